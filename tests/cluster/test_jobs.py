@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from tests.cluster.workloads import job
 
+from setpoint.cluster import PodBehaviour
 from setpoint.cluster.job_indexes import read, written
+from setpoint.controller import Context, Controller
 from setpoint.models.batch_v1 import (
     Job,
     PodFailurePolicy,
@@ -204,6 +206,27 @@ async def test_a_suspended_job_has_no_pods_and_goes_on_when_it_is_resumed() -> N
             made = await world.get(Job, "work")
             assert ("Suspended" in conditions(made)) is suspend
             assert made.status.failed is None, "pods that a pause ends have not failed"
+
+
+@virtual_time
+async def test_pods_of_a_suspended_job_count_until_they_are_gone() -> None:
+    counted: list[int] = []
+
+    async def look(made: Job, ctx: Context) -> None:
+        counted.append((made.status.active or 0) + (made.status.terminating or 0))
+
+    slow = PodBehaviour(runs=600.0, stops=20.0)
+    async with cluster(Controller(Job, look, name="look"), behaviour=lambda pod: slow) as world:
+        await world.create(job(parallelism=2, completions=2))
+        await advance(10)
+        counted.clear()
+        made = await world.get(Job, "work")
+        made.spec.suspend = True
+        await world.update(made)
+        await advance(15)
+        assert {*counted} == {2}
+        await advance(10)
+        assert counted[-1] == 0
 
 
 @virtual_time

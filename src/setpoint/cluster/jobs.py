@@ -227,6 +227,7 @@ class Jobs:
             await release(pod, ctx)
             await ctx.delete(pod)
             known.active = [each for each in known.active if each.uid != pod.uid]
+            known.terminating.append(pod)  # it counts at once, so that no status says that it is gone before it is
             ctx.event("Normal", "SuccessfulDelete", f"Deleted pod: {pod.name}")
 
     async def _wind_up(self, job: Job, known: _Known, end: End, ctx: Context) -> None:

@@ -1,0 +1,116 @@
+"""jobqueue.py: Jobs of all namespaces wait in queues with quotas, by priority, and give way to more important ones.
+
+A Job names its queue with the label ``queue.example.com/name``, and its priority with the annotation
+``queue.example.com/priority`` (0 by default). A webhook has it begin suspended; it runs when the operator lets it. A
+more important Job suspends others; it starts when their pods are gone, so that the quota holds at every moment.
+
+python examples/jobqueue.py run --embedded
+"""
+
+from collections import Counter
+from typing import Annotated
+
+import setpoint as sp
+from setpoint.models.batch_v1 import Job
+
+QUEUE = "queue.example.com/name"
+PRIORITY = "queue.example.com/priority"
+
+
+class QueueSpec(sp.Model):
+    pods: Annotated[int, sp.Field(ge=0, description="how many pods of its Jobs may run at once")]
+    pods_per_namespace: Annotated[int, sp.Field(ge=0)] | None = None
+
+
+class QueueStatus(sp.ConditionedStatus):
+    running: list[str] = []
+    waiting: list[str] = []
+
+
+class Queue(sp.CustomResource, group="queue.example.com", version="v1", scope="Cluster"):
+    """A quota that Jobs of all namespaces share."""
+
+    spec: QueueSpec
+    status: QueueStatus = QueueStatus()
+
+
+def priority(job: Job) -> int:
+    text = job.annotations.get(PRIORITY, "0")
+    return int(text) if text.removeprefix("-").isdecimal() else 0
+
+
+def size(job: Job) -> int:
+    return 1 if job.spec.parallelism is None else job.spec.parallelism
+
+
+def pods_of(job: Job) -> int:
+    return (job.status.active or 0) + (job.status.terminating or 0)
+
+
+def is_over(job: Job) -> bool:
+    return any(each.type in ("Complete", "Failed") and each.status == "True" for each in job.status.conditions)
+
+
+def chosen(queue: QueueSpec, jobs: list[Job]) -> list[Job]:
+    """The Jobs that are to run: the most important ones first, and of these the ones that run already.
+
+    A Job for which there is no room lets no less important one pass, or large ones would wait for ever. One that its
+    namespace's share or the whole queue is too small for does not hold up the others.
+    """
+    most = queue.pods if queue.pods_per_namespace is None else min(queue.pods, queue.pods_per_namespace)
+    left, used = queue.pods, Counter[str]()
+    found: list[Job] = []
+    for job in sorted(jobs, key=lambda job: (-priority(job), bool(job.spec.suspend), *age(job))):
+        if used[job.namespace] + size(job) > most:
+            continue
+        if size(job) > left:
+            break
+        left -= size(job)
+        used[job.namespace] += size(job)
+        found.append(job)
+    return found
+
+
+def age(job: Job) -> tuple[str, str]:
+    return str(job.metadata.creation_timestamp), job.key
+
+
+async def reconcile(queue: Queue, ctx: sp.Context) -> None:
+    """Decides about all Jobs of the queue. One key decides, so no two decisions use up the same quota."""
+    jobs = [job for job in await ctx.list(Job, namespace="*", index=("queue", queue.name)) if not is_over(job)]
+    running = chosen(queue.spec, [job for job in jobs if not job.is_deleting])
+    keys = {job.key for job in running}
+    for job in jobs:
+        if job.key not in keys and not job.spec.suspend and not job.is_deleting:
+            await ctx.patch(job, {"spec": {"suspend": True}})
+            ctx.event("Normal", "Preempted", f"Job {job.key} gives way", related=job)
+    # Pods of Jobs that were suspended, or that are being deleted, need their places until they are gone.
+    left = queue.spec.pods - sum(pods_of(job) for job in jobs if job.key not in keys)
+    for job in sorted(running, key=lambda job: bool(job.spec.suspend)):
+        left -= size(job)
+        if job.spec.suspend and left >= 0:
+            await ctx.patch(job, {"spec": {"suspend": False}})
+    queue.status.running = sorted(keys)
+    queue.status.waiting = sorted(job.key for job in jobs if job.key not in keys)
+
+
+def queue_of(head: sp.Head) -> list[str]:
+    return [head.labels[QUEUE]] if QUEUE in head.labels else []
+
+
+def begin_suspended(job: Job) -> None:
+    """A new Job of a queue waits until the operator has counted it."""
+    if QUEUE in job.labels:
+        job.spec.suspend = True
+
+
+controller = (
+    sp.Controller(Queue, reconcile)
+    .watches(Job, queue_of)
+    .index("queue", queue_of, of=Job, as_=sp.Head)
+    .needs(Job, "patch")
+)
+admission = sp.Admission(Job).defaults(begin_suspended, on=("create",))
+
+if __name__ == "__main__":
+    sp.main(controller, admission)

@@ -1,0 +1,128 @@
+"""The tests of jobqueue.py: Jobs on the embedded cluster, whose pods take a minute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jobqueue import PRIORITY, QUEUE, Queue, QueueSpec, admission, controller
+
+import setpoint as sp
+from setpoint.cluster import PodBehaviour
+from setpoint.models.batch_v1 import Job, JobSpec
+from setpoint.models.core_v1 import Container, Namespace, Pod, PodSpec, PodTemplateSpec
+
+TEAMS = [Namespace.named("red"), Namespace.named("blue")]
+
+
+def queue(pods: int, each: int | None = None) -> Queue:
+    return Queue.named("batch", spec=QueueSpec(pods=pods, pods_per_namespace=each))
+
+
+def job(name: str, pods: int = 1, *, namespace: str = "red", priority: int = 0) -> Job:
+    template = PodTemplateSpec(spec=PodSpec(containers=[Container(name="main", image="work")], restart_policy="Never"))
+    spec = JobSpec(parallelism=pods, completions=pods, template=template)
+    return Job.named(name, namespace, {QUEUE: "batch"}, {PRIORITY: str(priority)}, spec=spec)
+
+
+def busy(pod: Pod) -> PodBehaviour:
+    """Each pod works for a minute, and takes ten seconds to stop before that."""
+    return PodBehaviour(runs=60.0, stops=10.0)
+
+
+def running(*objects: sp.Object) -> Any:
+    return sp.testing.cluster(controller, webhooks=[admission], objects=[*TEAMS, *objects], behaviour=busy)
+
+
+async def at_work(cluster: sp.testing.Cluster) -> list[str]:
+    """The Jobs that have pods which run."""
+    pods = [pod for pod in await cluster.list(Pod) if pod.status.phase == "Running"]
+    return sorted({pod.labels["job-name"] for pod in pods})
+
+
+@sp.testing.virtual_time
+async def test_no_more_pods_run_than_the_queue_allows_and_the_first_come_first() -> None:
+    async with running(queue(2)) as cluster:
+        for name in ("a", "b", "c"):
+            await cluster.create(job(name))
+            await sp.testing.advance(1)
+        assert await at_work(cluster) == ["a", "b"]
+        status = (await cluster.get(Queue, "batch")).status
+        assert (status.running, status.waiting) == (["red/a", "red/b"], ["red/c"])
+        await sp.testing.advance(90)
+        assert await at_work(cluster) == ["c"]
+        await sp.testing.advance(90)
+        assert await at_work(cluster) == []
+
+
+@sp.testing.virtual_time
+async def test_a_more_important_job_takes_the_place_of_others_when_their_pods_are_gone() -> None:
+    async with running(queue(2)) as cluster:
+        await cluster.create(job("a"))
+        await cluster.create(job("b"))
+        await sp.testing.advance(5)
+        await cluster.create(job("urgent", 2, namespace="blue", priority=10))
+        await sp.testing.advance(9)
+        assert await at_work(cluster) == ["a", "b"]
+        await sp.testing.advance(3)
+        assert await at_work(cluster) == ["urgent"]
+        assert {each.name for each in await cluster.list(Job) if each.spec.suspend} == {"a", "b"}
+        await sp.testing.advance(90)
+        assert await at_work(cluster) == ["a", "b"]
+
+
+@sp.testing.virtual_time
+async def test_a_namespace_gets_its_share_and_a_job_that_is_too_large_holds_up_no_other() -> None:
+    async with running(queue(4, each=2)) as cluster:
+        await cluster.create(job("large", 3, priority=10))
+        for name in ("a", "b", "c"):
+            await cluster.create(job(name))
+        await cluster.create(job("d", 2, namespace="blue"))
+        await sp.testing.advance(5)
+        assert await at_work(cluster) == ["a", "b", "d"]
+
+
+@sp.testing.virtual_time
+async def test_a_smaller_queue_suspends_the_least_important_jobs() -> None:
+    async with running(queue(2)) as cluster:
+        await cluster.create(job("a"))
+        await cluster.create(job("b", priority=1))
+        await sp.testing.advance(5)
+        await cluster.apply(queue(1))
+        await sp.testing.advance(15)
+        assert await at_work(cluster) == ["b"]
+
+
+async def scenario(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(queue(2))
+    await cluster.create(job("a"))
+    await cluster.create(job("b"))
+    await cluster.settle()
+    await cluster.create(job("urgent", 2, namespace="blue", priority=10))
+    await cluster.settle()
+
+
+def within_the_quota(objects: sp.simulation.Objects) -> bool:
+    return sum(pod.status.phase in ("Pending", "Running") for pod in objects.list(Pod)) <= 2
+
+
+def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    return sp.simulation.check(
+        scenario,
+        lambda: [controller],
+        objects=TEAMS,
+        webhooks=[admission],
+        control_plane=["job", "garbage-collector"],
+        predicates=[sp.simulation.always(within_the_quota, "no more than two pods at any moment")],
+        budget=budget,
+        **options,
+    )
+
+
+def test_it_survives_some_bad_days() -> None:
+    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
+
+
+@pytest.mark.long
+def test_it_survives_every_single_fault() -> None:
+    simulated(sp.simulation.Budget(seconds=60))
