@@ -33,6 +33,7 @@ import aiohttp
 from report import output_options, write
 
 TOKEN = "benchmark"
+USERS = f'{TOKEN},admin,1,"system:masters"\n'.encode()
 MAPS = "/api/v1/namespaces/default/configmaps"
 AT_ONCE = 16
 LISTED = 1000
@@ -77,7 +78,7 @@ def started(words: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]
 @contextmanager
 def embedded(folder: Path) -> Iterator[Server]:
     port = free_port()
-    (folder / "tokens.csv").write_text(f'{TOKEN},admin,1,"system:masters"\n')
+    (folder / "tokens.csv").write_bytes(USERS)
     words = [sys.executable, "-m", "setpoint", "server", f"--port={port}", "--no-control-plane", "--auth"]
     words += ["--token-auth-file=tokens.csv", "--data-dir=data"]
     with started(words, folder) as process:
@@ -87,7 +88,7 @@ def embedded(folder: Path) -> Iterator[Server]:
 @contextmanager
 def real(folder: Path, programs: Path) -> Iterator[Server]:
     port, client, peer = free_port(), free_port(), free_port()
-    (folder / "tokens.csv").write_text(f'{TOKEN},admin,1,"system:masters"\n')
+    (folder / "tokens.csv").write_bytes(USERS)
     subprocess.run(["openssl", "genrsa", "-out", "sa.key", "2048"], cwd=folder, check=True, capture_output=True)
     etcd = [str(programs / "etcd"), "--data-dir=etcd", "--log-level=error"]
     etcd += [f"--{kind}-client-urls=http://127.0.0.1:{client}" for kind in ("listen", "advertise")]

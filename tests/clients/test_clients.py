@@ -122,5 +122,5 @@ def test_fabric8_does_its_everyday_work(kubeconfig: Path, built: Path) -> None:
 def test_kube_rs_does_its_everyday_work(kubeconfig: Path, built: Path) -> None:
     needs("cargo")
     folder = copied("rust", built)
-    fetched(["cargo", "build", "--quiet"], folder)
+    fetched(["cargo", "build", "--quiet", "--locked"], folder)
     works([folder / "target/debug/everyday"], kubeconfig, folder)
