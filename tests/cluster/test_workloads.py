@@ -79,6 +79,30 @@ async def test_a_replica_set_has_as_many_pods_as_it_says() -> None:
 
 
 @virtual_time
+async def test_pods_that_are_of_least_use_go_first_when_there_are_to_be_fewer() -> None:
+    async with cluster(nodes=3) as world:
+        await world.create(replica_set(6))  # two a node
+        await world.settle()
+        first, second, *others = await world.list(Pod)
+        cost = "controller.kubernetes.io/pod-deletion-cost"
+        for pod, text in ((first, "10"), (second, "-10"), (others[0], "much")):
+            await world.client.patch(Pod, pod.name, {"metadata": {"annotations": {cost: text}}})
+        stays = second.spec.node_name
+        for wanted, gone in ((5, second.name), (1, first.name)):
+            await world.client.patch(ReplicaSet, "web", {"spec": {"replicas": wanted}})
+            await world.settle()
+            left = await world.list(Pod)
+            assert len(left) == wanted
+            assert (gone in [pod.name for pod in left]) == (gone == first.name)
+            if wanted == 5:
+                await world.client.patch(ReplicaSet, "web", {"spec": {"replicas": 3}})
+                await world.settle()
+                nodes = [pod.spec.node_name for pod in await world.list(Pod)]
+                assert len(set(nodes)) == 3, "those that share a node go before those that do not"
+                assert stays in nodes
+
+
+@virtual_time
 async def test_pods_that_have_failed_are_replaced() -> None:
     async with cluster() as world:
         await world.create(replica_set(1))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Final, Generic, TypeVar
 
 from setpoint.cluster.claims import Claims
+from setpoint.cluster.conditions import pod_condition
 from setpoint.cluster.templates import create_pod, delete_pod, pod_of, until_available
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.meta import LabelSelector, Selector
@@ -14,6 +17,8 @@ from setpoint.models.core_v1 import Pod, ReplicationController
 
 K = TypeVar("K", ReplicaSet, ReplicationController)
 
+DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+_NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,9}")
 BURST: Final = 500
 """Pods that are made or deleted in one reconcile at most."""
 
@@ -49,8 +54,7 @@ class Replicas(Generic[K]):
             for _ in range(min(wanted - len(active), BURST)):
                 await create_pod(pod_of(template, prefix=f"{replica_set.name}-"), ctx)
         if len(active) > wanted:
-            active.sort(key=_usefulness)
-            for pod in active[: min(len(active) - wanted, BURST)]:
+            for pod in _in_order_of_deletion(active)[: min(len(active) - wanted, BURST)]:
                 await delete_pod(pod, ctx)
         return self._count(replica_set, active, owned, ctx)
 
@@ -87,7 +91,30 @@ class ReplicationControllers(Replicas[ReplicationController]):
         )
 
 
-def _usefulness(pod: Pod) -> tuple[bool, bool, bool, float]:
-    """The order in which pods are deleted: not bound, not running, not ready, youngest."""
-    created = pod.metadata.creation_timestamp
-    return bool(pod.spec.node_name), pod.is_running, pod.is_ready, -created.timestamp() if created else 0.0
+def _in_order_of_deletion(pods: Sequence[Pod]) -> list[Pod]:
+    """The pods of least use first: not bound, not running, not ready, of the lowest ``pod-deletion-cost``, with the
+    most others on its node, ready for the shortest time, with the most restarts, youngest."""
+    neighbours = Counter(pod.spec.node_name for pod in pods)
+
+    def usefulness(pod: Pod) -> tuple[bool, bool, bool, int, int, float, int, float]:
+        ready = pod_condition(pod, "Ready")
+        since = ready.last_transition_time if ready is not None and pod.is_ready else None
+        created = pod.metadata.creation_timestamp
+        return (
+            bool(pod.spec.node_name),
+            pod.is_running,
+            pod.is_ready,
+            _deletion_cost(pod),
+            -neighbours[pod.spec.node_name],
+            -since.timestamp() if since is not None else 0.0,
+            -max((each.restart_count for each in pod.status.container_statuses), default=0),
+            -created.timestamp() if created is not None else 0.0,
+        )
+
+    return sorted(pods, key=usefulness)
+
+
+def _deletion_cost(pod: Pod) -> int:
+    """The annotation's number; one that can't be read counts as 0, as upstream."""
+    text = pod.annotations.get(DELETION_COST, "0")
+    return int(text) if _NUMBER.fullmatch(text) else 0
