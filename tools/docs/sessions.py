@@ -25,6 +25,8 @@ from tools.docs.navigation import DOCS, ROOT
 TUTORIAL = sorted((DOCS / "tutorial").glob("[0-9]*.md"))
 DEADLINE = 60.0
 """Seconds after which output that was waited for counts as missing. Generous: the machine may be busy."""
+INSTALLED = 900.0
+"""The same for the commands that make an environment, which load packages from a registry."""
 _DONE = "@@session-command-ended@@"
 _FILE = re.compile(r"`([\w./-]+\.(?:py|yaml|toml))`")
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -128,15 +130,15 @@ class Shell:
             text = text.replace("setpoint", str(ROOT))
         if text.endswith(" &"):
             text = f"{text[:-2]} >> {self._background} 2>&1 &"
-        own = self._answer(text)
+        own = self._answer(text, INSTALLED if text.startswith(_SETUP) else DEADLINE)
         while own and not own[-1].strip():
             own.pop()
         return [*own, *self._printed(command.output[len(own) :])]
 
-    def _answer(self, text: str) -> list[str]:
+    def _answer(self, text: str, deadline: float) -> list[str]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        late = threading.Timer(DEADLINE, self._process.kill)
+        late = threading.Timer(deadline, self._process.kill)
         late.start()
         try:
             self._process.stdin.write(f"{text}\necho {_DONE}\n")
