@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from setpoint.deploy.kustomize import kustomize
 from setpoint.deploy.olm import olm
 from setpoint.deploy.parts import parts
 from setpoint.deploy.tree import File, TreeError, Written, write
+from setpoint.meta.names import dns1123_subdomain
 
 FORMS = {"kustomize": kustomize, "helm": helm, "olm": olm}
 
@@ -132,8 +134,50 @@ def test_a_bundle_has_what_olm_does_not_make_itself() -> None:
     }
     kinds = {each.get("kind") for each in bundle.values()}
     assert not kinds & {"ServiceAccount", "Deployment", "RoleBinding", "ClusterRoleBinding", "Namespace"}
-    (example,) = json.loads(version["metadata"]["annotations"]["alm-examples"])
-    assert example["kind"] == "Shop"
+
+
+def test_a_bundle_keeps_the_rules_of_operator_sdks_validation() -> None:
+    """The rules of github.com/operator-framework/api, pkg/validation: all that concern what is written here."""
+    files = olm(operator())
+    bundle = {path: yaml.safe_load(file.text) for path, file in files.items() if path.endswith(".yaml")}
+    version = bundle["manifests/shop.clusterserviceversion.yaml"]
+    spec, name = version["spec"], version["metadata"]["name"]
+    assert not dns1123_subdomain(name)
+    assert len(name) <= 63, "the name is a label's value, too"
+    assert re.fullmatch(r"\d+\.\d+\.\d+", spec["version"])
+    assert re.fullmatch(r"\d+\.\d+\.\d+", spec["minKubeVersion"])
+
+    modes = [each["type"] for each in spec["installModes"]]
+    assert len(modes) == len(set(modes))
+    converts = any(each.get("conversionCRDs") for each in spec["webhookdefinitions"])
+    supported = [each["type"] for each in spec["installModes"] if each["supported"]]
+    assert converts
+    assert supported == ["AllNamespaces"], "others are not allowed beside conversionCRDs"
+
+    owned = {(each["name"], each["version"], each["kind"]) for each in spec["customresourcedefinitions"]["owned"]}
+    defined = {
+        (each["metadata"]["name"], served["name"], each["spec"]["names"]["kind"])
+        for each in bundle.values()
+        if each.get("kind") == "CustomResourceDefinition"
+        for served in each["spec"]["versions"]
+    }
+    assert owned == defined
+    examples = json.loads(version["metadata"]["annotations"]["alm-examples"])
+    assert [(each["apiVersion"], each["kind"]) for each in examples] == [
+        ("shop.example.com/v2", "Shop"),
+        ("shop.example.com/v1", "Shop"),
+    ], "an example for each version that the operator owns"
+
+    deployments = {each["name"] for each in spec["install"]["spec"]["deployments"]}
+    for webhook in spec["webhookdefinitions"]:
+        assert webhook["deploymentName"] in deployments
+        assert webhook["admissionReviewVersions"]
+        assert webhook["sideEffects"] in ("None", "NoneOnDryRun")
+        assert not (set(webhook.get("conversionCRDs", ())) - {each[0] for each in owned})
+        groups = [each for rule in webhook.get("rules", ()) for each in rule["apiGroups"]]
+        assert not {"*", "operators.coreos.com"} & set(groups), "OLM does not install such webhooks"
+    labels = dict(re.findall(r"^LABEL (\S+?)=(\S+)$", files["bundle.Dockerfile"].text, re.MULTILINE))
+    assert labels == bundle["metadata/annotations.yaml"]["annotations"]
 
 
 def run(*words: str) -> int:

@@ -130,14 +130,16 @@ def _description(version: Document) -> str:
 
 
 def _examples(operator: Operator) -> list[Document]:
-    """The smallest object of each controller's own kind."""
+    """The smallest object of each controller's own kind, in each of its versions."""
     found: dict[str, Document] = {}
     for kind in (each.kind for each in operator.controllers if issubclass(each.kind, CustomResource)):
         resource = resource_of(kind)
-        schema = Versions.of(kind).schemas[resource.version]
-        for sample in samples_of(schema, resource.api_version, resource.kind)[:1]:
-            head = {"name": "sample"} | ({"namespace": "default"} if resource.namespaced else {})
-            found.setdefault(str(resource), {**sample, "metadata": head})
+        schemas = Versions.of(kind).schemas
+        for version in sorted(schemas, key=lambda each: each != resource.version):  # this class's own comes first
+            named = f"{resource.group}/{version}"
+            for sample in samples_of(schemas[version], named, resource.kind)[:1]:
+                head = {"name": "sample"} | ({"namespace": "default"} if resource.namespaced else {})
+                found.setdefault(f"{named} {resource.kind}", {**sample, "metadata": head})
     return list(found.values())
 
 

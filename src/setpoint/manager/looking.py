@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -80,6 +79,8 @@ class ManagerPage:
         self._readyz = readyz
 
     def answer(self, _path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        from importlib.metadata import version  # it takes longer to import than most of this room
+
         told = ManagerTold(
             now=self._runtime.now(),
             instance=self._runtime.instance,
