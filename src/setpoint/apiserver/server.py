@@ -371,7 +371,7 @@ class ApiServer:
             raise
 
     def _user(self, request: IncomingRequest) -> UserInfo:
-        """Whom the request is made as.
+        """The user that the request is made as, impersonated or not.
 
         Raises:
             ApiStatusError: 401, or 403 if that user may not do what is asked for, or not act as another.
@@ -399,7 +399,7 @@ class ApiServer:
             self._asked[id(request)] = asked, requester
 
     def _requester(self, request: IncomingRequest) -> UserInfo:
-        """Whom the request comes from. Raises ApiStatusError (401)."""
+        """The authenticated user of the request. Raises ApiStatusError (401)."""
         state = self.state
         if self._closed and getattr(request, "peer", None) is not None:
             return self._token_users.of_request(request, state.now())

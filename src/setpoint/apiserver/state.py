@@ -41,7 +41,7 @@ class AccountTokens(Protocol):
 
     @property
     def issuers(self) -> Sequence[str]:
-        """Whose tokens are accepted; the first one is this server."""
+        """The issuers whose tokens are accepted; the first one is this server."""
         ...
 
     @property

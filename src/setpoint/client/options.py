@@ -78,7 +78,7 @@ def delete_options(
     grace_period_seconds: int | None,
     dry_run: bool,
 ) -> bytes | None:
-    """The body of a deletion; None where it says nothing."""
+    """The body of a deletion; None without any option."""
     options: dict[str, Any] = {}
     preconditions = {}
     if uid:

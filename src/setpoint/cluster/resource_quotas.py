@@ -1,4 +1,4 @@
-"""ResourceQuotas: how much of each is used in a namespace."""
+"""ResourceQuotas: keeps the used amounts of each namespace in their status."""
 
 from __future__ import annotations
 

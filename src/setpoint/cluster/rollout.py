@@ -1,4 +1,4 @@
-"""Rollouts: what a Deployment's status says of one: how far it is, whether it goes on, whether it is late."""
+"""The progress of rollouts, in the status of their Deployments: the counts, and whether a rollout is late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protection of what is in use: claims that pods mount, volumes that claims have, classes of volumes' attributes."""
+"""Protection of objects in use: claims that pods mount, volumes that claims have, classes of volumes' attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Syncing: how long a controller waits for a cache at its start, and what it says when it gives up."""
+"""Syncing: the wait for caches at the start of a controller, and the messages when it gives up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Told: what one run says of its work: causes, reconciles, writes, metrics."""
+"""Told: the records of one run's work: causes, reconciles, writes, metrics."""
 
 from __future__ import annotations
 

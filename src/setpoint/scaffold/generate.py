@@ -1,4 +1,4 @@
-"""The files of a project, and of what is added to it."""
+"""The files of a project, and of its additions."""
 
 from __future__ import annotations
 

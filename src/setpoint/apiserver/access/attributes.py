@@ -29,7 +29,7 @@ _FALSE: Final = frozenset({"false", "0"})
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """``path`` is set for what is not a resource, and only then; there is no ``group`` and so on then.
+    """The attributes of one request. Non-resource requests have a ``path``, and only they; they have no ``group`` etc.
 
     Attributes that a request does not have are empty: a request in all namespaces has no ``namespace``, one for a list
     no ``name``.

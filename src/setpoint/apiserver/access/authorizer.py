@@ -32,7 +32,7 @@ class Rules:
 
 
 class Authorizer(Protocol):
-    """Answers from what is stored now. Methods never raise."""
+    """Decides by the objects that are stored now. Methods never raise."""
 
     def authorize(self, attributes: Attributes) -> Decision:
         """Whether ``attributes.user`` may do it."""

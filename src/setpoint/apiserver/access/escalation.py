@@ -1,4 +1,4 @@
-"""No one gives what they do not have: checks of what is written into roles and bindings."""
+"""Privilege escalation prevention: writers of roles and bindings can't grant permissions that they lack."""
 
 from __future__ import annotations
 

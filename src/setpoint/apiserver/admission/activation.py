@@ -56,7 +56,7 @@ def values_for(
 
 
 def namespace_of(attributes: AdmissionAttributes, storage: Storage) -> Value:
-    """The variable ``namespaceObject``: null for what is in none, and for namespaces."""
+    """The variable ``namespaceObject``: null for cluster-scoped objects, and for namespaces."""
     if attributes.is_namespace or not attributes.namespace:
         return None
     record = storage.get("namespaces", "", attributes.namespace)

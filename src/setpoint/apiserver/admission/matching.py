@@ -57,7 +57,7 @@ class Matching:
         return next((item for rule in rules for item in others if _matches(rule, attributes, item)), None)
 
     def selects(self, attributes: AdmissionAttributes, storage: Storage) -> bool:
-        """Whether the labels of the object (new or old) and of its namespace are what it asks for."""
+        """Whether its selectors match the labels of the object (new or old) and of its namespace."""
         if self._namespaces and not self._namespace_selected(attributes, storage):
             return False
         if not self._objects:

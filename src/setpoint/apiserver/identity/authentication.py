@@ -73,7 +73,7 @@ class TokenUsers:
         return _authenticated(user), shared
 
     def of_request(self, request: IncomingRequest, now: datetime) -> UserInfo:
-        """Whom a request from the network comes from.
+        """The user of a request from the network.
 
         Raises:
             ApiStatusError: 401.

@@ -22,7 +22,7 @@ _DEFAULT_GROUP: Final = "system:bootstrappers"
 
 
 def bootstrapper(storage: Storage, now: datetime, token: str) -> UserInfo | None:
-    """Whose token it is; None if it is not a bootstrap token, unknown, expired, or not for authentication."""
+    """The user of a token; None if it is not a bootstrap token, unknown, expired, or not for authentication."""
     match = _TOKEN.fullmatch(token)
     record = None if match is None else storage.get("secrets", "kube-system", f"bootstrap-token-{match[1]}")
     if match is None or record is None:

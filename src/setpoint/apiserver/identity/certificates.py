@@ -1,4 +1,4 @@
-"""Whom a client's certificate names: the common name is the user, the organizations are the groups."""
+"""The users of client certificates: the common name is the user, the organizations are the groups."""
 
 from __future__ import annotations
 

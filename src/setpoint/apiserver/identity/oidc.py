@@ -35,7 +35,7 @@ class OidcProvider:
     algorithms: Sequence[str] = ("RS256",)
 
     def user_of(self, now: datetime, token: str) -> UserInfo | None:
-        """Whose token it is; None if it is from another issuer.
+        """The user of a token; None if it is from another issuer.
 
         Raises:
             BadTokenError: it is not valid.

@@ -68,7 +68,7 @@ class AccountTokens:
     def user_of(
         self, storage: Storage, now: datetime, token: str, audiences: Sequence[str]
     ) -> tuple[UserInfo, list[str]] | None:
-        """Whose token it is, and which of ``audiences`` it is for; None if it is from another issuer.
+        """The user of a token, and those of ``audiences`` that it is for; None if it is from another issuer.
 
         Raises:
             BadTokenError: it is not valid: forged, expired, for others, or what it is bound to is gone.

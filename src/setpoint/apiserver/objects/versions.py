@@ -112,7 +112,7 @@ class Versions:
 
 
 def stores_after(served: ServedResource, revision: int) -> None:
-    """Right before an object of the served version is stored."""
+    """Called right before an object of the served version is stored."""
     stored = served.stored_as
     if stored is not served and stored.has_defaults:  # which are filled in when it is read
         stored.defaults_since = max(stored.defaults_since, revision + 2)

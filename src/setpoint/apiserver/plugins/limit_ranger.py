@@ -1,4 +1,4 @@
-"""LimitRanger: what a namespace's LimitRanges give containers that say nothing, and what they refuse."""
+"""LimitRanger: the defaults that a namespace's LimitRanges give to containers, and the limits that they enforce."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _established(attributes: Attributes, name: str) -> tuple[str, int, str]:
 
 
 def validate_priority_class(attributes: Attributes) -> None:
-    """Only one class is for all pods without. Raises ApiStatusError (403)."""
+    """Makes sure that at most one class is the default. Raises ApiStatusError (403)."""
     if attributes.subresource or not attributes.obj.get("globalDefault"):
         return
     own = attributes.obj["metadata"].get("name")

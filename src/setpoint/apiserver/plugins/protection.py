@@ -1,4 +1,4 @@
-"""StorageObjectInUseProtection: finalizers of what pods and claims use.
+"""StorageObjectInUseProtection: finalizers of the volumes and claims that are in use.
 
 Without a control plane they stay, as with a kube-apiserver alone: its controllers take them away.
 """

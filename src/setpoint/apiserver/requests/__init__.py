@@ -1,1 +1,1 @@
-"""A request from its bytes to what it asks for: path, options, body, and the object in it."""
+"""Parsing of requests: path, options, body, and the object in it."""

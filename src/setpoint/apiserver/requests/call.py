@@ -1,4 +1,4 @@
-"""One request under way: what it asks for and what its handlers share."""
+"""One request under way, with everything that its handlers share."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class WriteContext(Protocol):
     def configurations(self) -> AdmissionConfigurations: ...
     def now(self) -> datetime: ...
     def timestamp(self) -> str:
-        """Now, as Kubernetes writes it."""
+        """The current time, in the form of Kubernetes' timestamps."""
         ...
 
 
@@ -126,7 +126,7 @@ class Behaviour(Protocol):
 
     @property
     def generation(self) -> bool:
-        """Whether ``metadata.generation`` counts changes of what is wanted."""
+        """Whether ``metadata.generation`` counts changes of the desired state."""
         ...
 
     @property
@@ -216,7 +216,7 @@ class Behaviour(Protocol):
         ...
 
     def after_create(self, call: WriteContext, record: Record) -> Record:
-        """Right after the object was stored; returns what the answer shows."""
+        """Called right after the object was stored; returns the record that the answer shows."""
         ...
 
     def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record: ...

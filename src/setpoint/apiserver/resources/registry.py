@@ -122,13 +122,13 @@ class Registry:
         self.revision = 0
 
     def add(self, served: ServedResource) -> None:
-        """Serves it, in place of what was served under the same group, version and plural."""
+        """Serves a resource, in place of another one of the same group, version and plural."""
         resource = served.resource
         self._by_path[resource.group, resource.version, resource.plural] = served
         self._changed()
 
     def remove(self, served: ServedResource) -> None:
-        """Serves it no more; nothing happens if something else is served in its place by now."""
+        """Stops serving a resource; does nothing if another one is served in its place by now."""
         resource = served.resource
         key = (resource.group, resource.version, resource.plural)
         if self._by_path.get(key) is served:

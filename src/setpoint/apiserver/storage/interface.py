@@ -33,7 +33,7 @@ class StorageError(Exception):
 
 
 class Conflict(Exception):
-    """The object is not at the revision that the writer expected. ``current`` is what is there, None if nothing is."""
+    """The object is not at the revision that the writer expected. ``current`` is its record, if there is one."""
 
     def __init__(self, current: Record | None) -> None:
         super().__init__(f"the object is at revision {current.revision if current else 0}")

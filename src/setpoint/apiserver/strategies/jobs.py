@@ -51,7 +51,7 @@ def job_errors(obj: JsonObject, *, new: bool) -> Errors:
 
 
 def _matches(selector: JsonObject | None, labels: dict[str, str]) -> bool:
-    """Also where nothing can be said."""
+    """Whether the selector matches; also true where that can't be known."""
     if selector is None:
         return False
     try:

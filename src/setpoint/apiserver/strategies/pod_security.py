@@ -1,4 +1,4 @@
-"""As whom a pod and its containers run, and what keeps them apart from their node."""
+"""Validation of security contexts: the users of containers, and their isolation from the node."""
 
 from __future__ import annotations
 

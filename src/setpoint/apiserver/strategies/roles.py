@@ -1,4 +1,4 @@
-"""Roles, cluster roles and what binds them: rules must make sense, and give no more than their writer has."""
+"""Roles, cluster roles and their bindings: rules must be valid, and grant no more than their writer has."""
 
 from __future__ import annotations
 

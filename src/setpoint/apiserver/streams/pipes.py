@@ -71,7 +71,7 @@ class Output:
             await self._room.wait()
 
     def end(self) -> None:
-        """Nothing more will be written."""
+        """Ends the stream: no more data will be written."""
         self._ended = True
         self._changed.set()
         self._room.set()

@@ -116,7 +116,7 @@ class PlacedPod:
 
 
 class Place:
-    """A node and what is on it."""
+    """A node and its pods."""
 
     __slots__ = ("allocatable", "node", "pods", "ports", "used", "weight")
 

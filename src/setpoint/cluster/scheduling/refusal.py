@@ -1,4 +1,4 @@
-"""Refusals: why a pod can't be on a node, and how they are told."""
+"""Refusals: the reasons why a pod can't be on a node, and the message with their counts."""
 
 from __future__ import annotations
 

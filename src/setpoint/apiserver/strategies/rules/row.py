@@ -46,7 +46,7 @@ def row(path: str, *checks: Check) -> Row:
 
 
 class _Given:
-    """A check that has nothing to say of what is missing."""
+    """A check that ignores missing values."""
 
     __slots__ = ("check",)
 
@@ -238,7 +238,7 @@ def _before(place: Place) -> Any:
 
 
 def immutable(place: Place) -> list[FieldError]:
-    """Never changes. Only for fields that are in no list."""
+    """Checks that a field never changes. For fields that are not in a list."""
     before = _before(place)
     if place.old is None or (place.value or None) == (before or None):
         return []
