@@ -1,4 +1,4 @@
-"""Permissions: what the declarations of a program's controllers have to be allowed, as RBAC rules."""
+"""Permissions: the RBAC rules that the declarations of a program's controllers need."""
 
 from __future__ import annotations
 

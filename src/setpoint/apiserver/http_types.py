@@ -42,12 +42,12 @@ class IncomingRequest(Protocol):
     def method(self) -> str: ...
     @property
     def path(self) -> str:
-        """Percent-decoded."""
+        """The path, percent-decoded."""
         ...
 
     @property
     def query(self) -> tuple[tuple[str, str], ...]:
-        """Percent-decoded."""
+        """The pairs of the query, percent-decoded."""
         ...
 
     @property

@@ -74,7 +74,7 @@ class Metrics(Protocol):
     """The metrics of a server's requests."""
 
     def text(self, accept: str, watches: Iterable[OpenWatch]) -> tuple[bytes, str]:
-        """All of them in the format that is accepted, and its content type."""
+        """All metrics in a format that the client accepts, and its content type."""
         ...
 
 

@@ -21,7 +21,7 @@ def index_of(pod: Pod, completions: int) -> int | None:
 
 
 def written(indexes: Iterable[int]) -> str:
-    """Ranges of three and more with a dash, all others one by one."""
+    """A list of indexes as text: ranges of three and more with a dash, all others one by one."""
     parts: list[str] = []
     first = last = None
     for index in [*sorted(set(indexes)), None]:

@@ -1,4 +1,4 @@
-"""Policies of Jobs: what a failed pod means, and when enough has succeeded."""
+"""Policies of Jobs: the effect of a failed pod, and the successes that complete a Job."""
 
 from __future__ import annotations
 

@@ -292,7 +292,7 @@ class HotLoopDetector:
 
 
 def asks(sent: WriteRecord) -> bool:
-    """Whether a write of an object says what is wanted, beside metadata and status."""
+    """Whether a write sent more than metadata and status of an object."""
     if not sent.body:
         return False
     if sent.content_type == PatchType.JSON.value:

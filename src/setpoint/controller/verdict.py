@@ -115,7 +115,7 @@ def verdict(facts: Facts) -> Verdict:
 
 
 def lasting(seconds: float) -> str:
-    """A duration as people say it."""
+    """A duration for messages: seconds, minutes, or hours and minutes."""
     if seconds < 600:
         return f"{seconds:.3g} s"
     minutes = round(seconds / 60)

@@ -1,1 +1,1 @@
-"""CustomResourceDefinitions come alive: what is defined is served."""
+"""CustomResourceDefinitions: the resources that they define are registered and served."""

@@ -61,7 +61,7 @@ def type_errors(
 
     ``raw``: what the object was decoded from, or the ``patch`` that made it; long numbers in it are looked at more
     closely. Of custom resources only the metadata is looked at, the rest is their schema's. Nulls in lists and maps,
-    which Go takes for empty values, are replaced by such (in place).
+    which Go takes for empty values, are replaced by empty values (in place).
     """
     if served.custom:
         schema, value, path = OBJECT_META, obj["metadata"], "metadata"

@@ -160,7 +160,7 @@ class Behaviour(Protocol):
         ...
 
     def default(self, obj: JsonObject) -> None:
-        """Sets what was left out."""
+        """Sets the defaults of fields that were left out."""
         ...
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:

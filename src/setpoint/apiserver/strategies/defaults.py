@@ -277,7 +277,7 @@ def _check_access(call: WriteContext, obj: JsonObject, spec: JsonObject) -> None
 
 
 class TaintRules(Strategy):
-    """Taints of devices: each says since when."""
+    """Rules for taints of devices; a taint gets the time at which it was added."""
 
     generation = True
     says_required = True

@@ -49,7 +49,7 @@ class DisruptionBudgets(Strategy):
 
 
 def _share_errors(value: Any, path: str) -> list[FieldError]:
-    """A number of pods, or a percentage of them."""
+    """The errors in a number of pods, or a percentage of them."""
     if isinstance(value, int):
         return [invalid(path, value, "must be greater than or equal to 0")] if value < 0 else []
     if not _PERCENT.fullmatch(str(value)):

@@ -39,7 +39,7 @@ _BLOB: Final = "https://{account-name}.blob.core.windows.net/{container-name}/{d
 
 
 def volumes_errors(volumes: list[JsonObject], path: str, pod: str = "") -> tuple[dict[str, JsonObject], Errors]:
-    """The volumes that are right, by name, and what is wrong with the others. ``pod`` is the name of the pod."""
+    """The valid volumes, by name, and the errors in the others. ``pod`` is the name of the pod."""
     right: dict[str, JsonObject] = {}
     errors: Errors = []
     claims = {f"{pod}-{volume.get('name', '')}" for volume in volumes if volume.get("ephemeral") is not None and pod}

@@ -122,7 +122,7 @@ def _projected_token(source: JsonObject, where: str, path: str, paths: set[str])
 
 
 def signer_errors(name: str, path: str) -> Errors:
-    """The name of a signer: a domain and a path."""
+    """The errors in the name of a signer: a domain and a path."""
     if not name:
         return [required(path)]
     domain, slash, rest = name.partition("/")

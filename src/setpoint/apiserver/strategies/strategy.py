@@ -50,7 +50,7 @@ class Strategy:
         return dns1123_subdomain(name)
 
     def default(self, obj: JsonObject) -> None:
-        """Sets what was left out."""
+        """Sets the defaults of fields that were left out."""
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         """Called before validation. The status, where it is a subresource, is dropped already."""

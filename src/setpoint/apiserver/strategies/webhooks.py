@@ -107,7 +107,7 @@ def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
 
 
 def review_version_errors(versions: Any, path: str) -> list[FieldError]:
-    """Names of versions of reviews, of which one at least is spoken here."""
+    """The errors in the versions of reviews, of which at least one has to be supported."""
     known = ", ".join(REVIEW_VERSIONS)
     if not versions:
         return [required(path, f"must specify one of {known}")]

@@ -53,7 +53,7 @@ class SpdyError(ValueError):
 
 
 class Headers(NamedTuple):
-    """A stream begins (or gets more headers)."""
+    """SYN_STREAM or HEADERS: a stream begins, or gets more headers."""
 
     stream: int
     headers: Mapping[str, str]

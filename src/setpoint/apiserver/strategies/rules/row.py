@@ -137,7 +137,7 @@ def _look(
 
 
 def needed(detail: str = "") -> Check:
-    """There must be something, and it must not be empty."""
+    """Checks that there is a value, and that it is not empty."""
 
     def check(place: Place) -> list[FieldError]:
         return [required(place.path, detail)] if place.value in (None, "", [], {}) else []
