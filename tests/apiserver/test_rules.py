@@ -106,3 +106,22 @@ async def test_rules_that_were_taken_are_no_obstacle_later(api: Api) -> None:
     definition = (await api.get(CRD)).ok()
     definition["metadata"]["labels"] = {"a": "b"}
     (await api.put(CRD, definition)).ok()
+
+
+@pytest.mark.parametrize("field", ["namespace", "for", "if", "as", "package", "__namespace__"])
+async def test_fields_may_be_named_by_reserved_words(api: Api, field: str) -> None:
+    name = field.strip("_")
+    definition = ruled(f"!has(self.{field}) || self.{field} == 'right'")
+    spec = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"][name] = {"type": "string"}
+    (await api.post(CRDS, definition)).ok()
+    (await api.post(MYKINDS, mykind("right", spec={name: "right"}))).ok()
+    (await api.post(MYKINDS, mykind("wrong", spec={name: "wrong"}))).failed(422, "Invalid", "failed rule")
+
+
+@pytest.mark.parametrize("field", ["in", "true", "null"])
+async def test_words_of_the_language_are_escaped(api: Api, field: str) -> None:
+    definition = ruled(f"self.{field} == 'right'")
+    spec = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"][field] = {"type": "string"}
+    (await api.post(CRDS, definition)).failed(422, "Invalid", "compilation failed")

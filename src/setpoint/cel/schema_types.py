@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from setpoint.cel.lexer import RESERVED
 from setpoint.cel.names import escaped
 from setpoint.cel.span import Span
 from setpoint.cel.types import (
@@ -50,7 +51,7 @@ class Declared:
     largest: int = 0
     """Characters, elements or entries of the largest value; 0 for types without a size."""
     fields: dict[str, Declared] = field(default_factory=dict)
-    """The fields, by escaped name."""
+    """The fields, by escaped name, and those with reserved names by these, too."""
     item: Declared | None = None
     """The type of the elements of a list or map."""
     is_map: bool = False
@@ -173,6 +174,8 @@ def _object(definition: Definition, name: str) -> Declared | None:
             continue
         if field_name is not None:
             made.fields[field_name] = found
+        if key in RESERVED:  # after a dot they need no escape
+            made.fields[key] = found
         if key in required and child.get("default") is None:
             made.smallest += len(key.encode()) + found.smallest + 4
     return made
