@@ -52,7 +52,7 @@ a version promises.
 
 
 def _first(text: str) -> str:
-    return re.split(r"(?<=[.:])\s", " ".join(text.split()), maxsplit=1)[0]
+    return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0]
 
 
 def _room(path: str, text: str, exported: dict[str, Named], with_page: set[str]) -> Iterator[str]:

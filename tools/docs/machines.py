@@ -30,9 +30,10 @@ def _line(place: str, text: str) -> str:
 
 
 def summary(text: str) -> str:
-    """The first sentence of the first paragraph, without markup."""
+    """The first sentence of the first paragraph, without markup. A question in italics is one."""
     for paragraph in re.split(r"\n\s*\n", text):
-        if not paragraph.startswith(("#", "`", "|", "<", "---", "*", "-", "(")):
-            plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(paragraph.split()))
-            return re.split(r"(?<=[.:])\s", plain, maxsplit=1)[0]
+        question = re.fullmatch(r"\*([^*]+)\*", paragraph.strip())
+        if question or not paragraph.startswith(("#", "`", "|", "<", "---", "*", "-", "(")):
+            plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join((question[1] if question else paragraph).split()))
+            return re.split(r"(?<=[.!?])\s", plain.replace("**", ""), maxsplit=1)[0]
     return ""
