@@ -1,9 +1,10 @@
-"""The site's pages are gathered, named and linked; ``make docs`` checks what the generator makes of them."""
+"""The site's pages are gathered, named and linked; ``make docs`` runs what needs all of them."""
 
 from __future__ import annotations
 
 import posixpath
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tools.docs import check, machines
@@ -17,14 +18,17 @@ def pages() -> Pages:
     return Pages(pages_of_names())
 
 
+@pytest.mark.sessions
 def test_the_navigation_has_every_page() -> None:
     assert unlisted() == []
 
 
+@pytest.mark.sessions
 def test_another_page_links_to_each_page(pages: Pages) -> None:
     assert list(check.lonely(pages)) == []
 
 
+@pytest.mark.sessions
 def test_every_link_leads_to_a_page_and_every_diagram_has_its_picture(pages: Pages) -> None:
     shown = pages.for_generator()
     there = {*pages.plain, *pages.files}
@@ -37,6 +41,7 @@ def test_every_link_leads_to_a_page_and_every_diagram_has_its_picture(pages: Pag
     assert not any("```mermaid" in text for text in shown.values())
 
 
+@pytest.mark.sessions
 def test_a_page_of_names_has_the_docstring_and_the_errors_of_each(pages: Pages) -> None:
     page = pages.plain["reference/api/controller.md"]
     section = page.split("\n## after\n")[1].split("\n## ")[0]
@@ -44,6 +49,7 @@ def test_a_page_of_names_has_the_docstring_and_the_errors_of_each(pages: Pages) 
     assert "* `ValueError`: ``seconds`` is negative or not finite." in section
 
 
+@pytest.mark.sessions
 def test_machines_find_every_page_in_llms_txt(pages: Pages) -> None:
     text = machines.llms(pages)
     assert text.startswith("# setpoint\n\n> setpoint is the framework for Kubernetes controllers in Python")
@@ -58,18 +64,20 @@ def test_links_in_code_are_left_alone() -> None:
     assert changed == text.replace("b.md", "b.html").replace("f.md", "f.html")
 
 
-def test_a_fault_of_the_site_is_found(tmp_path: Path, pages: Pages) -> None:
+def test_a_fault_of_the_site_is_found(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
         '<h1 id="top">A</h1><a href="b.html">gone</a> <a href="#nowhere">gone</a> <a href="#top">here</a>'
         '<script src="https://cdn.example.com/x.js"></script>'
     )
     (tmp_path / "x.css").write_text("@import url(https://fonts.example.com/css)")
     (tmp_path / "searchindex.js").write_text('Search.setIndex({"docnames": [], "terms": {}, "titleterms": {}})')
+    pages = SimpleNamespace(plain={"index.md": "[a](a.md)", "a.md": "", "b.md": "[b](b.md)"})
     found = list(check.findings(tmp_path, pages))
     assert [each for each in found if not each.startswith("search")] == [
         "a.html: loads https://cdn.example.com/x.js from the network",
         "a.html: links to b.html, which does not exist",
         "a.html: links to #nowhere: the page has no such anchor",
         "x.css: loads from the network",
+        "b.md: no other page links to it",
     ]
     assert len([each for each in found if each.startswith("search")]) == len(check.SEARCHED)
