@@ -152,3 +152,28 @@ def test_a_status_that_users_write_for_another_controller_belongs_to_their_wishe
         off={"hash-seed": "costs processes"},
     )
     assert report.points["writes"] >= 2
+
+
+def test_an_object_that_is_there_from_the_start_may_be_changed_by_users() -> None:
+    async def reconcile(service: Service, ctx: sp.Context) -> None:
+        await ctx.apply(ConfigMap.named(service.name, data=service.spec.selector | service.labels))
+
+    def web(app: str, **labels: str) -> Service:
+        spec = ServiceSpec(ports=[ServicePort(port=80)], selector={"app": app})
+        return Service.named("web", "default", labels, spec=spec)
+
+    async def scenario(cluster: sp.testing.Cluster) -> None:
+        for app in ("two", "three"):
+            await cluster.apply(web(app, label=app))
+            await cluster.settle()
+
+    report = sp.simulation.check(
+        scenario,
+        lambda: [sp.Controller(Service, reconcile).owns(ConfigMap)],
+        objects=[web("one")],
+        control_plane=False,
+        budget=Budget(runs=5),
+        workers=1,
+        off={"hash-seed": "costs processes"},
+    )
+    assert report.points["writes"] >= 2

@@ -77,10 +77,14 @@ class Port:
             self._wished(request.path if asked.name and asked.verb != "create" else f"{request.path}/{name}", document)
 
     def _wished(self, path: str, document: dict[str, Any]) -> None:
-        kept = {key: value for key, value in document.get("metadata", {}).items() if key in _WISHED}
-        wish = {key: value for key, value in document.items() if key not in ("status", "metadata")}
-        self._world.wished(path, {**wish, "metadata": kept})
+        self._world.wished(path, wish_of(document))
 
     def _stored(self, asked: Asked) -> dict[str, Any] | None:
         record = self._world.history.get(asked.collection, asked.namespace, asked.name)
         return None if record is None else msgspec.json.decode(record.value)
+
+
+def wish_of(document: dict[str, Any]) -> dict[str, Any]:
+    """The part of an object that users ask for."""
+    kept = {key: value for key, value in document.get("metadata", {}).items() if key in _WISHED}
+    return {**{key: value for key, value in document.items() if key not in ("status", "metadata")}, "metadata": kept}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from setpoint.client.transport import Request
+from setpoint.meta import Resource
 from setpoint.simulation.actor import AUTHOR, Actor
 from setpoint.simulation.asked import Asked
 from setpoint.simulation.history import sketch
@@ -92,8 +93,8 @@ class Traffic:
                 AUTHOR.set(None)
         self._world.tape.tell("others", "another program", "writes", f"touches {asked.collection} {asked.label}")
 
-    def resource_path(self, api_version: str, kind: str, namespace: str) -> str:
+    def resource(self, api_version: str, kind: str) -> Resource:
         group, _, version = api_version.rpartition("/")
         served = self._world.server.registry.find_kind(group, version, kind)
         assert served is not None, f"{kind} of {api_version} is not served"
-        return served.resource.path(namespace=namespace)
+        return served.resource

@@ -36,7 +36,7 @@ from setpoint.simulation.loop import SimulationLoop
 from setpoint.simulation.memory import Memory
 from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.plane import Plane
-from setpoint.simulation.port import Port
+from setpoint.simulation.port import Port, wish_of
 from setpoint.simulation.process import Process
 from setpoint.simulation.result import Options, Point, Result
 from setpoint.simulation.setup import Setup
@@ -210,18 +210,21 @@ class World:
         await self._conclude()
 
     async def _create_directly(self) -> None:
+        client, merge = self.cluster.client, PatchType.MERGE.value
         for document in self.options.direct:
-            group = document["apiVersion"]
-            path = self.traffic.resource_path(group, document["kind"], document["metadata"].get("namespace", ""))
+            metadata = document["metadata"]
+            resource = self.traffic.resource(document["apiVersion"], document["kind"])
+            namespace, name = metadata.get("namespace", ""), metadata["name"]
+            path = resource.path(namespace=namespace, name=name)
             asked = {key: value for key, value in document.items() if key != "status"}
-            await self.cluster.client.request("POST", path, body=msgspec.json.encode(asked))
+            if self.history.get(str(resource.group_resource), namespace, name) is None:
+                await client.request("POST", resource.path(namespace=namespace), body=msgspec.json.encode(asked))
+            else:  # it was there before the controllers
+                change = merge_patch.diff(wish_of(msgspec.json.decode(await client.request("GET", path))), asked)
+                await client.request("PATCH", path, body=msgspec.json.encode(change), content_type=merge)
             if status := document.get("status"):
-                await self.cluster.client.request(
-                    "PATCH",
-                    f"{path}/{document['metadata']['name']}/status",
-                    body=msgspec.json.encode({"status": status}),
-                    content_type=PatchType.MERGE.value,
-                )
+                body = msgspec.json.encode({"status": status})
+                await client.request("PATCH", f"{path}/status", body=body, content_type=merge)
 
     async def _conclude(self) -> None:
         """The faults are over: everything has to become, and to stay, as it should be."""

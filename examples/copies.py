@@ -1,0 +1,94 @@
+"""copies.py: copies of a Secret in all namespaces with certain labels, kept equal to it.
+
+A Secret asks for copies with the annotation ``copies.example.com/to: team=red``, a label selector of namespaces. Owner
+references don't reach into other namespaces, so a copy names its original in annotations, and a finalizer removes the
+copies before their original goes. A Secret of that name that is not a copy is never touched.
+
+python examples/copies.py run --embedded
+"""
+
+import setpoint as sp
+from setpoint.controller.predicates import objects_where
+from setpoint.models.core_v1 import Namespace, Secret
+
+TO = "copies.example.com/to"
+FROM = "copies.example.com/from"
+UID = "copies.example.com/from-uid"
+"""The original's uid: a new Secret of its name is another original."""
+FINALIZER = "copies.example.com/copies"
+
+
+def copy_of(original: Secret, namespace: str) -> Secret:
+    made = Secret.named(original.name, namespace, annotations={FROM: original.key, UID: original.uid})
+    made.type, made.data = original.type, original.data
+    return made
+
+
+async def spread(original: Secret, ctx: sp.Context, namespaces: set[str]) -> list[str]:
+    """Makes the copies as they are wanted; returns the namespaces in which another Secret has the name."""
+    taken: list[str] = []
+    for namespace in sorted(namespaces):
+        wanted = copy_of(original, namespace)
+        found = await ctx.get(Secret, original.name, namespace=namespace)
+        if found is None:
+            await ctx.create(wanted, controlled=False)  # and no apply, which would merge with one that came meanwhile
+        elif found.annotations.get(FROM) != original.key:
+            taken.append(namespace)
+        elif found.type != original.type:
+            await ctx.delete(found)  # a type can't be changed; the copy comes back when this one is gone
+        elif (found.data, found.annotations.get(UID)) != (original.data, original.uid):
+            found.data, found.annotations[UID] = original.data, original.uid
+            await ctx.client.update(found)
+    for copy in await ctx.list(Secret, namespace="*", index=("copies", original.uid)):
+        if copy.namespace not in namespaces:
+            await ctx.delete(copy)
+    return taken
+
+
+async def reconcile(original: Secret, ctx: sp.Context) -> None:
+    namespaces: set[str] = set()
+    if TO in original.annotations and FROM not in original.annotations:
+        found = await ctx.list(Namespace, selector=original.annotations[TO])
+        namespaces = {each.name for each in found if not each.is_deleting} - {original.namespace}
+    if taken := await spread(original, ctx, namespaces):
+        ctx.event("Warning", "Taken", f"there is another Secret {original.name} in {', '.join(taken)}")
+
+
+async def clean_up(original: Secret, ctx: sp.Context) -> None:
+    await spread(original, ctx, set())
+
+
+def is_original(head: sp.Head) -> bool:
+    """Whether a Secret asks for copies, or has asked."""
+    return (TO in head.annotations and FROM not in head.annotations) or FINALIZER in head.finalizers
+
+
+def originals_by_name(head: sp.Head) -> list[str]:
+    return [f"named {head.name}", "any"] if is_original(head) else []
+
+
+def copied_uid(head: sp.Head) -> list[str]:
+    return [head.annotations[UID]] if UID in head.annotations else []
+
+
+def originals_of(changed: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+    """The originals that a change of another Secret concerns: it was their copy, or it is in a copy's way."""
+    return caches.lister(Secret).keys(index=("originals", f"named {changed.name}"))
+
+
+def all_originals(changed: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+    return caches.lister(Secret).keys(index=("originals", "any"))
+
+
+controller = (
+    sp.Controller(Secret, reconcile, name="copies", predicates=[objects_where(is_original)])
+    .index("originals", originals_by_name, as_=sp.Head)
+    .index("copies", copied_uid, as_=sp.Head)
+    .watches(Secret, originals_of)
+    .watches(Namespace, all_originals)
+    .finalize(clean_up, name=FINALIZER)
+    .needs(Secret, "create", "delete")
+)
+
+if __name__ == "__main__":
+    sp.main(controller, name="copies.example.com")

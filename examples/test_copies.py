@@ -1,0 +1,111 @@
+"""The tests of copies.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from copies import FROM, TO, controller
+
+import setpoint as sp
+from setpoint.models.core_v1 import Namespace, Secret
+
+
+def team(name: str, **labels: str) -> Namespace:
+    return Namespace.named(name, "", labels)
+
+
+TEAMS = [team("red", team="red"), team("rose", team="red"), team("blue", team="blue")]
+
+
+def original(value: str, to: str = "team=red") -> Secret:
+    return Secret.named("pull", "default", annotations={TO: to} if to else {}, string_data={"token": value})
+
+
+async def found(cluster: sp.testing.Cluster) -> dict[str, bytes]:
+    """The values of all Secrets of that name, by namespace."""
+    return {each.namespace: each.data["token"] for each in await cluster.list(Secret) if each.name == "pull"}
+
+
+@sp.testing.virtual_time
+async def test_copies_follow_their_original_and_go_with_it() -> None:
+    async with sp.testing.cluster(controller, objects=TEAMS) as cluster:
+        made = await cluster.apply(original("a"))
+        await cluster.settle()
+        assert await found(cluster) == {"default": b"a", "red": b"a", "rose": b"a"}
+        await cluster.apply(original("b"))
+        await cluster.settle()
+        assert await found(cluster) == {"default": b"b", "red": b"b", "rose": b"b"}
+        await cluster.delete(made)
+        await cluster.settle()
+        assert await found(cluster) == {}
+
+
+@sp.testing.virtual_time
+async def test_namespaces_come_and_go_and_change_their_labels() -> None:
+    async with sp.testing.cluster(controller, objects=TEAMS) as cluster:
+        await cluster.apply(original("a"))
+        await cluster.settle()
+        await cluster.create(team("ruby", team="red"))
+        await cluster.apply(team("blue", team="red"))
+        await cluster.apply(team("red", team="blue"))
+        await cluster.delete(await cluster.get(Namespace, "rose"))
+        await cluster.settle()
+        assert await found(cluster) == {"default": b"a", "blue": b"a", "ruby": b"a"}
+        await cluster.apply(original("a", to=""))
+        await cluster.settle()
+        assert await found(cluster) == {"default": b"a"}
+
+
+@sp.testing.virtual_time
+async def test_a_copy_that_is_changed_or_deleted_is_restored() -> None:
+    async with sp.testing.cluster(controller, objects=TEAMS) as cluster:
+        await cluster.apply(original("a"))
+        await cluster.settle()
+        copy = await cluster.get(Secret, "pull", "red")
+        assert copy.annotations[FROM] == "default/pull"
+        copy.data = {"token": b"other", "more": b"x"}
+        await cluster.update(copy)
+        await cluster.delete(await cluster.get(Secret, "pull", "rose"))
+        await cluster.settle()
+        assert await found(cluster) == {"default": b"a", "red": b"a", "rose": b"a"}
+        assert "more" not in (await cluster.get(Secret, "pull", "red")).data
+
+
+@sp.testing.virtual_time
+async def test_a_secret_of_others_is_not_touched_and_makes_room_when_it_goes() -> None:
+    theirs = Secret.named("pull", "red", string_data={"token": "theirs"})
+    async with sp.testing.cluster(controller, objects=[*TEAMS, theirs]) as cluster:
+        await cluster.apply(original("a"))
+        await cluster.settle()
+        assert await found(cluster) == {"default": b"a", "red": b"theirs", "rose": b"a"}
+        await cluster.delete(await cluster.get(Secret, "pull", "red"))
+        await cluster.settle()
+        assert await found(cluster) == {"default": b"a", "red": b"a", "rose": b"a"}
+
+
+async def scenario(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(original("a"))
+    await cluster.settle()
+    await cluster.apply(team("blue", team="red"))
+    await cluster.apply(original("b"))
+    await cluster.settle()
+    await cluster.delete(await cluster.get(Secret, "pull"))
+    await cluster.settle()
+    await cluster.apply(original("c", to="team=blue"))
+    await cluster.settle()
+
+
+def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    return sp.simulation.check(
+        scenario, lambda: [controller], objects=TEAMS, control_plane=False, budget=budget, **options
+    )
+
+
+def test_it_survives_some_bad_days() -> None:
+    simulated(sp.simulation.Budget(runs=30), workers=1, off={"hash-seed": "costs a process; see below"})
+
+
+@pytest.mark.long
+def test_it_survives_every_single_fault() -> None:
+    simulated(sp.simulation.Budget(seconds=60))
