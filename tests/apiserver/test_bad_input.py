@@ -146,6 +146,28 @@ async def test_fields_given_twice_are_refused_when_strict(api: Api) -> None:
     )
 
 
+async def test_keys_given_twice_in_yaml_are_named_with_their_lines() -> None:
+    async with serving() as api:
+        yaml = "application/yaml"
+        body = b"metadata: {name: a}\ndata:\n  k: a\n  k: b\n  l: c\n  l: d\nnope: 1\n"
+        strict = await api.send("POST", MAPS, body, content_type=yaml, query={"fieldValidation": "Strict"})
+        lines = '\n  line 4: key "k" already set in map\n  line 6: key "l" already set in map'
+        strict.failed(400, "BadRequest", f'strict decoding error: yaml: unmarshal errors:{lines}, unknown field "nope"')
+        warned = await api.send("POST", MAPS, body, content_type=yaml)
+        assert 'line 4: key \\"k\\" already set in map' in warned.warnings
+        assert warned.ok()["data"] == {"k": "b", "l": "d"}
+        applied = await api.send(
+            "PATCH",
+            f"{MAPS}/b",
+            b"apiVersion: v1\nkind: ConfigMap\ndata: {k: a, k: b}\n",
+            content_type="application/apply-patch+yaml",
+            query={"fieldManager": "m", "fieldValidation": "Strict"},
+        )
+        applied.failed(
+            400, "BadRequest", "error strict decoding patch: error converting YAML to JSON: yaml: unmarshal errors:"
+        )
+
+
 async def test_unknown_fields_are_dropped_with_a_warning_or_without() -> None:
     async with serving() as api:
         warned = await api.post(PODS, UNKNOWN, fieldValidation="Warn")

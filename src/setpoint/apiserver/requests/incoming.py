@@ -15,6 +15,7 @@ from setpoint.apiserver.objects.go_form import complete, shorten
 from setpoint.apiserver.objects.metadata import clean
 from setpoint.apiserver.requests.body import check_size, decode_text, media_type, parse_document
 from setpoint.apiserver.requests.call import Call
+from setpoint.apiserver.requests.repeated import RepeatedKey
 from setpoint.apiserver.requests.type_errors import type_errors
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import ServedResource
@@ -155,11 +156,14 @@ def coerce(
     if problem:
         raise _malformed(what, problem, patch)
     unknown = prune(served.schema, obj)
+    repeated = [text for text in duplicates if isinstance(text, RepeatedKey)]
     strict = [f'unknown field "{path}"' for path in pace(unknown)] + [
-        f'duplicate field "{path}"' for path in duplicates
+        f'duplicate field "{path}"' for path in duplicates if not isinstance(path, RepeatedKey)
     ]
-    if strict and validation == "Strict":
-        raise _malformed(what, f"strict decoding error: {', '.join(strict)}", patch)
+    if (strict or repeated) and validation == "Strict":
+        texts = [*(["\n  ".join(("yaml: unmarshal errors:", *repeated))] if repeated else []), *strict]
+        raise _malformed(what, f"strict decoding error: {', '.join(texts)}", patch)
+    strict = [*repeated, *strict]
     if strict and validation == "Warn":
         for text in pace(strict):
             call.warn(text)

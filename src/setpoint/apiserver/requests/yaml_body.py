@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 import yaml
 
+from setpoint.apiserver.requests.repeated import RepeatedKey
 from setpoint.slices import pace, spend
 
 __all__ = ["parse_yaml", "parse_yaml_documents"]
@@ -79,12 +80,14 @@ def _read(body: bytes, read: Callable[[_Reader], T]) -> tuple[T, list[str]]:
 class _Open:
     """A list or map whose end has not come yet."""
 
-    __slots__ = ("anchor", "key", "merges", "size", "value")
+    __slots__ = ("anchor", "key", "line", "merges", "size", "value")
 
     def __init__(self, value: dict[str, Any] | list[Any], anchor: str | None) -> None:
         self.value = value
         self.anchor = anchor
         self.key: str | _Merge | None = None
+        self.line = 0
+        """Of the key, counted from 1."""
         self.merges: list[Any] = []
         self.size = 1
         """Nodes in it, itself included."""
@@ -173,6 +176,7 @@ class _Reader:
             into.value.append("<<" if value is _MERGE else value)
         elif into.key is None:
             into.key = value if value is _MERGE else _key(value, event)
+            into.line = event.start_mark.line + 1
         else:
             key, into.key = into.key, None
             if value is _MERGE:
@@ -181,7 +185,7 @@ class _Reader:
                 into.merges.append(value)
                 return
             if key in into.value:
-                self.duplicates.append(key)
+                self.duplicates.append(RepeatedKey(f'line {into.line}: key "{key}" already set in map'))
             into.value[key] = value
 
     def merge(self, done: _Open, event: Any) -> None:

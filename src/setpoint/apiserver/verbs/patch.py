@@ -216,11 +216,12 @@ def read_configuration(call: Call, options: WriteOptions, wanted: GroupVersionKi
     if not isinstance(document, dict):
         raise bad_request("error decoding YAML: an object is needed")
     if duplicates:
-        text = ", ".join(f'key "{name}" already set in map' for name in duplicates)
+        text = "\n  ".join(("yaml: unmarshal errors:", *duplicates))
         if options.field_validation == "Strict":
-            raise bad_request(f"error strict decoding patch: {text}")
+            raise bad_request(f"error strict decoding patch: error converting YAML to JSON: {text}")
         if options.field_validation == "Warn":
-            call.warn(text)
+            for repeated in duplicates:
+                call.warn(repeated)
     kind, version = document.get("kind"), document.get("apiVersion")
     if (version, kind) != (wanted.api_version, wanted.kind):
         shown = str(version or "")
