@@ -51,6 +51,8 @@ test-newest: $(VENV)/.made ## the same part on the newest Python here, if there 
 
 test-peers: $(VENV)/.dev ## programs of other people: torture of controllers, envtest, clients in five languages; needs registries
 	$(BIN)/python -m pytest -q -m peers tests/torture tests/envtest tests/clients
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group peers
+	$(BIN)/python -m pytest -q tests/docs/test_coming_from.py
 
 test-generated: $(VENV)/.dev ## projects of setpoint init in environments of their own, charts with helm: needs Go, and registries
 	$(BIN)/python -m pytest -q -m generated tests/scaffold tests/deploy tests/docs
