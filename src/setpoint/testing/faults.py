@@ -101,8 +101,8 @@ class Faults(Transport):
         ...
     ```
 
-    Faults are used up in the order in which they were said, by requests of the controllers only. ``verb`` is what the
-    request does (default: any write), ``name`` limits a fault to one object, ``subresource`` says which one is meant:
+    Faults are used up in the order in which they were declared, by the controllers' requests only. ``verb`` is the
+    request's (default: any write), ``name`` limits a fault to one object, ``subresource`` says which one is meant:
     ``""`` is the object itself, ``"status"`` its status, ``"*"`` any.
     """
 

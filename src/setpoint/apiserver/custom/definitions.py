@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions come alive: what is defined is served, what is deleted takes its objects along."""
+"""CustomResourceDefinitions: serves the resources that they define, and deletes their objects with them."""
 
 from __future__ import annotations
 

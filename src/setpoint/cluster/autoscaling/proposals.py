@@ -135,7 +135,7 @@ def by_total(total: int, *, replicas: int, target: int, tolerance: Tolerance) ->
 
 
 def by_value(value: int, pods: Sequence[Pod], *, current: int, target: int, tolerance: Tolerance) -> int:
-    """Replicas for an amount that is to be near its target whatever their number."""
+    """The replicas for a total amount that is to be near its target."""
     ratio = value / target
     if not current:
         return ceil(ratio)
