@@ -62,5 +62,6 @@ async def test_a_process_that_is_not_there_is_named_in_one_line(tmp_path: Path) 
     async with program("-m", "setpoint", "top", "-a", "127.0.0.1:1", home=tmp_path) as asked:
         assert await asked.ended() == 1
         (line,) = asked.err
-        assert line.startswith("setpoint top: 127.0.0.1:1: ")
+        assert line.startswith("setpoint top: 127.0.0.1:1: no connection: ")
+        assert "object at" not in line
         assert line.endswith("is a manager with --metrics-bind-address there?")

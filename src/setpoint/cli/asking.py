@@ -67,6 +67,8 @@ class Asked(NamedTuple):
                 return msgspec.json.decode(body, type=type)
         except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
             reason = str(problem) or f"no answer within {TIMEOUT:g} s"
+            if isinstance(problem, aiohttp.ClientConnectorError):  # whose text has an object's address
+                reason = f"no connection: {problem.os_error.strerror or problem.os_error}"
             hint = "is a manager with --metrics-bind-address there?"
             raise Refused(f"{address}: {reason}; {hint}") from problem
 
