@@ -69,9 +69,11 @@ public class Everyday {
       List<ConfigMap> found = maps.withLabel("x", "y").list().getItems();
       expect(found.size() == 1, found);
       maps.withName("a").delete();
-      while (!"deleted".equals(seen.poll(30, TimeUnit.SECONDS))) {
-        expect(!seen.isEmpty(), "no deletion");
-      }
+      String kind;
+      do {
+        kind = seen.poll(30, TimeUnit.SECONDS);
+        expect(kind != null, "no deletion");
+      } while (!kind.equals("deleted"));
       informer.stop();
 
       client.resource(new PodBuilder().withNewMetadata().withName("p").withNamespace(NAMESPACE).endMetadata()
