@@ -211,3 +211,10 @@ def test_endpoints_stay_while_one_of_two_caches_has_not_seen_their_service_yet()
     name = "endpointslice-controller"
     late = Plan((fault("lag", "ADDED services default/web #1", until="step", relist=True),))
     check(services, lambda: controllers(name), nodes=2, control_plane=("*", f"-{name}"), replay=late.token(), workers=0)
+
+
+@pytest.mark.long
+def test_what_a_reconcile_makes_that_began_before_its_object_went_is_not_counted() -> None:
+    name = "endpointslice-controller"
+    slow = Plan((fault("slow-request", "apply endpointslices.discovery.k8s.io default/web-6ecb382b #2", until="step"),))
+    check(services, lambda: controllers(name), nodes=2, control_plane=("*", f"-{name}"), replay=slow.token(), workers=0)

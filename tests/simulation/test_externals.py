@@ -11,6 +11,8 @@ from tests.simulation.test_check import create_and_delete
 
 import setpoint as sp
 from setpoint.simulation import Budget, Counterexample, External, call, check
+from setpoint.simulation.explore import Explorer
+from setpoint.simulation.result import Point, Result
 
 UNTIL_FOUND = Budget()
 """A finding comes within some tens of runs."""
@@ -99,3 +101,9 @@ def test_an_empty_answer_that_is_taken_for_the_truth_leaks_a_machine() -> None:
             off={"crash": "this is about answers", "lost": "so it is", "user": "and it", "down": "and it"},
         )  # fmt: skip
     assert caught.value.findings[0].subject == "external cloud"
+
+
+def test_only_calls_that_say_so_answer_that_there_is_nothing() -> None:
+    points = [Point("call cloud.list() #1", "external", empty=True), Point("call cloud.create('a') #1", "external")]
+    explorer = Explorer(Result(points=points), off=frozenset(), seed=0, kinds=[], primaries=frozenset())
+    assert [each.at for each in explorer.singles() if each.kind == "external-empty"] == ["call cloud.list() #1"]

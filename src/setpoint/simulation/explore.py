@@ -172,11 +172,13 @@ class Explorer:
 
     def _external(self) -> Iterator[Fault]:
         for point in self._externals:
+            if point.empty:
+                yield fault("external-empty", point.name)
+        for point in self._externals:
             if self._elects:
                 yield fault("freeze", point.name, seconds=FROZEN)
             yield fault("external-fails", point.name)
             yield fault("external-lost", point.name)
-            yield fault("external-empty", point.name)
             yield fault("slow-request", point.name, seconds=20.0)
             yield fault("slow-answer", point.name, until="step")
 

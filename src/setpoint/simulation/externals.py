@@ -32,7 +32,7 @@ class Calls(Protocol):
     def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]: ...
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
     def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
-    def external_done(self, point: str, told: str, *, changed: bool) -> None: ...
+    def external_done(self, point: str, told: str, *, changed: bool, empty: bool) -> None: ...
 
 
 _WORLD: ContextVar[Calls | None] = ContextVar("setpoint_simulation_world", default=None)
@@ -90,15 +90,15 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
             point, faults = world.external_point(_told(self, name, args, kwargs), actor)
             await world.external_gate(point, faults, actor, before=True)
             if nothing is not ... and any(each.kind == "external-empty" for each in faults):
-                world.external_done(point, "answered that there is nothing", changed=False)
+                world.external_done(point, "answered that there is nothing", changed=False, empty=True)
                 return copy.deepcopy(nothing)
             before = _frozen(self)
             result = await method(self, *args, **kwargs)
-            world.external_done(point, f"answered {_short(result)}", changed=before != _frozen(self))
+            changed = before != _frozen(self)
+            world.external_done(point, f"answered {_short(result)}", changed=changed, empty=nothing is not ...)
             await world.external_gate(point, faults, actor, before=False)
             return result
 
-        asynchronous.nothing = nothing  # type: ignore[attr-defined]
         return asynchronous
 
     @functools.wraps(method)
@@ -109,21 +109,16 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
         point, faults = world.external_point(_told(self, name, args, kwargs), actor)
         world.external_gate_now(point, faults, actor, before=True)
         if nothing is not ... and any(each.kind == "external-empty" for each in faults):
-            world.external_done(point, "answered that there is nothing", changed=False)
+            world.external_done(point, "answered that there is nothing", changed=False, empty=True)
             return copy.deepcopy(nothing)
         before = _frozen(self)
         result = method(self, *args, **kwargs)
-        world.external_done(point, f"answered {_short(result)}", changed=before != _frozen(self))
+        changed = before != _frozen(self)
+        world.external_done(point, f"answered {_short(result)}", changed=changed, empty=nothing is not ...)
         world.external_gate_now(point, faults, actor, before=False)
         return result
 
-    synchronous.nothing = nothing  # type: ignore[attr-defined]
     return synchronous
-
-
-def can_be_empty(external: External, method: str) -> bool:
-    """Whether a marked method says what it answers when there is nothing."""
-    return getattr(getattr(type(external), method, None), "nothing", ...) is not ...
 
 
 def _told(external: External, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

@@ -74,6 +74,8 @@ class Judge:
         self.findings: list[Finding] = []
         self.created: Counter[str] = Counter()
         self.deleted: Counter[str] = Counter()
+        self.gone: dict[int, Counter[str]] = {}
+        """The deletions by others than users, by steps."""
         self.wrongly: Counter[str] = Counter()
         self.collected: set[str] = set()
         """Objects of users that the garbage collector has deleted."""
@@ -122,20 +124,27 @@ class Judge:
             self.collected.add(subject)
         if entry.lane != "user":
             if entry.type == "ADDED":
-                if entry.orphan or self.excusing:
+                if entry.orphan or self.excusing or self._is_for_the_gone():
                     self._excused.add(entry.uid)
                 else:
                     self.created[subject] += 1
             elif entry.type == "DELETED" and entry.uid not in self._excused:
                 self.deleted[subject] += 1
+                self.gone.setdefault(entry.step, Counter())[subject] += 1
                 self._check_wish(entry, subject)
         if entry.lane == "controller":
             self._controller_changed(entry, subject)
 
+    def _is_for_the_gone(self) -> bool:
+        """Whether a reconcile writes whose object is not there any more: it began before that went."""
+        context = current.get()
+        return context is not None and context.object.uid not in self._world.history.alive
+
     def _check_wish(self, entry: Entry, subject: str) -> None:
         """Counts what goes although it should have stayed, by what the undisturbed run has at rest."""
         rests = self._world.rests_expected
-        if not rests:
+        expected = self._world.options.gone_expected.get(entry.step, {}).get(subject, 0)
+        if not rests or self.gone[entry.step][subject] <= expected:
             return
         step = min(entry.step, len(rests) - 1)
         before, after = rests[max(step - 1, 0)].get(subject, 0), rests[step].get(subject, 0)
@@ -156,8 +165,7 @@ class Judge:
     def called_outside(self) -> None:
         """An external system has done something."""
         self.check_predicates()
-        context = current.get()
-        lives = context is None or context.object.uid in self._world.history.alive
+        lives = not self._is_for_the_gone()
         for external in self._world.setup.externals if self._outside else ():
             kept = self._outside[external.name]
             gone = kept - _leaves(plain_values(external.state()))

@@ -73,6 +73,8 @@ class Result(msgspec.Struct):
     """The number of objects of each name at the ends of the steps."""
     created: dict[str, int] = {}
     deleted: dict[str, int] = {}
+    gone: dict[int, dict[str, int]] = {}
+    """The number of objects of each name that others than users have deleted, by steps."""
     wrongly: dict[str, int] = {}
     """Deletions by controllers of what was there at the ends of the steps before and after, in the undisturbed run."""
     collected: list[str] = []
@@ -115,6 +117,8 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether to wait and see that nothing is written any more."""
     rests_expected: tuple[dict[str, int], ...] = ()
     """The number of objects of each name that the undisturbed run has at the ends of its steps."""
+    gone_expected: dict[int, dict[str, int]] = {}
+    """The deletions of the undisturbed run, by steps."""
     since: int = 0
     """The step before which nothing of the plan happens: the run may begin where the undisturbed one is then."""
     audit: bool = False

@@ -46,9 +46,9 @@ class Telephone:
         if fault is not None and fault.kind.startswith("crash"):
             world.strikes.die_now(actor, fault)
 
-    def external_done(self, point: str, told: str, *, changed: bool) -> None:
-        """The call was carried out."""
+    def external_done(self, point: str, told: str, *, changed: bool, empty: bool) -> None:
+        """The call was carried out. ``empty``: it may answer that there is nothing."""
         world = self._world
-        world.tape.mark(Point(point, "external", world.steps.number, changed=changed))
+        world.tape.mark(Point(point, "external", world.steps.number, changed=changed, empty=empty))
         world.tape.tell("external", "external", "answers", told, point=point)
         world.judge.called_outside()

@@ -269,6 +269,7 @@ class World:
         result.points = tape.points
         result.created, result.deleted = dict(judge.created), dict(judge.deleted)
         result.wrongly = dict(judge.wrongly)
+        result.gone = {step: dict(gone) for step, gone in judge.gone.items()}
         result.collected = sorted(judge.collected)
         result.writes, result.steps = judge.writes, self.steps.number
         result.struck = len(self.strikes.struck)

@@ -14,6 +14,8 @@ from tests.simulation.corpus import (
     f9_deletion,
     f10_others,
     f11_strangers,
+    f12_neighbours,
+    f13_readers,
 )
 from tests.simulation.corpus.pair import Pair
 
@@ -29,7 +31,9 @@ _FAMILIES = (
     f9_deletion,
     f10_others,
     f11_strangers,
+    f12_neighbours,
+    f13_readers,
 )
-STRANGERS: list[Pair] = f11_strangers.PAIRS
+STRANGERS: list[Pair] = f11_strangers.PAIRS + f12_neighbours.PAIRS + f13_readers.PAIRS
 """Those that are tried only where long tests are (``-m long``)."""
 PAIRS: list[Pair] = [pair for family in _FAMILIES for pair in family.PAIRS]
