@@ -290,3 +290,15 @@ def test_logging_is_configured_only_when_asked() -> None:
     finally:
         root.removeHandler(handler)
         root.setLevel(level)
+
+
+async def test_a_program_whose_terminal_is_gone_stops_at_the_first_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    stopped = asyncio.Event()
+    monkeypatch.setattr("builtins.print", gone)
+    with stopping_on_signals(stopped.set, waits_for=lambda: ["a reconcile"], kill=lambda status: None):
+        signal.raise_signal(signal.SIGTERM)
+        async with asyncio.timeout(30):
+            await stopped.wait()

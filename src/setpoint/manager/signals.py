@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -37,7 +37,8 @@ def stopping_on_signals(
             kill(1)
             return
         if waits_for is not None:
-            tell(list(waits_for()))
+            with suppress(OSError):  # a terminal that is gone must not keep the program from stopping
+                tell(list(waits_for()))
         stop()
 
     def tell(waits: list[str]) -> None:
