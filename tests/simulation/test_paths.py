@@ -97,6 +97,10 @@ def test_a_smaller_stateful_set_leaves_its_claims() -> None:
     objects: dict[str, Any] = {"statefulsets.apps default/db": [{"spec": {"volumeClaimTemplates": claims}}]}
     left = {f"persistentvolumeclaims default/{name}": [{}] for name in ("data-db-1", "data-db-x", "data-other-1")}
     assert records(objects | left, objects) == {"persistentvolumeclaims default/data-db-1"}
+    volume = "persistentvolumes pvc-<uid of persistentvolumeclaims default/data-db-1>"
+    bound: Snapshot = {volume: [{"spec": {"claimRef": {"uid": "<uid of persistentvolumeclaims default/data-db-1>"}}}]}
+    assert volume in records(objects | left | bound, objects)
+    assert volume not in records(objects | bound, objects), "the volume of no claim that a set has left"
 
 
 def test_uids_in_external_systems_do_not_hide_what_is_left_there() -> None:

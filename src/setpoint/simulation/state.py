@@ -114,7 +114,8 @@ def _is_history(collection: str, document: dict[str, JSON]) -> bool:
 
 def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
     """Objects that are there after all changes, but not where the last wishes were the first, and are mere records:
-    jobs that were done for earlier wishes, and what belongs to them; claims that a smaller stateful set has left."""
+    jobs that were done for earlier wishes, and what belongs to them; claims that a smaller stateful set has left, and
+    their volumes."""
     found = {each for each in way if each not in direct and each.startswith(_RECORDS)}
     owners = {f"<uid of {each}>" for each in found}
     sets = [
@@ -128,6 +129,12 @@ def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
         if collection == "persistentvolumeclaims" and subject not in direct:
             space, _, name = label.rpartition("/")
             if any(space == one and _claims(name, called, document) for one, _, called, document in sets):
+                found.add(subject)
+    claims = {f"<uid of {each}>" for each in found if each.startswith("persistentvolumeclaims ")}
+    for subject, items in way.items():
+        if subject.startswith("persistentvolumes ") and subject not in direct:
+            bound = [(item.get("spec", {}).get("claimRef") or {}).get("uid") for item in items]
+            if bound and all(uid in claims for uid in bound):
                 found.add(subject)
     return frozenset(found)
 
