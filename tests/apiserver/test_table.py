@@ -12,6 +12,7 @@ from setpoint.apiserver.answers.printers.cells import human_duration
 from setpoint.apiserver.answers.printers.json_path import JsonPath, JsonPathError
 from setpoint.apiserver.answers.printers.printer import description
 from setpoint.apiserver.answers.table import table
+from setpoint.apiserver.strategies.usage import served_usage
 from setpoint.meta import GroupResource, Resource
 from setpoint.models import BUILTIN
 
@@ -336,7 +337,8 @@ def test_a_new_style_event_has_only_its_event_time() -> None:
 
 
 def test_every_printer_belongs_to_a_resource_and_describes_its_columns() -> None:
-    assert set(_PRINTERS) - {"storageversions.internal.apiserver.k8s.io"} <= set(RESOURCES)
+    usage = {str(served.group_resource) for served in served_usage()}
+    assert set(_PRINTERS) - {"storageversions.internal.apiserver.k8s.io"} <= set(RESOURCES) | usage
     for name, printer in _PRINTERS.items():
         for column in printer.columns:
             assert column.definition()["description"], f"{name}: column {column.name} says nothing"

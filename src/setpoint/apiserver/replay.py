@@ -51,7 +51,7 @@ class Suspended(Exception):
 class Asker(Protocol):
     """Answers many questions at once."""
 
-    async def learn(self, replay: Replay, questions: Sequence[Any]) -> None: ...
+    async def learn(self, replay: Replay, questions: Sequence[Any], /) -> None: ...
 
 
 class ObjectLocks:

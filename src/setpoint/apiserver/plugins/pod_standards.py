@@ -233,7 +233,7 @@ def _bad_seccomp(security: JsonObject) -> str | None:
 def _set_seccomp(pod: _Pod) -> _Finding:
     whole = _bad_seccomp(pod.security)
     found = {name: kind for name, _, security in pod.containers if (kind := _bad_seccomp(security)) is not None}
-    kinds = sorted({*found.values(), *([] if whole is None else [whole])})
+    kinds: list[str] = sorted({*found.values(), *([] if whole is None else [whole])})
     if not kinds:
         return None
     setters = _setters(whole is not None, [*found])
