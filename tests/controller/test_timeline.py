@@ -17,7 +17,7 @@ from setpoint.controller import Cause
 from setpoint.controller.cause import MAX_CAUSES, CauseLog, waited
 from setpoint.controller.changes import MAX_FIELDS, changed_fields, sent_fields
 from setpoint.controller.explain import Moment, explain
-from setpoint.controller.timeline import MAX_ATTEMPTS, MAX_WRITES
+from setpoint.controller.timeline import MAX_ATTEMPTS, MAX_FAILED, MAX_WRITES, Attempt, Timeline
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.testing import advance, cluster, virtual_time
@@ -229,3 +229,36 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _without_nulls(each) for name, each in value.items() if each is not None}
     return value
+
+
+def attempt(result: str, next_in: float | None = None) -> Attempt:
+    return Attempt(0.0, 0.0, (), "1", 1, (), result, "why", next_in)
+
+
+def test_what_failed_for_good_is_known_however_much_else_happens() -> None:
+    timeline = Timeline(max_keys=3)
+    bad, worse = ObjectKey("default/bad"), ObjectKey("default/worse")
+    timeline.add(bad, attempt("success"))
+    timeline.add(bad, attempt("error"))
+    timeline.add(worse, attempt("error"))
+    for number in range(10):
+        timeline.add(ObjectKey(f"default/{number}"), attempt("error", next_in=1.0))
+    assert timeline.of(bad) == [attempt("error")]
+    assert timeline.last(worse) == attempt("error")
+    assert timeline.keys() == [bad, worse, *(ObjectKey(f"default/{number}") for number in (7, 8, 9))]
+
+    timeline.add(bad, attempt("success"))  # it was mended, and is forgotten like all others
+    assert [each.result for each in timeline.of(bad)] == ["error", "success"]
+    for number in range(10):
+        timeline.add(ObjectKey(f"default/{number}"), attempt("success"))
+    assert timeline.last(bad) is None
+    assert len(timeline) == 4
+
+
+def test_what_is_known_of_failures_has_a_bound() -> None:
+    timeline = Timeline(max_keys=1)
+    for number in range(MAX_FAILED + 10):
+        timeline.add(ObjectKey(f"default/{number}"), attempt("error"))
+    assert len(timeline) == MAX_FAILED + 1
+    assert timeline.last(ObjectKey("default/8")) is None
+    assert timeline.last(ObjectKey("default/9")) is not None

@@ -64,8 +64,8 @@ def merged(listings: Iterable[Listing], limit: int) -> Listing:
 class Survey:
     """The states of all keys of running controllers.
 
-    A state costs about a microsecond, against thirty for the whole `explain`: what verdicts decide by is looked up in
-    their order, without their words. Other tasks have their turn every `TURN` keys, so states may be of
+    A state costs much less than the whole `explain`: what verdicts decide by is looked up in their order, without their
+    words. Other tasks have their turn every `TURN` keys, so states may be of
     different moments.
     """
 
@@ -130,7 +130,7 @@ class Survey:
             return "unknown" if run.told.seen.deleted_at(key) is None else "deleted"
         if self._is_held(run, key, record):
             return "being deleted"
-        return "failed" if last is not None and last.result == "error" and last.next_in is None else "idle"
+        return "failed" if last is not None and last.failed else "idle"
 
     def _is_held(self, run: RunningController[Any], key: ObjectKey, record: Record) -> bool:
         """Whether only finalizers of others keep the object. Remembered, since it takes decompressing the object."""

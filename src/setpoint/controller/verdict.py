@@ -108,7 +108,7 @@ def verdict(facts: Facts) -> Verdict:
         held = ", ".join(facts.known.held_by)
         text = f"waits for the finalizers {held}" if held else "waits for the server to remove it"
         return Verdict("being deleted", f"a deletion was asked for; it {text}")
-    if last is not None and last.result == "error" and last.next_in is None:
+    if last is not None and last.failed:
         text = f"terminal error, no retry until something changes: {last.detail}"
         return Verdict("failed", text, since=last.started + last.duration)
     return _idle(facts, facts.known, last)
