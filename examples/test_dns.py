@@ -14,9 +14,9 @@ from setpoint.models.core_v1 import LoadBalancerIngress, LoadBalancerStatus, Ser
 
 
 class Provider(sp.simulation.External, Zone):
-    """The zone, behind a network."""
+    """The zone, behind a network. A provider that can't read its zone fails; it never says that the zone is empty."""
 
-    @sp.simulation.call(nothing=[])
+    @sp.simulation.call
     async def records(self) -> list[Record]:
         return await Zone.records(self)
 

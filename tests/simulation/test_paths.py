@@ -82,6 +82,16 @@ def test_what_a_user_made_may_go_with_its_new_owner() -> None:
     assert accused(with_it, without, with_it, collected=("configmaps default/free",)) == []
 
 
+def test_what_the_control_plane_makes_for_the_whole_cluster_is_no_trace() -> None:
+    def accused_with(*provided: str) -> list[Finding]:
+        way = {**state(), "storageclasses.storage.k8s.io standard": [{"provisioner": "hollow"}]}
+        baseline = Result(end=way, rests=[{}, way], wishes=["", "1"], provided=list(provided))
+        return direct_findings(baseline, Result(end=state()), Reference(baseline, []))
+
+    assert accused_with("storageclasses.storage.k8s.io standard") == []
+    assert accused_with(), "a controller that makes one leaves it behind"
+
+
 def test_wishes_that_are_taken_back_are_compared_in_the_same_way() -> None:
     def found(*rests: Snapshot) -> list[Finding]:
         baseline = Result(rests=list(rests), wishes=["", "1", "2", "1", "1"][: len(rests)])

@@ -17,7 +17,7 @@ from setpoint.controller.failures import BUGS
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.asked import Asked
 from setpoint.simulation.externals import External
-from setpoint.simulation.history import Entry, History
+from setpoint.simulation.history import Entry, History, sketch
 from setpoint.simulation.predicates import Objects, Predicate
 from setpoint.simulation.result import Finding, Options, Point
 from setpoint.simulation.state import plain_values, snapshot
@@ -79,6 +79,8 @@ class Judge:
         self.wrongly: Counter[str] = Counter()
         self.collected: set[str] = set()
         """Objects of users that the garbage collector has deleted."""
+        self.provided: set[str] = set()
+        """Objects without an owner that the control plane has made, such as a default storage class."""
         self.writes = 0
         self.quiet_since: str = ""
         """The phase in which nothing may be written; ``""`` while writes are allowed."""
@@ -122,6 +124,12 @@ class Judge:
             self._users.add(entry.uid)
         if entry.lane == "garbage collector" and entry.type == "DELETED" and entry.uid in self._users:
             self.collected.add(subject)
+        if (
+            entry.lane == "control plane"
+            and entry.type == "ADDED"
+            and not sketch(entry.value).metadata.owner_references
+        ):
+            self.provided.add(subject)
         if entry.lane != "user":
             if entry.type == "ADDED":
                 if entry.orphan or self.excusing or self._is_for_the_gone():

@@ -72,7 +72,8 @@ class _Traces:
     """Looks for traces of earlier wishes at the end of a step.
 
     None are: records of what was done, times at which it was, counters of changes, what users had made and the garbage
-    collector took away with its owner, and names that are drawn in turns (blue and green, numbers of revisions).
+    collector took away with its owner, names that are drawn in turns (blue and green, numbers of revisions), and what
+    the control plane has made for the whole cluster when it was first needed (a default storage class).
     """
 
     def __init__(self, baseline: Result, step: int, masks: frozenset[str]) -> None:
@@ -90,6 +91,8 @@ class _Traces:
         left = []
         for each in differences(expected, found, self._masks):
             if each.subject in kept or (each.is_less and each.subject in self._baseline.collected):
+                continue
+            if each.is_more and each.subject in self._baseline.provided:
                 continue
             if _is_moment(each) or self._counts(each):
                 if not each.subject.startswith("external "):

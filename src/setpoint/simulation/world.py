@@ -271,6 +271,7 @@ class World:
         result.wrongly = dict(judge.wrongly)
         result.gone = {step: dict(gone) for step, gone in judge.gone.items()}
         result.collected = sorted(judge.collected)
+        result.provided = sorted(judge.provided)
         result.writes, result.steps = judge.writes, self.steps.number
         result.struck = len(self.strikes.struck)
         result.digest = tape.digest()
