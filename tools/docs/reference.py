@@ -26,8 +26,8 @@ ENVIRONMENT = {
     "KUBECONFIG": "the kubeconfig files to use, separated by colons; the first value of a name counts",
     "HOME": "where `.kube/config` is looked for; `USERPROFILE` on Windows",
     "USERPROFILE": "see `HOME`",
-    "KUBERNETES_SERVICE_HOST": "set in pods: the API server's address; with the files of the service account it is "
-    "used where there is no kubeconfig",
+    "KUBERNETES_SERVICE_HOST": "set in pods: the API server's address; clients use it, with the files of the service "
+    "account, where they find no kubeconfig",
     "KUBERNETES_SERVICE_PORT": "set in pods: the API server's port",
     "HTTPS_PROXY": "the proxy for HTTPS API servers; also in lower case",
     "HTTP_PROXY": "the proxy for plain HTTP; also in lower case",

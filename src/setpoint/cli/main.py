@@ -53,7 +53,7 @@ def server(
         The controllers to run, with commas between, as for kube-controller-manager: * is all of them, NAME one of them,
         -NAME all but that one (--controllers='*,-cronjob').
     nodes
-        How many hollow nodes there are, on which pods become Running without anything being executed. "local" is one
+        The number of hollow nodes, on which pods become Running though no container is executed. "local" is one
         node on which pods of images process.setpoint.dev/PROGRAM, or with an annotation process.setpoint.dev/command,
         are processes of this machine: whoever reaches the server runs programs as you.
     """
