@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 settings.register_profile("setpoint", deadline=None)  # a busy machine is not a failure
-# Mutants are judged thousands of times, and always alike (tools/mutation.py).
-settings.register_profile("mutation", deadline=None, max_examples=30, derandomize=True, database=None)
+# Mutants are judged thousands of times, always alike (tools/mutation.py), and no person reads their counter-examples.
+settings.register_profile(
+    "mutation",
+    deadline=None,
+    max_examples=30,
+    derandomize=True,
+    database=None,
+    report_multiple_bugs=False,
+    phases=(Phase.explicit, Phase.generate),
+)
 settings.load_profile("setpoint")
 
 

@@ -140,7 +140,7 @@ async def test_on_a_terminal_there_is_a_bar_and_a_failure_is_one_line(tmp_path: 
 async def on_a_terminal(*words: str, home: Path) -> str:
     """The output of ``setpoint WORDS`` on a terminal. It must exit with 0."""
     ours, theirs = pty.openpty()
-    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "TERM": "xterm", "COLUMNS": "120"}
+    environment = {**os.environ, "HOME": str(home), "TERM": "xterm", "COLUMNS": "120"}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "setpoint", *words), stdin=theirs, stdout=theirs, stderr=theirs, env=environment
     )

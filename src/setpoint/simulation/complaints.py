@@ -5,14 +5,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from setpoint.simulation.actor import ACTOR
+from setpoint.simulation.silence import silent
+
+_LOGGER: Final = logging.getLogger("setpoint")
 
 
 class _Complaints(logging.Handler):
     def __init__(self, raised: Callable[[str, BaseException], None]) -> None:
         super().__init__(logging.ERROR)
         self._raised = raised
+        others = _Complaints.all()
+        self.propagated: bool = others[0].propagated if others else _LOGGER.propagate
+        """Whether the logger's records went on to the root before anybody listened."""
+
+    @staticmethod
+    def all() -> list[_Complaints]:
+        return [each for each in _LOGGER.handlers if isinstance(each, _Complaints)]
 
     def emit(self, record: logging.LogRecord) -> None:
         problem = record.exc_info[1] if record.exc_info else None
@@ -23,15 +34,17 @@ class _Complaints(logging.Handler):
 
 @contextmanager
 def heard(raised: Callable[[str, BaseException], None]) -> Iterator[None]:
-    """Has ``raised`` called with every exception that is logged in a process of controllers. Nothing is printed."""
-    logger = logging.getLogger("setpoint")
-    handler, propagates, disabled = _Complaints(raised), logger.propagate, logging.root.manager.disable
-    logger.addHandler(handler)
-    logger.propagate = False
-    logging.disable(logging.WARNING)
+    """Has ``raised`` called with every exception that is logged in a process of controllers. Nothing is printed.
+
+    Blocks may end in any order (see `silent`).
+    """
+    handler = _Complaints(raised)
+    _LOGGER.addHandler(handler)
+    _LOGGER.propagate = False
     try:
-        yield
+        with silent(logging.WARNING):
+            yield
     finally:
-        logging.disable(disabled)
-        logger.propagate = propagates
-        logger.removeHandler(handler)
+        _LOGGER.removeHandler(handler)
+        if not _Complaints.all():
+            _LOGGER.propagate = handler.propagated

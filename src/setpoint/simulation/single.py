@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from setpoint.simulation.loop import SimulationLoop
 from setpoint.simulation.plan import Plan
 from setpoint.simulation.result import Options, Result
 from setpoint.simulation.setup import Setup
+from setpoint.simulation.silence import silent
 from setpoint.simulation.world import World
 from setpoint.testing.clock import Livelock
 
@@ -65,14 +65,3 @@ def buried() -> Iterator[None]:
             gc.collect()
     finally:
         sys.unraisablehook = before
-
-
-@contextmanager
-def silent() -> Iterator[None]:
-    """Suppresses the logs of the program under test: its troubles are made on purpose."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(before)

@@ -19,7 +19,8 @@ from setpoint.simulation.plan import Plan
 from setpoint.simulation.rehearsal import prepare
 from setpoint.simulation.result import Finding, Options, Result, encode
 from setpoint.simulation.setup import Setup
-from setpoint.simulation.single import silent, story
+from setpoint.simulation.silence import silent
+from setpoint.simulation.single import story
 
 PATIENCE: Final = 60
 """Seconds of processor time, and tens of seconds of real time, after which a run counts as one that never ends."""

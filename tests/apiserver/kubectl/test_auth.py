@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,11 @@ import pytest
 from setpoint.apiserver import ApiServer
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.security import Security
+from setpoint.webhook.authority import issue, make_authority
 
 from .conftest import Kubectl
+
+pytestmark = pytest.mark.wall_clock
 
 ROLE = """
 apiVersion: rbac.authorization.k8s.io/v1
@@ -25,7 +29,14 @@ rules:
 
 @pytest.fixture
 async def guarded(tmp_path: Path) -> AsyncIterator[Kubectl]:
-    async with EmbeddedCluster(control_plane=False, security=Security(auth=True)) as cluster:
+    # A certificate of the server's own begins now; kubectl's clock may be behind (see `tests/ahead`).
+    lifetime = timedelta(days=1000)
+    begin = datetime.now(UTC) - lifetime / 2
+    made = issue(make_authority("test", now=begin, lifetime=lifetime), ["127.0.0.1"], now=begin, lifetime=lifetime)
+    (certificate := tmp_path / "tls.crt").write_bytes(made.certificate)
+    (key := tmp_path / "tls.key").write_bytes(made.key)
+    security = Security(auth=True, tls_cert_file=certificate, tls_private_key_file=key)
+    async with EmbeddedCluster(control_plane=False, security=security) as cluster:
         kubeconfig = tmp_path / "kubeconfig"
         cluster.write_kubeconfig(kubeconfig)
         environment = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
 from tests.cluster.test_signing_requests import asked
 
 from setpoint.meta import to_wire
@@ -72,6 +75,7 @@ async def test_top_shows_what_annotations_say_and_an_idle_program_otherwise(clus
     assert 'pods.metrics.k8s.io "gone" not found' in missing.err
 
 
+@pytest.mark.skipif("CLOCK_AHEAD" in os.environ, reason="kubectl writes when it approved, and its clock is not ahead")
 async def test_a_certificate_that_is_approved_is_issued(cluster: Kubectl) -> None:
     await cluster("create", "-f", "-", stdin=to_wire(asked()) | {"apiVersion": "certificates.k8s.io/v1"})
     await cluster("certificate", "approve", "mary")

@@ -1,0 +1,31 @@
+"""Silence: logs of the program under test that are suppressed while a run lasts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_asked: dict[object, int] = {}
+"""The levels of all blocks that have not ended; the one that began last counts. The switch of `logging` is the
+process', and blocks may end in any order: a coroutine that a livelock left behind ends when Python collects it."""
+_before = logging.NOTSET
+
+
+@contextmanager
+def silent(level: int = logging.CRITICAL) -> Iterator[None]:
+    """Suppresses records of ``level`` and below: the troubles of the program under test are made on purpose.
+
+    When the last of several blocks has ended, everything is logged that was before the first.
+    """
+    global _before
+    if not _asked:
+        _before = logging.root.manager.disable
+    block = object()
+    _asked[block] = level
+    logging.disable(level)
+    try:
+        yield
+    finally:
+        del _asked[block]
+        logging.disable(next(reversed(_asked.values()), _before))

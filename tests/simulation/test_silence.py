@@ -1,0 +1,36 @@
+"""What simulations suppress of the log is there again afterwards, in whatever order their parts end."""
+
+from __future__ import annotations
+
+import logging
+from itertools import permutations
+
+import pytest
+
+from setpoint.simulation.complaints import heard
+from setpoint.simulation.silence import silent
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_everything_is_logged_again_in_whatever_order_the_blocks_end(order: tuple[int, ...]) -> None:
+    logger = logging.getLogger("setpoint")
+    before = logging.root.manager.disable, logger.propagate, list(logger.handlers)
+    blocks = [silent(), heard(lambda *_: None), heard(lambda *_: None)]
+    for block in blocks:
+        block.__enter__()
+        assert not logger.isEnabledFor(logging.WARNING)
+    for place in order:
+        assert not logger.isEnabledFor(logging.WARNING)
+        blocks[place].__exit__(None, None, None)
+    assert (logging.root.manager.disable, logger.propagate, list(logger.handlers)) == before
+
+
+def test_a_disabling_of_the_programs_own_stays() -> None:
+    before = logging.root.manager.disable
+    logging.disable(logging.INFO)
+    try:
+        with silent():
+            assert logging.root.manager.disable == logging.CRITICAL
+        assert logging.root.manager.disable == logging.INFO
+    finally:
+        logging.disable(before)
