@@ -1,4 +1,4 @@
-"""What simulations suppress of the log is there again afterwards, in whatever order their parts end."""
+"""Logs that simulations suppress are there again afterwards, in whatever order the blocks end."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class _Complaints(logging.Handler):
         self._raised = raised
         others = _Complaints.all()
         self.propagated: bool = others[0].propagated if others else _LOGGER.propagate
-        """Whether the logger's records went on to the root before anybody listened."""
+        """Whether the logger's records went on to the root before the first block began."""
 
     @staticmethod
     def all() -> list[_Complaints]:
