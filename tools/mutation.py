@@ -40,6 +40,7 @@ MODULES = {
         ["src/setpoint/controller/children.py"],
         [
             "tests/controller/test_children.py",
+            "tests/controller/test_children_in_detail.py",
             "tests/controller/test_children_in_trouble.py",
             "tests/controller/test_children_of_old_caches.py",
         ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -186,14 +186,13 @@ class Children(Generic[T]):
         self, prefix: str, group: list[T], mine: Mapping[ObjectKey, T], named: set[ObjectKey]
     ) -> Iterator[_Child[T]]:
         """Objects under generated names: they are all alike, so only their number counts."""
-        first = _encode(configuration_of(group[0], group[0].namespace, ""))
-        if any(_encode(configuration_of(each, each.namespace, "")) != first for each in group[1:]):
+        if len({_encode(_body(each)) for each in group}) > 1:
             raise ValueError(
                 f"keep({self._kind.__name__}): the wanted objects with generate_name {prefix!r} are not alike: "
                 "give each sort a generate_name of its own"
             )
         there = [
-            self._child(_renamed(group[0], child.name), child)
+            (self._child(_renamed(group[0], child.name), child), child)
             for key, child in mine.items()
             if key not in named
             and child.metadata.generate_name == prefix
@@ -201,8 +200,8 @@ class Children(Generic[T]):
             and not child.is_deleting
         ]
         # Children that are as they should be stay before those that have to be changed, the older before the younger.
-        there.sort(key=lambda child: (not self._carries(child, cast("T", child.present)), _age(child.present)))
-        yield from there[: len(group)]
+        there.sort(key=lambda pair: (not self._carries(*pair), _age(pair[1])))
+        yield from (child for child, _ in there[: len(group)])
         taken = set(named)
         for obj in group[len(there) :]:
             name = self._new_name(prefix, obj.namespace, taken)
@@ -225,7 +224,7 @@ class Children(Generic[T]):
                 return name
 
     def _child(self, obj: T, present: T | None, *, new_name: bool = False) -> _Child[T]:
-        body = configuration_of(obj, obj.namespace, "")
+        body = _body(obj)
         sent = _encode(body)
         return _Child(obj.key, obj, body, sent, _digest(sent), present, new_name)
 
@@ -360,8 +359,11 @@ def _renamed(obj: T, name: str) -> T:
     return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, name=name))
 
 
-def _age(obj: Object | None) -> tuple[float, str]:
-    assert obj is not None
+def _body(obj: Object) -> dict[str, Any]:
+    return configuration_of(obj, obj.namespace, "")
+
+
+def _age(obj: Object) -> tuple[float, str]:
     created = obj.metadata.creation_timestamp
     return (created.timestamp() if created is not None else 0.0, obj.name)
 
