@@ -386,8 +386,13 @@ async def test_where_not_even_a_group_is_the_answer_is_no_status(api: Api, path:
     [
         ({"labelSelector": "a=="}, 200, ""),
         ({"labelSelector": "a in (b"}, 400, "unable to parse requirement"),
-        ({"fieldSelector": "spec.nodeName"}, 400, "invalid field selector"),
+        (
+            {"fieldSelector": "spec.nodeName"},
+            400,
+            "invalid selector: 'spec.nodeName'; can't understand 'spec.nodeName'",
+        ),
         ({"fieldSelector": "spec.foo=x"}, 400, "field label not supported: spec.foo"),
+        ({"fieldSelector": "spec.host=n1"}, 200, ""),
         ({"limit": "many"}, 400, "limit"),
         ({"continue": "x"}, 400, "invalid continue token"),
         ({"resourceVersion": "x"}, 400, "invalid resource version"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from setpoint.apiserver.verbs.field_selectors import fields_of, supported
 from setpoint.meta import FieldSelector, Resource
@@ -12,13 +13,13 @@ RESOURCES = {str(resource.group_resource): resource for resource in BUILTIN}
 CUSTOM = Resource(group="grp.example.com", version="v1", kind="Mykind", plural="mykinds")
 
 
-def test_every_resource_can_be_selected_by_name_and_namespace() -> None:
+def test_every_resource_can_be_selected_by_name() -> None:
     obj = {"metadata": {"name": "x", "namespace": "y"}}
     for resource in (*BUILTIN, CUSTOM):
-        assert {"metadata.name", "metadata.namespace"} <= supported(resource)
+        assert "metadata.name" in supported(resource)
         fields = fields_of(resource, obj)
         assert (fields["metadata.name"], fields["metadata.namespace"]) == ("x", "y")
-        assert fields.keys() == supported(resource)
+        assert fields.keys() - {"metadata.namespace"} <= supported(resource) <= fields.keys()
 
 
 POD = {
@@ -43,7 +44,8 @@ POD = {
         ("events.events.k8s.io", {"regarding": {"uid": "u"}}, "regarding.uid=u", True),
         ("secrets", {"type": "Opaque"}, "type=Opaque", True),
         ("namespaces", {"status": {"phase": "Active"}}, "status.phase!=Active", False),
-        ("replicasets.apps", {}, "status.replicas=0", True),
+        ("replicationcontrollers", {}, "status.replicas=0", True),
+        ("resourceslices.resource.k8s.io", {"spec": {"pool": {"name": "p"}}}, "spec.pool.name=p", True),
         ("jobs.batch", {"status": {"succeeded": 2}}, "status.successful=2", True),
         ("certificatesigningrequests.certificates.k8s.io", {"spec": {"signerName": "s"}}, "spec.signerName=s", True),
     ],
@@ -59,6 +61,11 @@ def test_fields_have_the_values_that_selectors_compare(
 def test_other_fields_are_not_supported() -> None:
     assert "spec.replicas" not in supported(RESOURCES["deployments.apps"])
     assert "spec.color" not in supported(CUSTOM)
+    assert "status.replicas" not in supported(RESOURCES["replicasets.apps"])
+    assert "metadata.namespace" not in supported(RESOURCES["nodes"])
+    assert "metadata.namespace" in supported(RESOURCES["persistentvolumes"])
+    assert "metadata.namespace" in supported(CUSTOM, custom=True)
+    assert "metadata.namespace" not in supported(replace(CUSTOM, namespaced=False), custom=True)
 
 
 def test_custom_resources_bring_their_own_fields() -> None:

@@ -35,10 +35,63 @@ def test_a_selector_matches_as_documented(text: str, labels: dict[str, str], mat
     assert Selector.parse(text).matches(labels) is matches
 
 
-@pytest.mark.parametrize("text", [",", "a=b,", "a in", "a in b", "=b", "a=b=c", "a in (x", "-a=b", "a=b c", "a>x"])
-def test_what_is_no_selector_is_refused_with_its_text(text: str) -> None:
-    with pytest.raises(SelectorError, match="unable to parse requirement"):
+_KEY = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+_VALUE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (",", "found ',', expected: !, identifier, or 'end of string'"),
+        ("a=b,", "found '', expected: identifier after ','"),
+        ("a=b,,c", "found ',', expected: identifier after ','"),
+        ("a=b c", "found 'c', expected: ',' or 'end of string'"),
+        ("a=b=c", "found '=', expected: ',' or 'end of string'"),
+        ("!a=b", "found '=', expected: ',' or 'end of string'"),
+        ("=b", "found '=', expected: !, identifier, or 'end of string'"),
+        ("!", "unable to parse requirement: found '', expected: identifier"),
+        ("a=!b", "unable to parse requirement: found '!', expected: identifier"),
+        ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
+        ("a in", "unable to parse requirement: found '' expected: '('"),
+        ("a in b", "unable to parse requirement: found 'b' expected: '('"),
+        ("a in (x", "unable to parse requirement: found '', expected: ',' or ')'"),
+        ("a in (x,", "unable to parse requirement: found '', expected: ',', or identifier"),
+        ("a in (=)", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
+        ("-a=b", f'unable to parse requirement: <nil>: Invalid value: "-a": {_KEY}'),
+        ("a=-b", f'unable to parse requirement: values[0][a]: Invalid value: "-b": {_VALUE}'),
+        ("a in (b,-c)", f'unable to parse requirement: values[0][a]: Invalid value: "-c": {_VALUE}'),
+        (
+            "a>x",
+            'unable to parse requirement: values[0]: Invalid value: "x": '
+            "for 'Gt', 'Lt' operators, the value must be an integer",
+        ),
+    ],
+)
+def test_what_is_not_a_selector_is_refused_in_the_words_of_api_servers(text: str, words: str) -> None:
+    with pytest.raises(SelectorError) as refused:
         Selector.parse(text)
+    assert str(refused.value) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("a in (x,,y)", "a in (,x,y)"),
+        ("a in ()", "a in (,)"),
+        ("in in (in, notin)", "in in (in,notin)"),
+        ("a!=b\n,\tc", "c,a!=b"),
+    ],
+)
+def test_odd_but_valid_selectors_are_read_as_api_servers_read_them(text: str, same: str) -> None:
+    assert Selector.parse(text) == Selector.parse(same)
 
 
 def test_equal_selectors_are_one_whatever_their_order() -> None:
@@ -74,5 +127,19 @@ def test_field_selectors_escape_what_separates() -> None:
     assert selector.matches({"metadata.name": "a,b", "status.phase": "Pending"})
     assert not selector.matches({"metadata.name": "a,b", "status.phase": "Running"})
     assert FieldSelector.parse(str(selector)) == selector
-    with pytest.raises(SelectorError, match="invalid field selector"):
-        FieldSelector.parse("metadata.name")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'"),
+        ("a=b,c", "invalid selector: 'a=b,c'; can't understand 'c'"),
+        ("a=b=c", "invalid field selector: unescaped character in value: 61"),
+        (r"a=\b", r"invalid field selector: invalid escape sequence: \b"),
+        ("a=b\\", "invalid field selector: invalid escape sequence: \\"),
+    ],
+)
+def test_what_is_not_a_field_selector_is_refused_in_the_words_of_api_servers(text: str, words: str) -> None:
+    with pytest.raises(SelectorError) as refused:
+        FieldSelector.parse(text)
+    assert str(refused.value) == words

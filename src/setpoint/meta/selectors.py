@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from setpoint.meta.names import label_value, qualified_name
-from setpoint.meta.numbers import NumberError, parse_int
+from setpoint.meta.requirements import (
+    FieldRequirement,
+    Operator,
+    Requirement,
+    SelectorError,
+    checked,
+    parse_fields,
+    parse_labels,
+)
 
-Operator = Literal["=", "!=", "in", "notin", "exists", "!", ">", "<"]
-_SET = re.compile(r"^(?P<key>[^\s!=<>(),]+)\s+(?P<op>in|notin)\s*\((?P<values>[^()]*)\)$")
-_EQUALITY = re.compile(r"^(?P<key>[^\s!=<>(),]+)\s*(?P<op>==|=|!=|>|<)\s*(?P<value>[^\s!=<>(),]*)$")
-_EXISTS = re.compile(r"^(?P<no>!?)\s*(?P<key>[^\s!=<>(),]+)$")
-
-
-class SelectorError(ValueError):
-    """A selector can't be parsed; the message says which part and why."""
+__all__ = ["FieldSelector", "LabelSelector", "LabelSelectorRequirement", "Requirement", "Selector", "SelectorError"]
 
 
 class LabelSelectorRequirement(Struct, kw_only=True, omit_defaults=True):
@@ -34,47 +33,6 @@ class LabelSelector(Struct, kw_only=True, omit_defaults=True):
 
     match_labels: dict[str, str] = field(name="matchLabels", default={})
     match_expressions: list[LabelSelectorRequirement] = field(name="matchExpressions", default=[])
-
-
-class Requirement(NamedTuple):
-    """One requirement on one label key."""
-
-    key: str
-    operator: Operator
-    values: frozenset[str] = frozenset()
-
-    def matches(self, labels: Mapping[str, str]) -> bool:
-        value = labels.get(self.key)
-        match self.operator:
-            case "=" | "in":
-                return value in self.values
-            case "!=" | "notin":
-                return value not in self.values
-            case "exists":
-                return value is not None
-            case "!":
-                return value is None
-            case ">" | "<":
-                return _compares(value, self.operator, next(iter(self.values)))
-
-    def __str__(self) -> str:
-        match self.operator:
-            case "exists":
-                return self.key
-            case "!":
-                return f"!{self.key}"
-            case "in" | "notin":
-                return f"{self.key} {self.operator} ({','.join(sorted(self.values))})"
-            case _:
-                return f"{self.key}{self.operator}{next(iter(self.values))}"
-
-
-def _compares(value: str | None, operator: Operator, bound: str) -> bool:
-    try:
-        number = parse_int(value or "")
-    except NumberError:
-        return False
-    return number > parse_int(bound) if operator == ">" else number < parse_int(bound)
 
 
 class Selector:
@@ -95,7 +53,7 @@ class Selector:
         Raises:
             SelectorError: the syntax, a key or a value is not valid.
         """
-        return cls(_parse_requirement(part) for part in _split(text))
+        return cls(parse_labels(text))
 
     @classmethod
     def of(cls, selector: str | Mapping[str, str] | LabelSelector | Selector | None) -> Selector:
@@ -112,13 +70,11 @@ class Selector:
             return cls.parse(selector)
         if isinstance(selector, LabelSelector):
             return cls.from_label_selector(selector)
-        return cls(_checked(Requirement(key, "=", frozenset((value,)))) for key, value in selector.items())
+        return cls(checked(key, "=", (value,)) for key, value in selector.items())
 
     @classmethod
     def from_label_selector(cls, selector: LabelSelector) -> Selector:
-        requirements = [
-            _checked(Requirement(key, "=", frozenset((value,)))) for key, value in selector.match_labels.items()
-        ]
+        requirements = [checked(key, "=", (value,)) for key, value in selector.match_labels.items()]
         for expression in selector.match_expressions:
             values = frozenset(expression.values)
             operators: dict[str, Operator] = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
@@ -127,7 +83,7 @@ class Selector:
                 raise SelectorError(f"{expression.operator!r} is not a valid label selector operator")
             if (operator in ("in", "notin")) != bool(values):
                 raise SelectorError(f"values of {expression.key!r} must be given for In and NotIn and only for them")
-            requirements.append(_checked(Requirement(expression.key, operator, values)))
+            requirements.append(checked(expression.key, operator, values))
         return cls(requirements)
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
@@ -153,71 +109,6 @@ class Selector:
 EVERYTHING = Selector()
 
 
-def _split(text: str) -> list[str]:
-    """Splits at the commas that are not inside parentheses."""
-    parts, depth, start = [], 0, 0
-    for place, character in enumerate(text):
-        if character == "(":
-            depth += 1
-        elif character == ")":
-            depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(text[start:place])
-            start = place + 1
-    parts.append(text[start:])
-    stripped = [part.strip() for part in parts]
-    if stripped == [""]:
-        return []
-    if "" in stripped:
-        raise SelectorError(f"unable to parse requirement: found ',' without a requirement beside it in {text!r}")
-    return stripped
-
-
-def _parse_requirement(text: str) -> Requirement:
-    if found := _SET.match(text):
-        values = frozenset(value.strip() for value in found["values"].split(","))
-        return _checked(Requirement(found["key"], "in" if found["op"] == "in" else "notin", values))
-    if found := _EXISTS.match(text):
-        return _checked(Requirement(found["key"], "!" if found["no"] else "exists"))
-    if found := _EQUALITY.match(text):
-        operator: Operator
-        match found["op"]:
-            case "!=":
-                operator = "!="
-            case ">":
-                operator = ">"
-            case "<":
-                operator = "<"
-            case _:
-                operator = "="
-        return _checked(Requirement(found["key"], operator, frozenset((found["value"],))))
-    raise SelectorError(
-        f"unable to parse requirement: {text!r} is not KEY, !KEY, KEY=VALUE, KEY!=VALUE or KEY in (A,B)"
-    )
-
-
-def _checked(requirement: Requirement) -> Requirement:
-    problems = [f"key {requirement.key!r}: {problem}" for problem in qualified_name(requirement.key)]
-    if requirement.operator in (">", "<"):
-        bound = next(iter(requirement.values))
-        try:
-            parse_int(bound)
-        except NumberError:
-            problems.append(f"for '>' and '<' the value must be an integer, not {bound!r}")
-    else:
-        for value in sorted(requirement.values):
-            problems += [f"value {value!r} of {requirement.key!r}: {problem}" for problem in label_value(value)]
-    if problems:
-        raise SelectorError("unable to parse requirement: " + "; ".join(problems))
-    return requirement
-
-
-class FieldRequirement(NamedTuple):
-    field: str
-    equal: bool
-    value: str
-
-
 class FieldSelector:
     """Requirements on fields: ``metadata.name=web,status.phase!=Running``. The kind determines the fields."""
 
@@ -231,9 +122,9 @@ class FieldSelector:
         """Parses ``metadata.name=web``; values may contain ``\\,``, ``\\=`` and ``\\\\``.
 
         Raises:
-            SelectorError: a part has no operator.
+            SelectorError: a part has no operator, or a character that must be escaped is not.
         """
-        return cls(_parse_field(part) for part in re.split(r"(?<!\\),", text) if part)
+        return cls(parse_fields(text))
 
     @classmethod
     def of(cls, selector: str | Mapping[str, str] | FieldSelector | None) -> FieldSelector:
@@ -261,10 +152,3 @@ class FieldSelector:
 
 def _escape(value: str) -> str:
     return re.sub(r"([\\,=])", r"\\\1", value)
-
-
-def _parse_field(part: str) -> FieldRequirement:
-    found = re.match(r"^\s*([^!=\s]+)\s*(==|=|!=)((?:\\.|[^=\\])*)$", part)
-    if not found:
-        raise SelectorError(f"invalid field selector {part!r}: want FIELD=VALUE or FIELD!=VALUE")
-    return FieldRequirement(found[1], found[2] != "!=", re.sub(r"\\(.)", r"\1", found[3].strip()))

@@ -1,8 +1,16 @@
-"""Text that can be sent: Python's strings may contain code points that are not Unicode characters."""
+"""Text that can be sent and shown: Python's strings may contain code points that are not Unicode characters, and Go's
+programs quote strings in their own way."""
 
 from __future__ import annotations
 
-__all__ = ["unicode_text"]
+import json
+
+__all__ = ["quote", "unicode_text"]
+
+
+def quote(text: str) -> str:
+    """``text`` in double quotes, escaped as Go's ``%q`` does for printable text."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def unicode_text(text: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from setpoint.meta.text import quote
 from setpoint.slices import spend
 
 from .node import JSON
@@ -194,11 +195,6 @@ def to_aggregate_message(errors: Iterable[FieldError]) -> str:
 def to_causes(errors: Iterable[FieldError]) -> list[dict[str, str]]:
     """All errors as ``Status.details.causes``."""
     return [error.to_cause() for error in errors]
-
-
-def quote(text: str) -> str:
-    """``text`` in double quotes, escaped as Go's ``%q`` does for printable text."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 def format_number(value: float) -> str:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
+from setpoint.meta.text import quote
 from setpoint.slices import pace
 
 from .errors import (
@@ -14,7 +15,6 @@ from .errors import (
     format_number,
     invalid,
     not_supported,
-    quote,
     required,
     too_long,
     too_many,

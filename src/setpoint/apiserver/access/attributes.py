@@ -11,7 +11,7 @@ from setpoint.apiserver.errors import forbidden as forbidden_object
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.meta import GroupResource
 from setpoint.meta.names import path_segment
-from setpoint.schema.errors import quote
+from setpoint.meta.text import quote
 
 __all__ = ["Attributes", "forbidden", "requested"]
 

@@ -13,8 +13,8 @@ from setpoint.apiserver.access.rules import Rule, compact, covers, described, mi
 from setpoint.apiserver.errors import forbidden, not_found
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.meta import GroupResource
+from setpoint.meta.text import quote
 from setpoint.schema import json_equal
-from setpoint.schema.errors import quote
 
 __all__ = ["check_binding", "check_role"]
 

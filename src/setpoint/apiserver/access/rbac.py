@@ -13,7 +13,7 @@ from setpoint.apiserver.access.authorizer import SUPERUSERS, Decision, Rules
 from setpoint.apiserver.access.rules import Rule, allows
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.storage import Storage, Subscription
-from setpoint.schema.errors import quote
+from setpoint.meta.text import quote
 
 __all__ = ["Rbac", "not_found"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from setpoint.apiserver.access.attributes import Attributes
-from setpoint.schema.errors import quote
+from setpoint.meta.text import quote
 
 __all__ = ["Rule", "allows", "compact", "covers", "described", "missing", "quoted"]
 

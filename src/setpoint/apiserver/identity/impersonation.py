@@ -20,7 +20,7 @@ from setpoint.apiserver.identity.users import (
     node_of,
 )
 from setpoint.meta.names import dns1123_subdomain
-from setpoint.schema.errors import quote
+from setpoint.meta.text import quote
 
 __all__ = ["act_as", "wanted"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.identity.keys import BadTokenError, PublicKey, check_signature, claims_of
 from setpoint.apiserver.identity.users import CREDENTIAL
-from setpoint.schema.errors import quote
+from setpoint.meta.text import quote
 
 __all__ = ["OidcProvider"]
 

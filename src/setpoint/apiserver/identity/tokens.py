@@ -18,9 +18,9 @@ from setpoint.apiserver.requests.incoming import read_typed, typed
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.storage import Record, Storage
 from setpoint.meta import GroupKind, GroupResource, GroupVersionKind, format_time, parse_time
+from setpoint.meta.text import quote
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid as invalid_field
-from setpoint.schema.errors import quote
 
 __all__ = ["AUDIENCE", "AccountTokens", "create_token"]
 

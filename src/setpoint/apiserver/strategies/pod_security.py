@@ -9,8 +9,9 @@ from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_fields import id_errors, relative_path
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_subdomain
+from setpoint.meta.text import quote
 from setpoint.schema import FieldError
-from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, quote, required, too_long
+from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_long
 
 __all__ = ["container_security_errors", "host_process_errors", "pod_security_errors", "system_errors"]
 

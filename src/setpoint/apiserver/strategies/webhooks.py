@@ -16,8 +16,9 @@ from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.apiserver.webhooks.responses import REVIEW_VERSIONS
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
+from setpoint.meta.text import quote
 from setpoint.schema import FieldError
-from setpoint.schema.errors import duplicate, invalid, not_supported, quote, required
+from setpoint.schema.errors import duplicate, invalid, not_supported, required
 
 __all__ = [
     "WebhookConfigurations",

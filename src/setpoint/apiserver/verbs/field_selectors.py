@@ -1,7 +1,7 @@
 """The fields that a field selector may name for each resource, and their values in an object.
 
 Upstream lists them kind by kind, beside each storage strategy; a custom resource lists its own in the CRD's
-``selectableFields`` (KEP-4358). Everything has ``metadata.name`` and ``metadata.namespace``.
+``selectableFields`` (KEP-4358). Everything has ``metadata.name``, and most of it ``metadata.namespace``.
 """
 
 from __future__ import annotations
@@ -13,16 +13,38 @@ from typing import Any
 from setpoint.apiserver.answers.printers.cells import Wire, get, text
 from setpoint.apiserver.answers.printers.json_path import compile_path
 from setpoint.meta import GroupResource, Resource
+from setpoint.meta.text import quote
+
+__all__ = ["fields_of", "renamed", "supported", "unsupported"]
 
 Value = Callable[[Wire], Any]
 
 
-def supported(resource: Resource, selectable: Iterable[str] = ()) -> frozenset[str]:
+def supported(resource: Resource, selectable: Iterable[str] = (), *, custom: bool = False) -> frozenset[str]:
     """The fields that a field selector on ``resource`` may name.
 
-    ``selectable`` are the JSONPaths of a CRD version's ``selectableFields`` (``.spec.color``).
+    ``selectable`` are the JSONPaths of a CRD version's ``selectableFields`` (``.spec.color``); ``custom``: whether the
+    resource is one of a CRD.
     """
-    return frozenset(_values(resource.group_resource, tuple(selectable)))
+    names = set(_values(resource.group_resource, tuple(selectable)))
+    if str(resource.group_resource) in _BY_NAME or (custom and not resource.namespaced):
+        names.discard("metadata.namespace")
+    return frozenset(names)
+
+
+def renamed(resource: Resource, field: str) -> str:
+    """The name under which `fields_of` has ``field``: another one where upstream serves an older name, too."""
+    return "spec.nodeName" if (field, str(resource.group_resource)) == ("spec.host", "pods") else field
+
+
+def unsupported(resource: Resource, field: str, *, custom: bool = False) -> str:
+    """The refusal of a field that is not supported, in the words that upstream has for each kind."""
+    kind = str(resource.group_resource)
+    if kind in _WORDS:
+        return _WORDS[kind].format(field)
+    if custom or kind in _BUILT_IN:
+        return f"field label not supported: {field}"
+    return f'{quote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"'
 
 
 def fields_of(resource: Resource, obj: Wire, selectable: Iterable[str] = ()) -> Mapping[str, str]:
@@ -84,12 +106,24 @@ _BUILT_IN: dict[str, dict[str, Value]] = {
     "namespaces": _same("status.phase"),
     "nodes": {"spec.unschedulable": _at("spec.unschedulable", False)},
     "replicationcontrollers": {"status.replicas": _at("status.replicas", 0)},
-    "replicasets.apps": {"status.replicas": _at("status.replicas", 0)},
     "jobs.batch": {"status.successful": _at("status.succeeded", 0)},
     "certificatesigningrequests.certificates.k8s.io": _same("spec.signerName"),
     "clustertrustbundles.certificates.k8s.io": _same("spec.signerName"),
     "podcertificaterequests.certificates.k8s.io": _same("spec.signerName", "spec.podName", "spec.nodeName"),
-    "resourceslices.resource.k8s.io": _same("spec.nodeName", "spec.driver"),
+    "resourceslices.resource.k8s.io": _same("spec.nodeName", "spec.driver", "spec.pool.name"),
 }
-
-__all__ = ["fields_of", "supported"]
+_BY_NAME = frozenset(
+    {
+        "nodes",
+        "namespaces",
+        "certificatesigningrequests.certificates.k8s.io",
+        "clustertrustbundles.certificates.k8s.io",
+        "podcertificaterequests.certificates.k8s.io",
+        "resourceslices.resource.k8s.io",
+    }
+)
+"""Not selected by ``metadata.namespace``; other kinds without namespaces are."""
+_WORDS = {
+    "jobs.batch": 'field label "{}" not supported for Job',
+    "resourceslices.resource.k8s.io": "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {}",
+}

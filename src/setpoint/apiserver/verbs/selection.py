@@ -13,6 +13,7 @@ from setpoint.apiserver.requests.options import ListOptions
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.verbs import field_selectors as fields
 from setpoint.meta import FieldSelector, Selector
+from setpoint.meta.requirements import FieldRequirement
 from setpoint.slices import spend
 
 __all__ = ["Matcher"]
@@ -39,16 +40,18 @@ class Matcher:
     def of(cls, call: Call, options: ListOptions) -> Matcher:
         """The matcher for these options. Raises ApiStatusError (400) for a field that can't be selected by."""
         served = call.served
-        if options.field_selector:
-            known = fields.supported(served.resource, served.selectable_fields)
-            for name, _, _ in options.field_selector.requirements:
-                if name not in known:
-                    raise bad_request(
-                        f'"{name}" is not a known field selector: only "metadata.name", "metadata.namespace"'
-                        if len(known) == len(_NAMES) and not served.custom
-                        else f"field label not supported: {name}"
-                    )
-        return cls(served, options.label_selector, options.field_selector)
+        selector = options.field_selector
+        if selector:
+            resource, custom = served.resource, served.custom
+            known = fields.supported(resource, served.selectable_fields, custom=custom)
+            made: list[FieldRequirement] = []
+            for name, equal, wanted in selector.requirements:
+                field = fields.renamed(resource, name)
+                if field not in known:
+                    raise bad_request(fields.unsupported(resource, name, custom=custom))
+                made.append(FieldRequirement(field, equal, wanted))
+            selector = FieldSelector(made)
+        return cls(served, options.label_selector, selector)
 
     def matches(self, value: bytes, versions: Versions) -> bool:
         """Whether an object, as it is stored, matches."""
