@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import ctypes
 import gc
 import random
 import resource
 import sys
 import time
 import traceback
+from statistics import median
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
@@ -20,8 +23,11 @@ from tests.fuzz.raw_http import connections, raw_session
 from tests.fuzz.requests import requests
 
 _ROUND = 50
-_GROWTH = 64
-"""Mebibytes that the process may grow by after its first ten rounds."""
+_MEASURED = 10
+"""Rounds between two looks at the memory."""
+_GROWTH = 16
+"""Mebibytes between the medians of the second and of the last quarter of the run. A leak grows all the time; what the
+largest request needed stays with the allocator, whenever that came."""
 
 
 def main() -> int:
@@ -32,7 +38,7 @@ def main() -> int:
     seed = options.seed if options.seed is not None else random.randrange(1 << 32)
     end = time.monotonic() + options.seconds
     report, found = Report(), {}
-    rounds, base = 0, 0
+    rounds, memory = 0, list[int]()
     print(f"seed {seed}", flush=True)
     with asyncio.Runner() as runner:
         while time.monotonic() < end:
@@ -46,12 +52,11 @@ def main() -> int:
                     if problem.__cause__ is not None:
                         traceback.print_exception(problem.__cause__, limit=-6)
             rounds += 1
-            if rounds == 10:
-                base = _memory()
-            if rounds % 10 == 0:
-                print(f"{rounds} rounds, {report.requests} requests, {_memory()} MiB", flush=True)
-    grown = _memory() - base if base else 0
-    print(f"\n{report.requests} requests, answered {dict(sorted(report.codes.items()))}; grown by {grown} MiB")
+            if rounds % _MEASURED == 0:
+                memory.append(_memory())
+                print(f"{rounds} rounds, {report.requests} requests, {memory[-1]} MiB", flush=True)
+    grown = _grown(memory)
+    print(f"\n{report.requests} requests, answered {dict(sorted(report.codes.items()))}; grown by {grown:.0f} MiB")
     print("held the loop longest:")
     for seconds, what in report.slowest:
         print(f"  {seconds * 1000:7.1f} ms  {what[:200]}")
@@ -110,9 +115,19 @@ def _tried(test: object) -> FoundError | None:
     return None
 
 
+def _grown(memory: list[int]) -> float:
+    """Zero for a run that was too short to tell."""
+    quarter = len(memory) // 4
+    if quarter < 2:
+        return 0.0
+    return median(memory[-quarter:]) - median(memory[quarter : 2 * quarter])
+
+
 def _memory() -> int:
-    """Mebibytes that are resident now."""
+    """Mebibytes that are resident now, without what the allocator only keeps."""
     gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # glibc's
+        ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize() >> 20
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.apiserver.harness import serving
+from tests.fuzz.__main__ import _grown
 from tests.fuzz.judge import FoundError, NoHooks, Report, furnish, send, session
 from tests.fuzz.raw_http import connections, raw_session
 from tests.fuzz.requests import requests
@@ -91,3 +92,18 @@ def test_a_server_that_refuses_remembers_nothing() -> None:
         assert len(refused) > 20
         _, second, third = runner.run(repeated())
         assert third <= second + 20
+
+
+@pytest.mark.parametrize(
+    ("memory", "grown"),
+    [
+        ([111] * 7, 0),
+        ([111, 163, 163, 163, 163, 165, 164, 164], 1),
+        ([111, 130, 130, 130, 130, 130, 130, 190, 190, 190, 190, 190, 190, 190, 190, 190], 60),
+        ([100 + 10 * round for round in range(16)], 80),
+    ],
+)
+def test_an_hour_of_fuzzing_tells_a_leak_from_one_large_request_in_its_first_quarter(
+    memory: list[int], grown: float
+) -> None:
+    assert _grown(memory) == grown
