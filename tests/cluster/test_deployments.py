@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.cluster.workloads import selector, template
 
+from setpoint.client import Request, Response, Transport
+from setpoint.cluster.deployments import Deployments
 from setpoint.cluster.proportions import DESIRED, MOST, only_one, shared
-from setpoint.models.apps_v1 import Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec
+from setpoint.cluster.rollout import AVAILABLE, report
+from setpoint.models.apps_v1 import Deployment, DeploymentCondition, DeploymentSpec, ReplicaSet, ReplicaSetSpec
 from setpoint.models.events_v1 import Event
 from setpoint.testing import Cluster, cluster, virtual_time
 
@@ -120,3 +125,59 @@ async def test_events_say_what_was_scaled() -> None:
         (made,) = await world.list(ReplicaSet)
         notes = [each.note for each in await world.list(Event) if each.reason == "ScalingReplicaSet"]
         assert notes == [f"Scaled up replica set {made.name} from 0 to 3"]
+
+
+class _Copying:
+    """Keeps the requests that change ReplicaSets."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self.changes: list[Request] = []
+
+    @asynccontextmanager
+    async def send(self, request: Request) -> AsyncIterator[Response]:
+        if request.method == "PATCH" and "/replicasets/" in request.path:
+            self.changes.append(request)
+        async with self._inner.send(request) as answer:
+            yield answer
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+@virtual_time
+async def test_a_size_that_arrives_late_does_not_undo_what_was_decided_since() -> None:
+    connections: list[_Copying] = []
+
+    def copying(inner: Transport) -> Transport:
+        connections.append(_Copying(inner))
+        return connections[-1]
+
+    plane = ("*", "-deployment-controller")
+    async with cluster(Deployments().controller, control_plane=plane, transport=copying, rbac=False) as world:
+        for image, replicas in (("web:1", 2), ("web:2", 2), ("web:2", 1)):
+            await world.apply(deployment(replicas, image))
+            await world.settle()
+        (connection,) = connections
+        sizes = [each for each in connection.changes if each.body and b'"replicas"' in each.body]
+        assert len(sizes) >= 4
+        for late in sizes:
+            answer = await world.server.handle(late)
+            assert answer.status == 409, late.body
+        assert await replica_sets(world) == {"web:1": 0, "web:2": 1}
+
+
+def test_the_condition_names_the_replica_set_that_has_progressed_though_no_status_told_of_its_rollout() -> None:
+    (current,) = sized([2], 2, 0)
+    current.status.replicas = current.status.ready_replicas = current.status.available_replicas = 2
+    made = deployment(2)
+    made.spec.progress_deadline_seconds = 600
+    told = 'ReplicaSet "web-before" has successfully progressed.'
+    made.status.conditions = [
+        DeploymentCondition(type="Progressing", status="True", reason=AVAILABLE, message=told, last_update_time=OLD)
+    ]
+    report(made, current, [], created=False, unavailable=0, now=OLD + timedelta(hours=1))
+    (progressing,) = [each for each in made.status.conditions if each.type == "Progressing"]
+    assert (progressing.reason, progressing.message) == (
+        AVAILABLE, 'ReplicaSet "web-0" has successfully progressed.',
+    )  # fmt: skip

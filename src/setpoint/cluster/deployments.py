@@ -70,7 +70,7 @@ class Deployments:
                 current = await self._create(deployment, others, ctx)
             else:
                 current = await self._revise(deployment, current, others, ctx)
-            if (deployment.spec.strategy and deployment.spec.strategy.type) == "Recreate":
+            if _recreates(deployment):
                 await self._recreate(deployment, current, others, ctx)
             else:
                 await self._roll(deployment, current, others, ctx)
@@ -90,6 +90,10 @@ class Deployments:
         selector = copy.deepcopy(deployment.spec.selector)
         selector.match_labels = {**selector.match_labels, HASH_LABEL: digest}
         revision = str(max(map(_revision, others), default=0) + 1)
+        replicas = 0
+        if not _recreates(deployment):
+            room = desired_of(deployment) + limits(deployment)[0] - sum(map(size_of, others))
+            replicas = max(min(desired_of(deployment), room), 0)
         fresh = ReplicaSet(
             metadata=ObjectMeta(
                 name=f"{deployment.name}-{digest}",
@@ -97,7 +101,7 @@ class Deployments:
                 annotations=_annotations(deployment) | {REVISION: revision} | _marks(deployment),
             ),
             spec=ReplicaSetSpec(
-                replicas=0,
+                replicas=replicas,
                 selector=selector,
                 template=template,
                 min_ready_seconds=deployment.spec.min_ready_seconds,
@@ -109,6 +113,8 @@ class Deployments:
             # Another template has that hash: count the collision, so that the next try has another name.
             deployment.status.collision_count = (deployment.status.collision_count or 0) + 1
             raise
+        if replicas:
+            _tell_of_scaling(made, 0, replicas, ctx)
         await _annotate(deployment, revision, ctx)
         return made
 
@@ -125,7 +131,7 @@ class Deployments:
             for replica_set in others:
                 await _scale(deployment, replica_set, 0, ctx)
             return
-        if (deployment.spec.strategy and deployment.spec.strategy.type) == "Recreate":
+        if _recreates(deployment):
             return
         everything = [*others, *([current] if current is not None else [])]
         for replica_set, size in shared(deployment, everything, desired, limits(deployment)[0]):
@@ -136,15 +142,13 @@ class Deployments:
     ) -> ReplicaSet:
         """The current ReplicaSet has the highest revision, also after a roll-back to an older template."""
         newest = max(map(_revision, others), default=0)
-        marks = {
-            name: value for name, value in _annotations(deployment).items() if current.annotations.get(name) != value
-        }
+        marks = _annotations(deployment)
         if _revision(current) <= newest:
             marks[REVISION] = str(newest + 1)
             if past := current.annotations.get(REVISION):
                 marks[HISTORY] = ",".join(filter(None, (current.annotations.get(HISTORY), past)))
-        if marks:
-            current = await ctx.patch(current, {"metadata": {"annotations": marks}})
+        current.metadata.annotations = {**current.annotations, **marks}
+        current = await ctx.client.update(current)
         await _annotate(deployment, str(_revision(current)), ctx)
         return current
 
@@ -220,26 +224,37 @@ def _revision(replica_set: ReplicaSet) -> int:
 async def _scale(
     deployment: Deployment, replica_set: ReplicaSet, replicas: int, ctx: Context, *, remember: bool = False
 ) -> None:
-    """Brings a ReplicaSet to a size, and notes for which size of the Deployment; with ``remember`` in any case."""
+    """Brings a ReplicaSet to a size, and notes for which size of the Deployment; with ``remember`` in any case.
+
+    The size follows from the sizes that were read, so the write holds for their version alone: one that is carried out
+    late conflicts with what has been decided since.
+    """
     before = size_of(replica_set)
-    marks = {name: value for name, value in _marks(deployment).items() if replica_set.annotations.get(name) != value}
-    if before == replicas and not (remember and marks):
+    if before == replicas and not remember:
         return
-    await ctx.patch(replica_set, {"metadata": {"annotations": marks}, "spec": {"replicas": replicas}})
-    replica_set.metadata.annotations = {**replica_set.annotations, **marks}
+    replica_set.metadata.annotations = {**replica_set.annotations, **_marks(deployment)}
+    replica_set.spec.replicas = replicas
+    stored = await ctx.client.update(replica_set)
+    replica_set.metadata.resource_version = stored.metadata.resource_version
     if before != replicas:
-        replica_set.spec.replicas = replicas
-        word = "up" if replicas > before else "down"
-        ctx.event(
-            "Normal", "ScalingReplicaSet",
-            f"Scaled {word} replica set {replica_set.name} from {before} to {replicas}",
-        )  # fmt: skip
+        _tell_of_scaling(replica_set, before, replicas, ctx)
+
+
+def _tell_of_scaling(replica_set: ReplicaSet, before: int, after: int, ctx: Context) -> None:
+    word = "up" if after > before else "down"
+    ctx.event(
+        "Normal", "ScalingReplicaSet", f"Scaled {word} replica set {replica_set.name} from {before} to {after}"
+    )  # fmt: skip
+
+
+def _recreates(deployment: Deployment) -> bool:
+    return (deployment.spec.strategy and deployment.spec.strategy.type) == "Recreate"
 
 
 def _marks(deployment: Deployment) -> dict[str, str]:
     """The annotations of a ReplicaSet about the size of its Deployment."""
     desired, surge = desired_of(deployment), 0
-    if (deployment.spec.strategy and deployment.spec.strategy.type) != "Recreate":
+    if not _recreates(deployment):
         surge = limits(deployment)[0]
     return {DESIRED: str(desired), MOST: str(desired + surge)}
 

@@ -103,9 +103,10 @@ def _progress(
         _set(deployment, "Progressing", "True", FOUND, f'Found new replica set "{name}"', now)
     counts = Counts.of(deployment)
     if is_complete(deployment):
-        _set(
-            deployment, "Progressing", "True", AVAILABLE, f'ReplicaSet "{name}" has successfully progressed.', now
-        )  # fmt: skip
+        told = f'ReplicaSet "{name}" has successfully progressed.'
+        # A rollout that no status told of leaves the name of the one before; upstream lets it stay.
+        stale = known is not None and known.message != told
+        _set(deployment, "Progressing", "True", AVAILABLE, told, now, renew=stale)
     elif counts.updated == counts.replicas and reason == AVAILABLE and not created:
         return  # rolled out already; later changes of pods are not a rollout
     elif counts.further_than(before):

@@ -303,7 +303,9 @@ class Context(ContextReads):
         """Patches exactly this object on the server: a merge patch, or what ``type`` says; returns what it became.
 
         Another object of its name, created since, is left alone, if ``obj`` has a uid. Which version of it is patched
-        does not matter, unless the patch names one.
+        does not matter, unless the patch names one. So this is for values that hold whatever the object has become: a
+        patch that got no answer in time may be carried out after later ones. A value that was computed from the object
+        as it was read, such as a size, is for ``client.update``, which conflicts with any other version.
 
         Raises:
             Outdated: the object of that name is another one by now; the reconcile is tried again.
