@@ -73,7 +73,8 @@ class Autoscalers:
         pace.begin(current, _clock())
         wanted, why = await self._desired(autoscaler, scale, current, pace, ctx)
         status = autoscaler.status
-        status.current_replicas = current
+        # Servers forget a number that is 0; to say so would be another write each time.
+        status.current_replicas = current or None
         if wanted is None:
             return again
         if wanted != current:

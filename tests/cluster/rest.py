@@ -1,0 +1,107 @@
+"""Rest: a control plane that has converged writes nothing until time itself demands it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from types import TracebackType
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from setpoint.apiserver import ApiServer
+from setpoint.controller import RunningController
+from setpoint.controller.events import SERIES_REFRESH
+from setpoint.models.events_v1 import Event
+from setpoint.testing import VirtualTimeLoop, advance
+from setpoint.testing.clusters import Cluster
+
+SECONDS: Final = 1200.0
+"""Virtual time that is let go on: longer than tolerations, progress deadlines and quarantines."""
+_FOR_EVER: Final = ("cronjob-controller", "hollow-kubelet", "job-controller")
+"""The controllers that may have something to change again and again."""
+_EVENT: Final = re.compile(r"\S+ /apis/events\.k8s\.io/v1/namespaces/[^/]+/events/?(\S*)")
+_ASKS: Final = re.compile(r"/apis/(authorization|authentication)\.k8s\.io/.*")
+
+
+class Moved(AssertionError):
+    """The control plane wrote to a cluster in which everything was as it would stay."""
+
+
+class _Write(NamedTuple):
+    text: str
+    is_refused: bool
+
+    @property
+    def event(self) -> str | None:
+        """The name of the event that is created (then it is empty) or changed; None for another object."""
+        found = _EVENT.match(self.text)
+        return found and found[1]
+
+
+class Rest:
+    """Notes the writes that reach servers from now on, and asserts that there are none where there are to be none."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._writes: list[_Write] = []
+        handle, leave = ApiServer.handle, Cluster.__aexit__
+
+        async def noted(server: ApiServer, request: Any) -> Any:
+            answer = await handle(server, request)
+            if request.method not in ("GET", "HEAD") and not _ASKS.fullmatch(request.path):
+                text = f"{request.method} {request.path} {(request.body or b'')[:300].decode()}"
+                self._writes.append(_Write(text, answer.status >= 400))
+            return answer
+
+        async def left(
+            world: Cluster,
+            kind: type[BaseException] | None,
+            error: BaseException | None,
+            traceback: TracebackType | None,
+        ) -> bool | None:
+            is_virtual = isinstance(asyncio.get_running_loop(), VirtualTimeLoop)
+            if error is None and world.control_plane is not None and is_virtual:
+                try:
+                    await self.check(world)
+                except BaseException as problem:
+                    await leave(world, type(problem), problem, problem.__traceback__)
+                    raise
+            return await leave(world, kind, error, traceback)
+
+        patch.setattr(ApiServer, "handle", noted)
+        patch.setattr(Cluster, "__aexit__", left)
+
+    async def check(self, world: Cluster) -> None:
+        """Lets time go on, and asserts that the control plane writes nothing: from now on, where nothing is put off;
+        else after `SECONDS`.
+
+        Time demands that warnings are repeated, that keys which fail are tried again and say so, and that the counts of
+        events are written late. Excused are clusters in which it demands changes again and again: those with CronJobs,
+        with Jobs whose failures don't count, and with containers that crash or can't be pulled for ever.
+
+        Raises:
+            Moved: something was written.
+        """
+        assert world.control_plane is not None
+        running = world.control_plane.manager.controllers
+        await world.settle(failing=True)
+        is_delayed = any(map(_has_delayed, running.values()))
+        before = len(self._writes)
+        await advance(SECONDS if is_delayed else 2 * SERIES_REFRESH)
+        if any(_has_delayed(each) for name, each in running.items() if name in _FOR_EVER):
+            return
+        told = [] if is_delayed else [each for each in self._writes[before:] if not each.event]
+        before = len(self._writes)
+        await advance(SECONDS)
+        fails = any(each.queue.num_requeues(key) for each in running.values() for key in each.queue.states())
+        warnings = {each.name for each in await world.list(Event) if each.type == "Warning"}
+        for write in self._writes[before:]:
+            if write.event not in warnings and not (fails and (write.is_refused or write.event is not None)):
+                told.append(write)
+        if told:
+            text = "\n  ".join(write.text for write in told[:20])
+            raise Moved(f"{len(told)} writes in {SECONDS:g} s in which nothing was to be done:\n  {text}")
+
+
+def _has_delayed(running: RunningController[Any]) -> bool:
+    return any("delayed" in state for state in running.queue.states().values())
