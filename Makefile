@@ -55,7 +55,7 @@ test-peers: $(VENV)/.dev ## programs of other people: torture of controllers, en
 	$(BIN)/python -m pytest -q tests/docs/test_coming_from.py
 
 test-generated: $(VENV)/.dev ## projects of setpoint init in environments of their own, charts with helm: needs Go, and registries
-	$(BIN)/python -m pytest -q -m generated tests/scaffold tests/deploy tests/docs
+	$(BIN)/python -m pytest -q -m generated tests/scaffold tests/deploy tests/docs examples
 
 test-browser: $(VENV)/.dev ## the page of a running operator in Chromium, with axe: needs Chromium, and registries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group browser

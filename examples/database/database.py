@@ -1,0 +1,311 @@
+"""database.py: PostgreSQL as a service: a Database is a StatefulSet with its volume, a password, a name, and backups.
+
+python examples/database/database.py run --embedded      # webhooks and all; no cluster needed
+"""
+
+import secrets
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated
+
+import setpoint as sp
+from setpoint.models.apps_v1 import StatefulSet, StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetSpec
+from setpoint.models.batch_v1 import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec
+from setpoint.models.core_v1 import (
+    Container,
+    ContainerPort,
+    EnvVar,
+    EnvVarSource,
+    ExecAction,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    PersistentVolumeClaimVolumeSource,
+    PodSpec,
+    PodTemplateSpec,
+    Probe,
+    Secret,
+    SecretKeySelector,
+    Service,
+    ServicePort,
+    ServiceSpec,
+    Volume,
+    VolumeMount,
+    VolumeResourceRequirements,
+)
+
+GROUP = "data.example.com"
+PORT = 5432
+LONGEST = 40
+"""Characters of a name: that of a CronJob has at most 52, and ours end with ``-backup``."""
+Schedule = Annotated[str, sp.Field(pattern=r"^(\S+ ){4}\S+$")]
+FileName = Annotated[str, sp.Field(pattern=r"^[A-Za-z0-9._-]*$", max_length=200)]
+
+# -- the API: two versions of one kind ---------------------------------------------------------------------------------
+
+
+class DatabaseStatus(sp.ConditionedStatus):
+    host: str = ""
+    """The name under which clients reach the database."""
+    secret: str = ""
+    """The Secret with the password of the user ``postgres``."""
+    last_backup: datetime | None = None
+
+
+class DatabaseV1alpha1Spec(sp.Model):
+    size: sp.Quantity = sp.Quantity("10Gi")
+    image: str = "postgres:18"
+    schedule: Schedule | None = None
+
+
+class DatabaseV1alpha1(
+    sp.CustomResource,
+    group=GROUP,
+    version="v1alpha1",
+    kind="Database",
+    storage=False,
+    short_names=("db",),
+    columns=(sp.Column("Size", ".spec.size"), sp.Column("Ready", '.status.conditions[?(@.type=="Ready")].status')),
+):
+    """A PostgreSQL database."""
+
+    spec: DatabaseV1alpha1Spec = DatabaseV1alpha1Spec()
+    status: DatabaseStatus = DatabaseStatus()
+
+
+class Backup(sp.Model):
+    schedule: Schedule | None = None
+    """The times of backups, as in a crontab; without them there are none."""
+    claim: str = ""
+    """The PersistentVolumeClaim that backups are kept in, which stays when the database goes; by default
+    ``NAME-backups``."""
+
+
+class DatabaseSpec(sp.Model):
+    storage: sp.Quantity = sp.Quantity("10Gi")
+    image: str = "postgres:18"
+    backup: Backup = Backup()
+    restore_from: FileName = ""
+    """The file of a backup to begin with."""
+
+
+class Database(
+    sp.CustomResource,
+    group=GROUP,
+    version="v1",
+    short_names=("db",),
+    columns=(
+        sp.Column("Storage", ".spec.storage"),
+        sp.Column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+        sp.Column("Backup", ".status.lastBackup", type="date"),
+    ),
+    conversions=(
+        sp.Conversion(DatabaseV1alpha1)
+        .rename("spec.size", "spec.storage")
+        .rename("spec.schedule", "spec.backup.schedule")
+        .add("spec.backup.claim")
+        .add("spec.restoreFrom"),
+    ),
+):
+    """A PostgreSQL database, with a password of its own and backups."""
+
+    spec: DatabaseSpec = DatabaseSpec()
+    status: DatabaseStatus = DatabaseStatus()
+
+
+# -- what is said about an object before it is stored ------------------------------------------------------------------
+
+
+def fill_in(database: Database) -> None:
+    backup = database.spec.backup
+    if (backup.schedule or database.spec.restore_from) and not backup.claim:
+        backup.claim = f"{database.name}-backups"
+
+
+def judge(database: Database, review: sp.Review[Database]) -> None:
+    """The rules that a schema can't express, or that need the stored object."""
+    if len(database.name) > LONGEST:
+        review.invalid("metadata.name", database.name, f"must be no more than {LONGEST} characters")
+    old = review.old
+    if old is not None and database.spec.storage != old.spec.storage:
+        review.forbidden("spec.storage", "the volume of a database keeps its size")
+    if old is not None and database.spec.restore_from != old.spec.restore_from:
+        review.forbidden("spec.restoreFrom", "only a new database begins with a backup")
+
+
+admission = sp.Admission(Database).defaults(fill_in).validates(judge)
+
+# -- the children ------------------------------------------------------------------------------------------------------
+
+
+def labels_of(database: Database) -> dict[str, str]:
+    return {"app.kubernetes.io/name": "database", "app.kubernetes.io/instance": database.name}
+
+
+def secret_of(database: Database) -> str:
+    return f"{database.name}-password"
+
+
+def password_of(database: Database, variable: str) -> EnvVar:
+    key = SecretKeySelector(name=secret_of(database), key="password")
+    return EnvVar(name=variable, value_from=EnvVarSource(secret_key_ref=key))
+
+
+def backups_of(database: Database) -> Volume:
+    claim = PersistentVolumeClaimVolumeSource(claim_name=database.spec.backup.claim)
+    return Volume(name="backups", persistent_volume_claim=claim)
+
+
+def service_of(database: Database) -> Service:
+    port = ServicePort(name="postgres", port=PORT)
+    return Service.named(database.name, spec=ServiceSpec(cluster_ip="None", selector=labels_of(database), ports=[port]))
+
+
+def stateful_set_of(database: Database) -> StatefulSet:
+    spec, labels = database.spec, labels_of(database)
+    mounts = [VolumeMount(name="data", mount_path="/var/lib/postgresql")]
+    if spec.restore_from:
+        # The image reads what is there when its volume is empty, and never again.
+        place = f"/docker-entrypoint-initdb.d/{spec.restore_from}"
+        mounts.append(VolumeMount(name="backups", mount_path=place, sub_path=spec.restore_from, read_only=True))
+    container = Container(
+        name="postgres",
+        image=spec.image,
+        env=[password_of(database, "POSTGRES_PASSWORD")],
+        ports=[ContainerPort(name="postgres", container_port=PORT)],
+        readiness_probe=Probe(exec=ExecAction(command=["pg_isready", "--username=postgres"]), period_seconds=5),
+        volume_mounts=mounts,
+    )
+    pod = PodSpec(containers=[container], volumes=[backups_of(database)] if spec.restore_from else [])
+    request = VolumeResourceRequirements(requests={"storage": str(spec.storage)})
+    claim = PersistentVolumeClaimSpec(access_modes=["ReadWriteOnce"], resources=request)
+    return StatefulSet.named(
+        database.name,
+        spec=StatefulSetSpec(
+            replicas=1,
+            selector=sp.LabelSelector(match_labels=labels),
+            service_name=database.name,
+            template=PodTemplateSpec(metadata=sp.ObjectMeta(labels=labels), spec=pod),
+            volume_claim_templates=[PersistentVolumeClaim.named("data", spec=claim)],
+            persistent_volume_claim_retention_policy=StatefulSetPersistentVolumeClaimRetentionPolicy(
+                when_deleted="Delete", when_scaled="Retain"
+            ),
+        ),
+    )
+
+
+def backup_job(database: Database) -> JobSpec:
+    """A Job that writes one backup: whole, under a name of its own, or not at all."""
+    script = (
+        'set -e; file="/backups/$NAME-$(date -u +%Y%m%d-%H%M%S).sql"; trap \'rm -f "$file.part"\' EXIT; '
+        'pg_dumpall --host="$PGHOST" --username=postgres > "$file.part"; mv "$file.part" "$file"'
+    )
+    container = Container(
+        name="backup",
+        image=database.spec.image,
+        command=["/bin/sh", "-c", script],
+        env=[
+            EnvVar(name="NAME", value=database.name),
+            EnvVar(name="PGHOST", value=database.name),
+            password_of(database, "PGPASSWORD"),
+        ],
+        volume_mounts=[VolumeMount(name="backups", mount_path="/backups")],
+    )
+    pod = PodSpec(restart_policy="Never", containers=[container], volumes=[backups_of(database)])
+    return JobSpec(backoff_limit=3, template=PodTemplateSpec(spec=pod))
+
+
+def cron_job_of(database: Database) -> CronJob:
+    spec = CronJobSpec(
+        schedule=database.spec.backup.schedule or "",
+        concurrency_policy="Forbid",
+        job_template=JobTemplateSpec(spec=backup_job(database)),
+    )
+    return CronJob.named(f"{database.name}-backup", spec=spec)
+
+
+# -- the controller ----------------------------------------------------------------------------------------------------
+
+
+def is_over(job: Job, how: str) -> bool:
+    return any(each.type == how and each.status == "True" for each in job.status.conditions)
+
+
+def is_of_another(secret: Secret, database: Database) -> bool:
+    owner = secret.metadata.controller
+    return owner is not None and owner.uid != database.uid
+
+
+def databases_of(secret: sp.Head) -> list[str]:
+    """The Database that a Secret belongs to. With `owns` the operator could also change and delete every Secret."""
+    owners = secret.owner_references
+    return [f"{secret.namespace}/{owner.name}" for owner in owners if owner.kind == "Database" and owner.controller]
+
+
+async def clean_up(database: Database, ctx: sp.Context) -> sp.Outcome:
+    """The last backup, before anything goes."""
+    stateful_set = await ctx.get(StatefulSet, database.name)
+    if not database.spec.backup.schedule or stateful_set is None or stateful_set.is_deleting:
+        return sp.done()
+    name = f"{database.name}-last-backup"
+    job = await ctx.get(Job, name) or await ctx.apply(Job.named(name, spec=backup_job(database)))
+    if is_over(job, "Complete"):
+        return sp.done()
+    if is_over(job, "Failed"):
+        message = f"Job {name} has failed. Take spec.backup.schedule away to have the database go without a last backup"
+        ctx.set_condition("LastBackup", False, "Failed", message)
+    return sp.after(60, "the last backup is being written")
+
+
+def controller_of(new_password: Callable[[], str]) -> sp.Controller[Database]:
+    """The controller, with what makes up passwords."""
+
+    async def has_password(database: Database, ctx: sp.Context) -> bool:
+        """Makes the Secret if it is time for that, and never writes it again: the database knows that password."""
+        secret = await ctx.get(Secret, secret_of(database))
+        if secret is not None and is_of_another(secret, database):
+            ctx.set_condition("Ready", False, "NameTaken", f"Secret {secret.name} belongs to another object")
+            return False
+        if secret is None and await ctx.get(StatefulSet, database.name) is not None:
+            message = f"Secret {secret_of(database)} is gone, and only it knew the password: create it again by hand"
+            ctx.set_condition("Ready", False, "PasswordLost", message)
+            return False
+        if secret is None:
+            made = Secret.named(
+                secret_of(database), labels=labels_of(database), string_data={"password": new_password()}
+            )
+            made.immutable = True
+            await ctx.create(made)
+        return True
+
+    async def reconcile(database: Database, ctx: sp.Context) -> None:
+        if not await has_password(database, ctx):
+            return
+        await ctx.keep(Service, [service_of(database)])
+        found = await ctx.keep(StatefulSet, [stateful_set_of(database)])
+        jobs = await ctx.keep(CronJob, [cron_job_of(database)] if database.spec.backup.schedule else [])
+        status = database.status
+        status.host, status.secret = f"{database.name}.{database.namespace}.svc", secret_of(database)
+        if jobs:
+            status.last_backup = jobs[0].status.last_successful_time
+        ready = bool(found) and found[0].status.observed_generation == found[0].metadata.generation
+        ready = ready and found[0].status.ready_replicas == 1 and found[0].status.updated_replicas == 1
+        ctx.set_condition("Ready", ready, "Serving" if ready else "Starting")
+
+    return (
+        sp.Controller(Database, reconcile)
+        .defaults(fill_in)
+        .validates(judge)
+        .owns(StatefulSet)
+        .owns(Service)
+        .owns(CronJob)
+        .owns(Job)
+        .watches(Secret, databases_of)
+        .needs(Secret, "create")
+        .finalize(clean_up)
+    )
+
+
+controller = controller_of(lambda: secrets.token_urlsafe(24))
+
+if __name__ == "__main__":
+    sp.main(controller, admission)

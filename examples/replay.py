@@ -1,0 +1,97 @@
+"""The commands of a README, run by a shell one after the other, print what it says they print."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DEADLINE = 60.0
+"""Seconds after which what was waited for counts as missing. Generous: the machine may be busy."""
+STAYS = re.compile(r"setpoint (server|webhook) |python \S+ run( |$)")
+KUBECONFIG = re.compile(r"/tmp/\w+\.kubeconfig")
+DIFFERS = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?<= )\d+s$")
+
+
+class Terminals:
+    """The terminals in which the commands run. Programs that stay have one each."""
+
+    def __init__(self, home: Path) -> None:
+        self.words = {"6443": free_port(), "9443": free_port()}
+        self.home = home
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        self.environment = {"HOME": str(home), "PATH": path, "PYTHONUNBUFFERED": "1", "COLUMNS": "500"}
+        self.running: dict[str, subprocess.Popen[str]] = {}
+
+    def run(self, command: str, lines: int) -> list[str]:
+        """The output of the command; of a program that stays the first ``lines``."""
+        if command == "^C":  # in the controller's terminal
+            return self.end(next(each for each in self.running if re.search(r" run( |$)", each)))
+        if command.startswith("export "):
+            name, _, value = command.removeprefix("export ").partition("=")
+            self.environment[name] = self.here(value)
+            return []
+        process = subprocess.Popen(
+            ["bash", "-c", ("exec " if STAYS.match(command) else "") + self.here(command)],
+            cwd=ROOT,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert process.stdout is not None
+        late = threading.Timer(DEADLINE, process.kill)
+        late.start()
+        try:
+            if STAYS.match(command):
+                self.running[command] = process
+                return [process.stdout.readline().rstrip("\n") for _ in range(lines)]
+            return process.communicate()[0].splitlines()
+        finally:
+            late.cancel()
+
+    def here(self, text: str) -> str:
+        text = KUBECONFIG.sub(str(self.home / "kubeconfig"), text)
+        for word, ours in self.words.items():
+            text = text.replace(word, ours)
+        return text
+
+    def end(self, command: str) -> list[str]:
+        process = self.running.pop(command)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=DEADLINE)
+        return []
+
+
+def replay(readme: Path, home: Path, *, least: int) -> None:
+    """Runs every command of the README; its files and programs are in ``home``. ``least`` of them have to be there."""
+    opened, seen = Terminals(home), 0
+    try:
+        for block in re.findall(r"^```console\n(.*?)^```$", readme.read_text(), re.MULTILINE | re.DOTALL):
+            for part in re.split(r"^(?=\$ |\^C$)", block, flags=re.MULTILINE):
+                command, *expected = part.splitlines() or [""]
+                if command:
+                    printed = opened.run(command.removeprefix("$ "), len(expected))
+                    assert plain(printed) == plain(map(opened.here, expected)), command
+                    seen += 1
+    finally:
+        for command in reversed([*opened.running]):
+            opened.end(command)
+    assert seen >= least
+
+
+def plain(lines: Iterable[str]) -> list[str]:
+    """Without what differs from one time to the next, and without the width of columns."""
+    return [re.sub(r" +", " ", DIFFERS.sub("...", line)).rstrip() for line in lines]
+
+
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return str(free.getsockname()[1])
