@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import signal
@@ -10,12 +11,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from mykind import Mykind, MykindSpec
 from tests.programs import Program
 from tests.programs import program as program_of
 
 from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.crd import crd_for
+from setpoint.meta import from_wire
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.coordination_v1 import Lease
-from setpoint.models.core_v1 import ConfigMap, Namespace
+from setpoint.models.core_v1 import ConfigMap, Namespace, Pod
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DEADLINE = 60
 
 PROGRAM = """
 import asyncio, os, time
@@ -184,3 +192,26 @@ async def test_a_second_signal_ends_all_processes_at_once_whatever_their_reconci
             assert await running.signalled(number) == 1, running.printed()
             for pid in begun():
                 assert gone(pid) or Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+async def test_the_example_keeps_its_pods_with_two_processes(tmp_path: Path) -> None:
+    """`examples/mykind.py`: the command that its first lines name."""
+    names = [f"m{number}" for number in range(6)]
+    async with EmbeddedCluster(control_plane=False) as cluster:
+        cluster.write_kubeconfig(tmp_path / "config")
+        await cluster.client.create(from_wire(CustomResourceDefinition, crd_for(Mykind)))
+        words = ("run", "--kubeconfig", tmp_path / "config", "--processes", "2")
+        async with program_of(EXAMPLES / "mykind.py", *words, home=tmp_path) as running:
+            for name in names:
+                await cluster.client.create(Mykind.named(name, "default", spec=MykindSpec(numpods=2)))
+            async with asyncio.timeout(DEADLINE):
+                await until_pods(cluster, {f"{name}-{index}" for name in names for index in (0, 1)})
+                await cluster.client.patch(Mykind, "m0", {"spec": {"numpods": 1}}, namespace="default")
+                await cluster.client.delete(Pod, "m1-1", namespace="default")
+                await until_pods(cluster, {"m0-0"} | {f"{name}-{index}" for name in names[1:] for index in (0, 1)})
+            assert await running.signalled(signal.SIGINT) == 0, running.printed()
+
+
+async def until_pods(cluster: EmbeddedCluster, names: set[str]) -> None:
+    while {pod.name for pod in (await cluster.client.list(Pod, namespace="default")).items} != names:  # noqa: ASYNC110
+        await asyncio.sleep(0.05)
