@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from setpoint import testing as testing
     from setpoint.cache import Head as Head
     from setpoint.cache import InformerFactory as InformerFactory
-    from setpoint.cli.options import Program as Program
+    from setpoint.cli.own_options import Program as Program
     from setpoint.cli.program import main as main
     from setpoint.client import ApiError as ApiError
     from setpoint.client import Client as Client
@@ -86,7 +86,7 @@ _HOMES = {
     "ObjectKey": "meta",
     "ObjectMeta": "meta",
     "Outcome": "controller",
-    "Program": "cli.options",
+    "Program": "cli.own_options",
     "Quantity": "meta",
     "RateLimitingQueue": "workqueue",
     "Review": "webhook",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from setpoint.cli.options import ProgramLifespan
+from setpoint.cli.own_options import ProgramLifespan
 from setpoint.controller import Controller
 from setpoint.manager import Runnable
 from setpoint.webhook import Admission

@@ -13,7 +13,7 @@ from cyclopts import App
 from setpoint.apps.failures import UsageError, reported
 from setpoint.cli.loading import SourceError, being_loaded
 from setpoint.cli.manifests import manifests_command
-from setpoint.cli.options import ProgramLifespan
+from setpoint.cli.own_options import ProgramLifespan
 from setpoint.cli.parts import Parts
 from setpoint.cli.run import run_command
 from setpoint.cli.simulate_command import simulate_command

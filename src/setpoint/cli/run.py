@@ -16,7 +16,7 @@ from setpoint.apps.failures import UsageError
 from setpoint.apps.running import run
 from setpoint.cli.measure import Measuring
 from setpoint.cli.naming import manager_name, program_name, shard_group, webhook_name
-from setpoint.cli.options import bound, with_options
+from setpoint.cli.own_options import bound, with_options
 from setpoint.cli.parts import Parts
 from setpoint.cli.processes import connect, kubeconfig_of, launcher, shared_with
 from setpoint.cli.serving import serve_webhooks, server

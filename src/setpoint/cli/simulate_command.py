@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from setpoint.cli.options import bound
+from setpoint.cli.own_options import bound
 from setpoint.cli.parts import Parts
 
 

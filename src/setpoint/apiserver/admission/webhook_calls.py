@@ -1,4 +1,4 @@
-"""WebhookCalls webhooks about one object, in the version that each speaks."""
+"""Calls webhooks about one object, in the version that each speaks."""
 
 from __future__ import annotations
 

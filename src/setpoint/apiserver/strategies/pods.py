@@ -66,15 +66,7 @@ class Pods(Strategy):
             if sent.get("ephemeralContainers"):
                 made["spec"]["ephemeralContainers"] = sent["ephemeralContainers"]
             return made
-        for key in ("containers", "initContainers"):
-            by_name = {item.get("name"): item for item in sent.get(key) or ()}
-            for container in made["spec"].get(key) or ():
-                wanted = by_name.get(container["name"], container)
-                for part in ("resources", "resizePolicy"):
-                    container.pop(part, None)
-                    if part in wanted:
-                        container[part] = wanted[part]
-        return made
+        return _resized(made, sent)
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
         if subresource != "ephemeralcontainers":
@@ -114,6 +106,19 @@ class Pods(Strategy):
         if not spec.get("nodeName") or status.get("phase") in _ENDED:
             seconds = 0  # no kubelet could end it gracefully
         return 1 if seconds < 0 else seconds
+
+
+def _resized(pod: JsonObject, sent: JsonObject) -> JsonObject:
+    """``pod`` with the resources of ``sent``, a spec: what ``pods/resize`` changes."""
+    for key in ("containers", "initContainers"):
+        by_name = {item.get("name"): item for item in sent.get(key) or ()}
+        for container in pod["spec"].get(key) or ():
+            wanted = by_name.get(container["name"], container)
+            for part in ("resources", "resizePolicy"):
+                container.pop(part, None)
+                if part in wanted:
+                    container[part] = wanted[part]
+    return pod
 
 
 def _token_errors(spec: JsonObject) -> list[FieldError]:
