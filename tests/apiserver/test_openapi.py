@@ -72,9 +72,11 @@ def references(node: Any) -> Iterator[str]:
             yield from references(item)
 
 
-def test_the_index_names_a_document_for_every_group_version() -> None:
+def test_the_index_names_a_document_for_every_group_version_and_root() -> None:
     paths = ask("/openapi/v3")["paths"]
-    assert paths.keys() == {served.resource.root.removeprefix("/") for served in REGISTRY}
+    built_in = {served.resource.root.removeprefix("/") for served in REGISTRY if served.schema_document is None}
+    groups = {root.rpartition("/")[0] for root in built_in} - {"api"}
+    assert paths.keys() == {f"apis/{GROUP}/v1", "api", "apis", "version"} | built_in | groups
     for name, entry in paths.items():
         url, _, query = entry["serverRelativeURL"].partition("?hash=")
         assert url == f"/openapi/v3/{name}"
@@ -97,6 +99,37 @@ def test_no_document_refers_to_what_it_does_not_hold(path: str, prefix: str, pla
         definitions = definitions[step]
     missing = {name for name in references(document) if name.removeprefix(prefix) not in definitions}
     assert not missing
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "schema"),
+    [
+        ("/api", "getCoreAPIVersions", f"{META}APIVersions"),
+        ("/api/v1", "getCoreV1APIResources", f"{META}APIResourceList"),
+        ("/apis", "getAPIVersions", f"{META}APIGroupList"),
+        ("/apis/rbac.authorization.k8s.io", "getRbacAuthorizationAPIGroup", f"{META}APIGroup"),
+        ("/apis/apps/v1", "getAppsV1APIResources", f"{META}APIResourceList"),
+        ("/version", "getCodeVersion", "io.k8s.apimachinery.pkg.version.Info"),
+    ],
+)
+def test_discovery_is_described_as_upstream_describes_it(path: str, name: str, schema: str) -> None:
+    document = ask(f"/openapi/v3{path}")
+    operation = document["paths"][f"{path}/"]["get"]
+    shown = operation["responses"]["200"]["content"]["application/json"]["schema"]
+    assert (operation["operationId"], shown) == (name, {"$ref": f"#/components/schemas/{schema}"})
+    assert schema in document["components"]["schemas"]
+    assert ask("/openapi/v2")["paths"][f"{path}/"]["get"]["operationId"] == name
+
+
+def test_an_issuer_of_tokens_describes_its_documents() -> None:
+    for path in ("/.well-known/openid-configuration", "/openid/v1/jwks"):
+        assert openapi.respond(f"/openapi/v3{path}", REGISTRY) is None
+        answer = openapi.respond(f"/openapi/v3{path}", REGISTRY, issuer=True)
+        assert answer is not None
+        assert msgspec.json.decode(answer[0])["paths"].keys() == {f"{path}/"}
+        index = openapi.respond("/openapi/v3", REGISTRY, issuer=True)
+        assert index is not None
+        assert path.removeprefix("/") in msgspec.json.decode(index[0])["paths"]
 
 
 def test_no_operation_is_named_twice() -> None:
@@ -206,6 +239,6 @@ def test_a_changed_schema_makes_a_new_document_and_leaves_the_others() -> None:
     assert schemas["com.example.grp.v1.Mykind"]["description"] == "another"
 
 
-@pytest.mark.parametrize("path", ["/openapi", "/openapi/v3/apis/none/v1", "/openapi/v3/api", "/openapi/v4", "/api/v1"])
+@pytest.mark.parametrize("path", ["/openapi", "/openapi/v3/apis/none/v1", "/openapi/v3/logs", "/openapi/v4", "/api/v1"])
 def test_other_paths_are_not_answered(path: str) -> None:
     assert openapi.respond(path, REGISTRY) is None

@@ -8,6 +8,7 @@ from typing import Final
 from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.discovery import groups as discovery
 from setpoint.apiserver.discovery import openapi
+from setpoint.apiserver.discovery.openapi_roots import CONFIGURATION, KEYS
 from setpoint.apiserver.errors import ApiStatusError, no_such_path
 from setpoint.apiserver.http_types import IncomingRequest, Response
 from setpoint.apiserver.requests.accept import accepted
@@ -31,8 +32,6 @@ VERSION: Final = {
     "platform": f"{platform.system().lower()}/{platform.machine()}",
 }
 _JSON: Final = (openapi.JSON, "*/*", "application/*")
-_CONFIGURATION: Final = "/.well-known/openid-configuration"
-_KEYS: Final = "/openid/v1/jwks"
 _DAMAGE: Final = "/debug/damage"
 _METRICS: Final = "/metrics"
 _ROOTS: Final = frozenset({"api", "apis", "openapi", "version", "healthz", "livez", "readyz", ""})
@@ -60,7 +59,7 @@ def answer(state: State, request: IncomingRequest) -> Response:
     path = request.path.rstrip("/") or "/"
     accept = request.headers.get("accept", "")
     root = path.split("/")[1]
-    if path in (_CONFIGURATION, _KEYS):
+    if path in (CONFIGURATION, KEYS):
         return _issuer(state, request, path)
     if root not in _ROOTS and path not in (_DAMAGE, _METRICS):
         return nothing()
@@ -105,7 +104,8 @@ def _openapi(state: State, request: IncomingRequest, path: str, accept: str) -> 
     if kind is None:
         return Response(406, {"cache-control": "no-cache, private"}, b"")
     state.lengthy()
-    found = openapi.respond(path, state.registry, protobuf=kind in openapi.PROTOBUF_TYPES)
+    issuer = bool(state.account_tokens.jwks)
+    found = openapi.respond(path, state.registry, protobuf=kind in openapi.PROTOBUF_TYPES, issuer=issuer)
     if found is None:
         raise no_such_path()
     body, etag, kind = found
@@ -135,16 +135,16 @@ def _issuer(state: State, request: IncomingRequest, path: str) -> Response:
         )
     issuer = tokens.issuers[0]
     document: object = {"keys": keys}
-    if path == _CONFIGURATION:
+    if path == CONFIGURATION:
         document = {
             "issuer": issuer,
-            "jwks_uri": f"https://{state.address}{_KEYS}" if state.address else f"{issuer.rstrip('/')}{_KEYS}",
+            "jwks_uri": f"https://{state.address}{KEYS}" if state.address else f"{issuer.rstrip('/')}{KEYS}",
             "response_types_supported": ["id_token"],
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": tokens.algorithms,
         }
     response = respond(document)
-    response.headers["content-type"] = "application/json" if path == _CONFIGURATION else "application/jwk-set+json"
+    response.headers["content-type"] = "application/json" if path == CONFIGURATION else "application/jwk-set+json"
     response.headers["cache-control"] = "public, max-age=3600"
     return response
 
@@ -154,7 +154,7 @@ def _paths(state: State) -> list[str]:
     groups = {root.rsplit("/", 1)[0] for root in roots}
     others = {"/apis", "/openapi/v2", "/openapi/v3", "/version", _METRICS, *_HEALTH}
     if state.account_tokens.jwks:
-        others |= {_CONFIGURATION, _KEYS}
+        others |= {CONFIGURATION, KEYS}
     return sorted(roots | groups | others)
 
 

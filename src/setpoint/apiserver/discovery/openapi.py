@@ -1,4 +1,4 @@
-"""OpenAPI documents: ``/openapi/v3`` for each group version, ``/openapi/v2`` for all in one.
+"""OpenAPI documents: ``/openapi/v3`` for each group version and other root, ``/openapi/v2`` for all in one.
 
 They are built when they are first asked for. A document depends on the resources alone, so it is remembered by their
 digest: two servers in one process share the documents of the built-in groups, and a CRD that
@@ -8,7 +8,7 @@ changes makes a new document for its own group version only.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
@@ -25,6 +25,7 @@ from setpoint.apiserver.discovery.openapi_definitions import (
     schema_name,
 )
 from setpoint.apiserver.discovery.openapi_operations import JSON_TYPES, Operation, operations
+from setpoint.apiserver.discovery.openapi_roots import Reading, root_documents
 from setpoint.meta import GroupVersionKind
 from setpoint.slices import spend
 
@@ -38,37 +39,50 @@ _INFO: Final = {"title": "Kubernetes", "version": "v1.37.0"}
 
 
 def respond(
-    path: str, registry: Iterable[DescribedResource], *, protobuf: bool = False
+    path: str, registry: Iterable[DescribedResource], *, protobuf: bool = False, issuer: bool = False
 ) -> tuple[bytes, str, str] | None:
     """The answer to a GET of ``path``: body, entity tag (quoted) and content type; None when there is no such document.
 
-    With ``protobuf`` version 2 is written so; all else is JSON.
+    With ``protobuf`` version 2 is written so; all else is JSON. ``issuer``: whether this server's tokens can be checked
+    by the keys that it publishes.
     """
     path = "/" + path.strip("/")
-    if path == "/openapi/v3":
-        return _index(registry)
+    items = tuple(registry)
     if path == "/openapi/v2":
-        everything = _Contents.of("v2", registry)
+        everything = _Contents.of("v2", items, root_documents(items, issuer=issuer).values())
         if protobuf:
             return _in_protobuf(everything), everything.etag, PROTOBUF
         return _document(everything), everything.etag, JSON
+    places = _places(items, issuer)
+    if path == "/openapi/v3":
+        return _index(places)
     root = path.removeprefix("/openapi/v3")
-    if root == path:
+    if root == path or root not in places:
         return None
-    described = [item for item in registry if item.resource.root == root]
-    if not described:
-        return None
-    contents = _Contents.of("v3", described)
+    contents = _Contents.of("v3", *places[root])
     return _document(contents), contents.etag, JSON
 
 
-def _index(registry: Iterable[DescribedResource]) -> tuple[bytes, str, str]:
+_Place = tuple[Sequence[DescribedResource], Sequence[Reading]]
+
+
+def _places(registry: Sequence[DescribedResource], issuer: bool) -> dict[str, _Place]:
+    """The documents of version 3, by the paths that they are about."""
     groups: dict[str, list[DescribedResource]] = {}
     for item in registry:
         groups.setdefault(item.resource.root, []).append(item)
+    roots = root_documents(registry, issuer=issuer)
+    return {
+        root: (groups.get(root, ()), (roots[root],) if root in roots else ()) for root in groups.keys() | roots.keys()
+    }
+
+
+def _index(places: Mapping[str, _Place]) -> tuple[bytes, str, str]:
     paths = {
-        root.removeprefix("/"): {"serverRelativeURL": f"/openapi/v3{root}?hash={_Contents.of('v3', items).digest}"}
-        for root, items in sorted(groups.items())
+        root.removeprefix("/"): {
+            "serverRelativeURL": f"/openapi/v3{root}?hash={_Contents.of('v3', *places[root]).digest}"
+        }
+        for root in sorted(places)
     }
     body = msgspec.json.encode({"paths": paths})
     return body, f'"{hashlib.sha256(body).hexdigest().upper()}"', JSON
@@ -81,14 +95,17 @@ class _Contents:
     form: Form
     digest: str
     described: tuple[DescribedResource, ...] = field(compare=False)
+    readings: tuple[Reading, ...]
 
     @classmethod
-    def of(cls, form: Form, described: Iterable[DescribedResource]) -> _Contents:
+    def of(cls, form: Form, described: Iterable[DescribedResource], readings: Iterable[Reading]) -> _Contents:
         items = tuple(described)
         digest = hashlib.sha256(form.encode())
         for item in items:
             digest.update(msgspec.json.encode((item.resource, item.schema_document, tuple(item.selectable_fields))))
-        return cls(form, digest.hexdigest().upper(), items)
+        plain = tuple(readings)
+        digest.update(msgspec.json.encode(plain))
+        return cls(form, digest.hexdigest().upper(), items, plain)
 
     @property
     def etag(self) -> str:
@@ -114,12 +131,18 @@ def _paths(contents: _Contents) -> dict[str, dict[str, Any]]:
         for path, operation in operations(item.resource, custom=item.schema_document is not None):
             spend(_OPERATION)
             paths.setdefault(path, {})[operation.method] = render(operation)
+    for reading in contents.readings:
+        paths[reading.path] = {"get": reading.operation(contents.form)}
     return dict(sorted(paths.items()))
 
 
 def _definitions(contents: _Contents) -> dict[str, Any]:
     resources = [item.resource for item in contents.described]
-    definitions = built_in((schema_name(kind) for kind in kinds_of(resources)), contents.form)
+    named = [
+        *(map(schema_name, kinds_of(resources)) if resources else ()),
+        *(item.schema for item in contents.readings),
+    ]
+    definitions = built_in(named, contents.form)
     for item in contents.described:
         if item.schema_document is not None:
             definitions |= custom(item, contents.form)

@@ -1,0 +1,80 @@
+"""The operations of OpenAPI on paths that are not those of resources: discovery, version, keys of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from setpoint.apiserver.discovery.openapi_definitions import PREFIX, DescribedResource, Form
+from setpoint.apiserver.discovery.openapi_operations import group_words
+
+__all__ = ["CONFIGURATION", "KEYS", "Reading", "root_documents"]
+
+CONFIGURATION: Final = "/.well-known/openid-configuration"
+KEYS: Final = "/openid/v1/jwks"
+_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_JSON: Final = "application/json"
+
+
+class Reading(NamedTuple):
+    """A GET without parameters. ``schema`` names what it is answered with; text, if empty."""
+
+    path: str
+    id: str
+    tag: str
+    description: str
+    schema: str
+    media_type: str = _JSON
+
+    def operation(self, form: Form) -> dict[str, Any]:
+        """As a document of that version has it."""
+        made: dict[str, Any] = {"tags": [self.tag], "description": self.description, "operationId": self.id}
+        shown = {"$ref": PREFIX[form] + self.schema} if self.schema else {"type": "string"}
+        refused = {"401": {"description": "Unauthorized"}}
+        if form == "v3":
+            content = {self.media_type: {"schema": shown}}
+            return made | {"responses": {"200": {"description": "OK", "content": content}, **refused}}
+        media: dict[str, Any] = {"consumes": [_JSON], "produces": [self.media_type], "schemes": ["https"]}
+        return made | media | {"responses": {"200": {"description": "OK", "schema": shown}, **refused}}
+
+
+_ROOTS: Final = {
+    "/api": Reading("/api/", "getCoreAPIVersions", "core", "get available API versions", f"{_META}APIVersions"),
+    "/apis": Reading("/apis/", "getAPIVersions", "apis", "get available API versions", f"{_META}APIGroupList"),
+    "/version": Reading(
+        *("/version/", "getCodeVersion", "version", "get the version information for this server"),
+        "io.k8s.apimachinery.pkg.version.Info",
+    ),
+}
+_ISSUER: Final = {
+    CONFIGURATION: Reading(
+        *(f"{CONFIGURATION}/", "getServiceAccountIssuerOpenIDConfiguration", "WellKnown"),
+        "get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'",
+        "",
+    ),
+    KEYS: Reading(
+        *(f"{KEYS}/", "getServiceAccountIssuerOpenIDKeyset", "openid"),
+        "get service account issuer OpenID JSON Web Key Set (contains public token verification keys)",
+        *("", "application/jwk-set+json"),
+    ),
+}
+
+
+def root_documents(registry: Iterable[DescribedResource], *, issuer: bool) -> dict[str, Reading]:
+    """The operation of each path that has one, but for its resources: the roots, groups and versions of built-in
+    resources and, with an ``issuer`` of tokens, its documents."""
+    made = _ROOTS | _ISSUER if issuer else dict(_ROOTS)
+    for item in registry:
+        root = item.resource.root
+        if item.schema_document is not None or root in made:
+            continue
+        words, version = group_words(item.resource.group), item.resource.version
+        title, tag = "".join(words), f"{words[0].lower()}{''.join(words[1:])}"
+        if item.resource.group:
+            name, text = f"get{title}APIGroup", "get information of a group"
+            path = root.rpartition("/")[0]
+            made[path] = Reading(f"{path}/", name, tag, text, f"{_META}APIGroup")
+        name = f"get{title}{version.title()}APIResources"
+        text = "get available resources"
+        made[root] = Reading(f"{root}/", name, f"{tag}_{version}", text, f"{_META}APIResourceList")
+    return made
