@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 from tests.apiserver.harness import MAPS, PODS, Answer, Api, config_map, serving
+from tests.apiserver.test_admission import VALIDATING, Webhooks, configuration, webhook
+from tests.apiserver.test_policies import BINDINGS, POLICIES, binding
+from tests.apiserver.test_policies import policy as admission_policy
 
 from setpoint.apiserver import Authentication, MemoryStorage, Peer, Rbac, Request, UserInfo
 from setpoint.apiserver.audit.log import AuditLog
@@ -99,6 +102,87 @@ async def test_a_watch_is_logged_when_it_begins_and_when_it_ends(tmp_path: Path)
             pass
         await answer.body.aclose()
         assert [event["stage"] for event in log.events()] == ["ResponseComplete"]
+
+
+DECISION = "authorization.k8s.io/decision"
+REASON = "authorization.k8s.io/reason"
+FAILURE = "validation.policy.admission.k8s.io/validation_failure"
+
+
+async def test_what_admission_refuses_was_authorized(tmp_path: Path) -> None:
+    log = Log(policy(tmp_path, "omitStages: [RequestReceived]\nrules: [{level: Metadata}]"))
+    storage = MemoryStorage()
+    static = {"abc": UserInfo("jane")}
+    async with serving(
+        storage, audit=log.audit, authentication=Authentication(static), authorizer=Rbac(storage)
+    ) as api:
+        rules = [{"apiGroups": [""], "resources": ["configmaps", "pods"], "verbs": ["*"]}]
+        subjects = [{"kind": "User", "name": "jane", "apiGroup": "rbac.authorization.k8s.io"}]
+        reference = {"kind": "ClusterRole", "name": "r", "apiGroup": "rbac.authorization.k8s.io"}
+        rbac = "/apis/rbac.authorization.k8s.io/v1"
+        (await api.post(f"{rbac}/clusterroles", {"metadata": {"name": "r"}, "rules": rules})).ok()
+        bound = {"metadata": {"name": "b"}, "roleRef": reference, "subjects": subjects}
+        (await api.post(f"{rbac}/clusterrolebindings", bound)).ok()
+        (await api.post(POLICIES, admission_policy("false"))).ok()
+        (await api.post(BINDINGS, binding(validationActions=["Deny"]))).ok()
+        refused = await sent(api, "POST", MAPS, config_map("a"), token="abc")
+        assert refused.status == 422
+        await sent(api, "GET", PODS, token="abc", query=(("watch", "1"),))
+        await sent(api, "GET", "/api/v1/nodes", token="abc")
+        denied, watched, forbidden = (event["annotations"] for event in log.events())
+    allowed = {
+        DECISION: "allow",
+        REASON: 'RBAC: allowed by ClusterRoleBinding "b" of ClusterRole "r" to User "jane"',
+    }
+    assert denied == watched == allowed
+    assert forbidden == {DECISION: "forbid", REASON: ""}
+
+
+async def test_policies_annotate_the_events_of_what_they_are_about(tmp_path: Path) -> None:
+    log = Log(policy(tmp_path, "omitStages: [RequestReceived]\nrules: [{level: Metadata}]"))
+    annotations = [
+        {"key": "who", "valueExpression": "'  ' + request.userInfo.username + ' '"},
+        {"key": "none", "valueExpression": "null"},
+        {"key": "long", "valueExpression": " + ".join(["string(object.data.text)"] * 3)},
+    ]
+    validations = ("true", {"expression": "object.metadata.name != 'a'", "message": "not a"})
+    async with serving(audit=log.audit) as api:
+        (await api.post(POLICIES, admission_policy(*validations, auditAnnotations=annotations))).ok()
+        (await api.post(BINDINGS, binding(validationActions=["Audit", "Warn"]))).ok()
+        answer = await sent(api, "POST", MAPS, config_map("a", data={"text": "é" * 2000}))
+        assert answer.status == 201
+        (event,) = log.events()
+    found = event["annotations"]
+    failed = {"message": "not a", "policy": "p", "binding": "p-bound", "expressionIndex": 1}
+    assert json.loads(found[FAILURE]) == [{**failed, "validationActions": ["Audit", "Warn"]}]
+    assert found["p/who"] == "system:admin"
+    assert found["p/long"] == "é" * 5120
+    assert found.keys() == {DECISION, REASON, FAILURE, "p/who", "p/long"}
+
+
+async def test_an_annotation_that_fails_denies_whatever_the_binding_does(tmp_path: Path) -> None:
+    log = Log(policy(tmp_path, "omitStages: [RequestReceived]\nrules: [{level: Metadata}]"))
+    wrong = [{"key": "k", "valueExpression": "string(object.data.nothing)"}]
+    async with serving(audit=log.audit) as api:
+        (await api.post(POLICIES, admission_policy("true", auditAnnotations=wrong))).ok()
+        (await api.post(BINDINGS, binding(validationActions=["Audit"]))).ok()
+        answer = await sent(api, "POST", MAPS, config_map("a"))
+        assert (answer.status, answer.json["reason"]) == (422, "Invalid")
+        (event,) = log.events()
+    assert event["annotations"] == {DECISION: "allow", REASON: ""}
+
+
+async def test_webhooks_annotate_the_events_of_what_they_were_asked_about(tmp_path: Path) -> None:
+    log = Log(policy(tmp_path, "omitStages: [RequestReceived]\nrules: [{level: Metadata}]"))
+    webhooks = Webhooks()
+    noted = {"seen": "yes", "not a name": "dropped"}
+    webhooks.handlers = {"a": lambda _: {"allowed": False, "auditAnnotations": noted}}
+    async with serving(audit=log.audit, webhook_caller=webhooks.caller()) as api:
+        (await api.post(VALIDATING, configuration(webhook("a", rule={"resources": ["configmaps"]})))).ok()
+        answer = await sent(api, "POST", MAPS, config_map("a"))
+        assert answer.status == 400
+        (event,) = log.events()
+    assert event["annotations"] == {DECISION: "allow", REASON: "", "a.hooks.test/seen": "yes"}
 
 
 async def test_requests_in_this_process_are_not_logged(tmp_path: Path) -> None:

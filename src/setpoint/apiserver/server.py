@@ -46,7 +46,7 @@ from setpoint.apiserver.requests.options import Query, check_timeout
 from setpoint.apiserver.requests.path import parse_path
 from setpoint.apiserver.resources.registry import Registry
 from setpoint.apiserver.routing import route
-from setpoint.apiserver.state import LARGE, OpenWatch, State
+from setpoint.apiserver.state import DECISION, LARGE, REASON, OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.strategies.builtin import add_builtin
 from setpoint.apiserver.strategies.usage import served_usage
@@ -104,8 +104,6 @@ class ApiServer:
     whole cluster is, unless said otherwise.
 
     ``audit`` is told of every request from the network.
-
-    *Caveats*: what admission policies would add to the audit log is logged by Python.
     """
 
     def __init__(
@@ -379,7 +377,10 @@ class ApiServer:
         state = self.state
         user = self._requester(request)
         other = wanted(request)
+        notes = state.notes.get(id(request))
         if not state.guarded:
+            if notes is not None:
+                notes.update({DECISION: "allow", REASON: ""})
             acting = user if other is None else act_as(other)
             self._remember(request, acting, user)
             return acting
@@ -389,7 +390,7 @@ class ApiServer:
             acting = act_as(other, attributes, state.authorizer)
             self._remember(request, acting, user)
             attributes = replace(attributes, user=acting)
-        state.check(attributes)
+        state.check(attributes, notes)
         return attributes.user
 
     def _remember(self, request: IncomingRequest, user: UserInfo, requester: UserInfo) -> None:

@@ -20,8 +20,11 @@ from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import WebhookCaller
 from setpoint.slices import Slicer
 
-__all__ = ["LARGE", "AccountTokens", "OpenWatch", "State", "TokenUsers"]
+__all__ = ["DECISION", "LARGE", "REASON", "AccountTokens", "OpenWatch", "State", "TokenUsers"]
 
+DECISION: Final = "authorization.k8s.io/decision"
+REASON: Final = "authorization.k8s.io/reason"
+"""Annotations of the audit log: whether a request was authorized, and why."""
 LARGE: Final = 16 * 1024
 """Bytes of a body or an object that take more than a few milliseconds."""
 
@@ -142,11 +145,15 @@ class State:
         """Whether `check` has anything to do."""
         return self.authorizer is not None or self.access_record is not None
 
-    def check(self, attributes: Attributes) -> None:
-        """Raises ApiStatusError (403) if the user may not do that, and remembers what was asked for."""
+    def check(self, attributes: Attributes, notes: dict[str, str] | None = None) -> None:
+        """Raises ApiStatusError (403) if the user may not do that, and remembers what was asked for. ``notes``: the
+        annotations of an event of the audit log, which are to have the decision."""
         decision = Decision(True) if self.authorizer is None else self.authorizer.authorize(attributes)
         if self.access_record is not None:
             self.access_record.note(attributes, decision)
+        if notes is not None:
+            notes[DECISION] = "allow" if decision.allowed else "forbid"
+            notes[REASON] = decision.reason
         if not decision.allowed:
             raise forbidden(attributes, decision.reason)
 

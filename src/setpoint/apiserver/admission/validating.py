@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.apiserver.admission.activation import namespace_of, values_for
 from setpoint.apiserver.admission.conditions import CONDITION_LIMIT, ConditionFailed
@@ -29,14 +31,30 @@ Converted = Callable[[JsonObject | None, ServedResource], JsonObject | None]
 """An object in another version."""
 
 _MESSAGE_LIMIT: Final = 5 * 1024
+_FAILURES: Final = "validation.policy.admission.k8s.io/validation_failure"
+_MOST_FAILURES: Final = 50
+_ANNOTATION_LIMIT: Final = 10 * 1024
+"""Bytes of the value of an audit annotation, which is cut there."""
 _CODES: Final = {"Forbidden": 403, "RequestEntityTooLarge": 413}
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Denial:
+    """``index`` is that of the validation."""
+
     message: str
     reason: str = "Invalid"
+    index: int = 0
+
+
+@dataclass(slots=True)
+class _Verdict:
+    """``annotations`` for the audit log; ``errors`` are those of annotations, which deny whatever a binding does."""
+
+    denials: list[_Denial] = field(default_factory=list)
+    annotations: list[tuple[str, str]] = field(default_factory=list)
+    errors: list[_Denial] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,41 +86,40 @@ class ValidatingPolicy(Policy):
             for document in self.spec.get("auditAnnotations") or ()
         ]
 
-    def judge(self, values: Mapping[str, Value]) -> list[_Denial]:
-        """The denials of the request, for one binding and one parameter at a time."""
+    def judge(self, values: Mapping[str, Value]) -> _Verdict:
+        """The verdict on the request, for one binding and one parameter at a time."""
         if self.conditions:
             try:
                 if not self.conditions.hold(self.evaluation(values, CONDITION_LIMIT)):
-                    return []
+                    return _Verdict()
             except ConditionFailed as problem:
-                return [_Denial(str(problem))]
+                return _Verdict([_Denial(str(problem))])
         evaluation = self.evaluation(values, POLICY_LIMIT)
-        denials: list[_Denial] = []
+        verdict = _Verdict()
         try:
             found = [(validation, *evaluation.evaluate(validation.expression)) for validation in self._validations]
-            for validation, value, why in found:
+            for index, (validation, value, why) in enumerate(found):
                 if why:
-                    denials += () if self.ignores_failure else (_Denial(why),)
+                    verdict.denials += () if self.ignores_failure else (_Denial(why, index=index),)
                 elif value is not True:
                     text = ""
                     if validation.message is not None:
                         text = _message(*evaluation.evaluate(validation.message))
-                    denials.append(_denial(validation.document, text))
-            return denials + self._annotated(values)
+                    verdict.denials.append(_denial(validation.document, text, index))
+            self._annotate(values, verdict)
         except BudgetSpent as spent:
-            return [] if self.ignores_failure else [_Denial(str(spent))]
+            return _Verdict([] if self.ignores_failure else [_Denial(str(spent))])
+        return verdict
 
-    def _annotated(self, values: Mapping[str, Value]) -> list[_Denial]:
-        """Logs the audit annotations. Returns a denial for each that can't be evaluated."""
-        denials: list[_Denial] = []
+    def _annotate(self, values: Mapping[str, Value], verdict: _Verdict) -> None:
         evaluation = self.evaluation(values, POLICY_LIMIT)
         for key, expression in self._annotations:
             value, problem = evaluation.evaluate(expression)
             if problem:
-                denials += () if self.ignores_failure else (_Denial(problem),)
+                verdict.errors += () if self.ignores_failure else (_Denial(problem),)
             elif isinstance(value, str) and value.strip():
-                _log.info("audit: %s/%s: %s", self.name, key, value.strip())
-        return denials
+                cut = value.strip().encode()[:_ANNOTATION_LIMIT].decode(errors="ignore")
+                verdict.annotations.append((key, cut))
 
 
 def _message(value: Value, problem: str) -> str:
@@ -113,19 +130,21 @@ def _message(value: Value, problem: str) -> str:
     return text
 
 
-def _denial(document: JsonObject, text: str) -> _Denial:
+def _denial(document: JsonObject, text: str, index: int) -> _Denial:
     message = text or (document.get("message") or "").strip()
     return _Denial(
-        message or f"failed expression: {document['expression'].strip()}", document.get("reason") or "Invalid"
+        message or f"failed expression: {document['expression'].strip()}", document.get("reason") or "Invalid", index
     )
 
 
 def check_policies(
     call: Call, policies: Sequence[ValidatingPolicy], attributes: AdmissionAttributes, converted: Converted
 ) -> list[str]:
-    """The warnings of all policies about the request. Raises ApiStatusError for the first denial."""
+    """The warnings of all policies about the request, whose audit event they annotate. Raises ApiStatusError for the
+    first denial."""
     warnings: list[str] = []
     denied: list[tuple[str, _Denial]] = []
+    failures: list[JsonObject] = []
     for policy in policies:
         target = policy.applies(attributes, call.state)
         if target is None:
@@ -135,6 +154,7 @@ def check_policies(
                 where = f"ValidatingAdmissionPolicy '{policy.name}' denied request: "
                 denied.append((where, _Denial(f"failed to configure policy: {problem}")))
             continue
+        annotations: dict[str, list[str]] = {}
         for binding in policy.bound(attributes, call.state):
             where = f"ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}' denied request: "
             try:
@@ -144,24 +164,40 @@ def check_policies(
                     denied.append((where, _Denial(f"failed to configure binding: {unfit}")))
                 continue
             for param in params:
-                for denial in policy.judge(_values(call, attributes, target, converted) | {"params": param}):
-                    _act(policy, binding, denial, warnings)
+                verdict = policy.judge(_values(call, attributes, target, converted) | {"params": param})
+                for denial in verdict.denials:
+                    if "Warn" in binding.actions:
+                        warnings.append(
+                            f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding "
+                            f"'{binding.name}': {denial.message}"
+                        )
+                    if "Audit" in binding.actions:
+                        failures.append(_failure(policy, binding, denial))
                     if "Deny" in binding.actions:
                         denied.append((where, denial))
+                denied += [(where, error) for error in verdict.errors]
+                for key, value in verdict.annotations:
+                    known = annotations.setdefault(key, [])
+                    known += () if value in known else (value,)
+        for key, texts in annotations.items():
+            call.annotate(f"{policy.name}/{key}", ", ".join(texts))
+    if failures:
+        call.annotate(_FAILURES, msgspec.json.encode(failures[:_MOST_FAILURES]).decode())
     if denied:
         where, denial = denied[0]
         raise _refused(attributes, where + denial.message, denial.reason)
     return warnings
 
 
-def _act(policy: ValidatingPolicy, binding: Binding, denial: _Denial, warnings: list[str]) -> None:
-    if "Warn" in binding.actions:
-        warnings.append(
-            f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}': "
-            f"{denial.message}"
-        )
-    if "Audit" in binding.actions:
-        _log.info("audit: %s with binding %s: %s", policy.name, binding.name, denial.message)
+def _failure(policy: ValidatingPolicy, binding: Binding, denial: _Denial) -> JsonObject:
+    """As the audit log shows a failed validation."""
+    return {
+        "message": denial.message,
+        "policy": policy.name,
+        "binding": binding.name,
+        "expressionIndex": denial.index,
+        "validationActions": binding.actions,
+    }
 
 
 def _values(

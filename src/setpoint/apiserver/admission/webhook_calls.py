@@ -26,6 +26,7 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.webhooks.caller import CallFailed
 from setpoint.apiserver.webhooks.responses import ask, refused_by, response_of
 from setpoint.cel.admission import Evaluation
+from setpoint.meta.names import qualified_name
 from setpoint.patch import PatchError, json_patch
 from setpoint.schema import apply_defaults, copy_json, json_equal
 
@@ -149,6 +150,9 @@ class WebhookCalls:
                 _log.warning("%s; the request goes on as its failurePolicy says", text)
                 return None
             raise internal_error(text) from None
+        for key, value in (response.get("auditAnnotations") or {}).items():
+            if not qualified_name(name := f"{hook.name}/{key}"):
+                self._call.annotate(name, value)
         warnings += response.get("warnings") or ()
         if response["allowed"]:
             return response
@@ -197,6 +201,9 @@ def _check(response: JsonObject, *, mutating: bool) -> None:
     warnings = response.get("warnings") or []
     if not isinstance(warnings, list) or not all(isinstance(text, str) for text in warnings):
         raise CallFailed("response.warnings must be a list of strings")
+    annotations = response.get("auditAnnotations") or {}
+    if not isinstance(annotations, dict) or not all(isinstance(text, str) for text in annotations.values()):
+        raise CallFailed("response.auditAnnotations must be a map of strings")
     if not mutating:
         if patch:
             raise CallFailed("validating webhook may not return response.patch")

@@ -43,7 +43,7 @@ class AuditLog:
         notes: Mapping[str, str],
     ) -> None:
         """Logs a request, which ``came`` then and is answered by ``response`` now; ``asked.user`` is whom it was made
-        as. The body of a watch is followed to its end. ``notes``: annotations of admission."""
+        as. The body of a watch is followed to its end. ``notes``: annotations, of authorization and admission."""
         decided = self._policy.decide(Attributes(requester, *_fields(asked)))
         if decided.level == "None":
             return
@@ -65,6 +65,8 @@ class AuditLog:
         more: JsonObject = {}
         if level >= LEVELS.index("Request") and sent is not None:
             more["requestObject"] = sent if decided.managed_fields else _without_managed(sent)
+        if notes:
+            more["annotations"] = dict(notes)
         body = response.body
         if not isinstance(body, bytes):
             status = {"responseStatus": {"metadata": {}, "code": response.status}}
@@ -80,13 +82,6 @@ class AuditLog:
         more["responseStatus"] = shown
         if level == LEVELS.index("RequestResponse") and answer is not None:
             more["responseObject"] = answer if decided.managed_fields else _without_managed(answer)
-        if response.status != 401:
-            decision = "forbid" if failed and shown.get("reason") == "Forbidden" else "allow"
-            more["annotations"] = {
-                "authorization.k8s.io/decision": decision,
-                "authorization.k8s.io/reason": "",
-                **notes,
-            }
         log("ResponseComplete", now(), **more)
 
 
