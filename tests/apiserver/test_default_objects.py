@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import msgspec
 import pytest
-from tests.apiserver.harness import PODS, Api, pod, serving
+from tests.apiserver.harness import CRDS, PODS, Api, crd, crd_version, pod, serving
 
 from setpoint.apiserver import AccountTokens, MemoryStorage, Peer, Rbac, Request
 from setpoint.apiserver.identity.keys import PemKeys, make_key
 from setpoint.apiserver.storage import Storage
+from setpoint.testing import virtual_time
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 SERVICE = "/api/v1/namespaces/default/services/kubernetes"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 SLICE = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
 
 
@@ -50,6 +56,7 @@ async def test_every_default_object_is_in_the_form_that_the_server_gives_objects
         "Endpoints": 1,
         "FlowSchema": 11,
         "IPAddress": 1,
+        "Lease": 1,
         "Namespace": 4,
         "PriorityClass": 2,
         "PriorityLevelConfiguration": 8,
@@ -73,6 +80,8 @@ async def test_a_server_that_starts_again_makes_only_what_is_missing() -> None:
         service = (await api.get(SERVICE)).ok()
         assert (service["metadata"]["uid"], service["spec"]["ports"][0]["targetPort"]) == (uid, 7443)
         changed = {path for path, obj in all_of(api, storage) if int(obj["metadata"]["resourceVersion"]) > before}
+        (lease,) = (await api.get(LEASES)).ok()["items"]
+        changed.remove(f"{LEASES}/{lease['metadata']['name']}")
     assert changed == {
         f"{RBAC}/clusterroles/view",
         SERVICE,
@@ -92,6 +101,76 @@ async def test_pods_find_the_server_under_the_first_address_of_services(host: st
         spec = {"ports": [{"port": 80}], "clusterIP": "10.96.0.1"}
         taken = await api.post("/api/v1/namespaces/default/services", {"metadata": {"name": "x"}, "spec": spec})
         taken.failed(422, "Invalid", "10.96.0.1")
+
+
+@virtual_time
+async def test_the_server_renews_the_lease_of_its_life() -> None:
+    storage = MemoryStorage()
+    loop = asyncio.get_running_loop()
+    started = datetime(2026, 1, 31, 12, tzinfo=UTC)
+    holders = []
+    for _ in range(2):
+        now = partial(lambda since: started + timedelta(seconds=loop.time() - since), loop.time())
+        async with serving(storage, default_objects=True, now=now) as api:
+            (lease,) = (await api.get(LEASES)).ok()["items"]
+            name = lease["metadata"]["name"]
+            assert len(name) == len("apiserver-") + 26
+            assert lease["metadata"]["labels"]["apiserver.kubernetes.io/identity"] == "kube-apiserver"
+            assert lease["spec"]["leaseDurationSeconds"] == 3600
+            assert lease["spec"]["renewTime"] == "2026-01-31T12:00:00.000000Z"
+            assert lease["spec"]["holderIdentity"].startswith(f"{name}_")
+            holders.append(lease["spec"]["holderIdentity"])
+            await asyncio.sleep(10.5)
+            renewed = (await api.get(f"{LEASES}/{name}")).ok()
+            assert renewed["spec"] == {**lease["spec"], "renewTime": "2026-01-31T12:00:10.000000Z"}
+            (await api.delete(f"{LEASES}/{name}")).ok()
+            await asyncio.sleep(10)
+            (await api.get(f"{LEASES}/{name}")).ok()
+        assert storage.scan("leases.coordination.k8s.io") == []
+    assert len(set(holders)) == 2
+
+
+async def test_versions_of_custom_resources_have_api_services() -> None:
+    storage = MemoryStorage()
+    name = "v1.grp.example.com"
+    both = [crd_version("v1"), crd_version("v2", storage=False)]
+    async with serving(storage, default_objects=True) as api:
+        made = (await api.post(CRDS, crd(versions=both))).ok()
+        service = (await api.get(f"{SERVICES}/{name}")).ok()
+        assert service["metadata"]["labels"] == {"kube-aggregator.kubernetes.io/automanaged": "true"}
+        assert service["spec"] == {
+            "group": "grp.example.com",
+            "version": "v1",
+            "groupPriorityMinimum": 1000,
+            "versionPriority": 100,
+        }
+        (condition,) = service["status"]["conditions"]
+        assert (condition["type"], condition["status"], condition["reason"]) == ("Available", "True", "Local")
+        (await api.send("PUT", f"{SERVICES}/{name}", service, content_type="application/json")).ok()
+        unchanged = (await api.get(f"{SERVICES}/{name}")).ok()
+        assert unchanged == service, "it is stored in the form that the server gives such objects"
+        (await api.get(f"{SERVICES}/v2.grp.example.com")).ok()
+        crd_path = f"{CRDS}/{made['metadata']['name']}"
+        changed = (await api.get(crd_path)).ok()
+        changed["spec"]["versions"][1]["served"] = False
+        (await api.put(crd_path, changed)).ok()
+        (await api.get(f"{SERVICES}/v2.grp.example.com")).failed(404, "NotFound")
+    record = storage.get("apiservices.apiregistration.k8s.io", "", name)
+    assert record is not None
+    storage.delete("apiservices.apiregistration.k8s.io", "", name, lambda _: b"{}", expected=record.revision)
+    async with serving(storage, default_objects=True) as api:
+        (await api.get(f"{SERVICES}/{name}")).ok()
+        (await api.delete(crd_path)).ok()
+        (await api.get(f"{SERVICES}/{name}")).failed(404, "NotFound")
+
+
+async def test_api_services_that_others_made_are_left_alone() -> None:
+    own = {"group": "grp.example.com", "version": "v1", "groupPriorityMinimum": 5, "versionPriority": 7}
+    async with serving(default_objects=True) as api:
+        (await api.post(SERVICES, {"metadata": {"name": "v1.grp.example.com"}, "spec": own})).ok()
+        made = (await api.post(CRDS, crd())).ok()
+        (await api.delete(f"{CRDS}/{made['metadata']['name']}")).ok()
+        assert (await api.get(f"{SERVICES}/v1.grp.example.com")).ok()["spec"] == own
 
 
 FLOW = "/apis/flowcontrol.apiserver.k8s.io/v1"

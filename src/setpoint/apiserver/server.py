@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import socket
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from setpoint.apiserver.admission.configurations import Configurations
 from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.audit.log import AuditLog
 from setpoint.apiserver.bootstrap.defaults import create_defaults, publish
+from setpoint.apiserver.bootstrap.identity import IdentityLease
 from setpoint.apiserver.bootstrap.namespaces import create_namespaces
 from setpoint.apiserver.custom.definitions import CustomResources
 from setpoint.apiserver.discovery import nonresource
@@ -98,7 +100,8 @@ class ApiServer:
     it, everything is. Requests in this process, that is without a `Peer`, need no credentials in either case.
     ``account_tokens`` makes and checks tokens of service accounts; unless said otherwise with a secret that ends with
     the process. ``access_record`` is told what is asked for. ``default_objects``: whether the roles,
-    bindings, priorities and so on are made that a kube-apiserver makes; the system's namespaces are there in any case.
+    bindings, priorities and so on are made that a kube-apiserver makes, with APIServices of custom resources and the
+    server's own Lease; the system's namespaces are there in any case.
 
     ``plugins_off``: the admission plugins that are not asked, by upstream's names; those that are of use only where a
     whole cluster is, unless said otherwise.
@@ -131,6 +134,7 @@ class ApiServer:
         self._token_users = TokenUsers(kept, account_tokens, authentication)
         self._closed = authentication is not None
         self._default_objects = default_objects
+        self._identity: IdentityLease | None = None
         self._flows = Flows(kept) if default_objects else None
         self._audit = audit
         self._plain = self._flows is None and audit is None
@@ -153,7 +157,7 @@ class ApiServer:
         add_builtin(self.state.registry)
         self._metrics = self.state.metrics = RequestMetrics(self.state.registry)
         self._usage = served_usage()
-        self.custom_resources = CustomResources(self.state)
+        self.custom_resources = CustomResources(self.state, registers=default_objects)
         self.state.definitions = self.custom_resources
 
     @property
@@ -201,6 +205,10 @@ class ApiServer:
         await create_namespaces(state.storage, self.handle)
         if self._default_objects:
             create_defaults(state)
+            self.custom_resources.register_all()
+            holder = new_uid(state.random)
+            self._identity = IdentityLease(self.handle, state.now, hostname=socket.gethostname(), holder=holder)
+            await self._identity.start()
 
     def listens_at(self, host: str, port: int) -> None:
         """Says where clients reach it, for the Service ``kubernetes`` (if there are default objects) and for those that
@@ -220,6 +228,8 @@ class ApiServer:
         state = self.state
         if not state.running:
             return
+        if self._identity is not None:
+            await self._identity.stop()
         state.end_watches()
         state.running = False
         if self._flows is not None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from setpoint.apiserver.custom.api_services import ApiServices
 from setpoint.apiserver.custom.served import full_names, served_versions
 from setpoint.apiserver.http_types import Request
 from setpoint.apiserver.objects.codec import decode, encode
@@ -37,10 +38,13 @@ class CustomResources:
     are accepted, the CRD is established, its resources are served. Each step is a write of its own, so that a watch
     sees the same events as upstream; all are one transaction. The registry changes once they are stored, after
     everything that can fail.
+
+    ``registers``: whether the versions that are served have APIServices.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, *, registers: bool = False) -> None:
         self._state = state
+        self._services = ApiServices(state) if registers else None
         self._served: dict[str, list[ServedResource]] = {}
         self._specs: dict[str, bytes] = {}
         self._foreseen: Mapping[bytes, Schema] = {}
@@ -63,6 +67,7 @@ class CustomResources:
 
     def created(self, record: Record) -> Record:
         """Called after a CRD was stored for the first time."""
+        self._register(decode(record.value))
         return self.settle(record)
 
     def settle(self, record: Record) -> Record:
@@ -89,6 +94,7 @@ class CustomResources:
     def updated(self, record: Record, old: JsonObject) -> Record:
         """Called after a CRD was changed, or marked as being deleted."""
         crd: JsonObject = decode(record.value)
+        self._register(crd, old)
         if not crd["metadata"].get("deletionTimestamp"):
             return self.settle(record)
         if CLEANUP_FINALIZER not in (crd["metadata"].get("finalizers") or ()):
@@ -97,6 +103,7 @@ class CustomResources:
 
     def deleted(self, record: Record) -> None:
         """Called after a CRD is gone."""
+        self._register(None, decode(record.value))
         self._state.storage.then(lambda: self._unserve(record.name))
 
     def instance_deleted(self, name: str) -> None:
@@ -206,6 +213,25 @@ class CustomResources:
         self.deleted(last)
         return last
 
+    def register_all(self) -> None:
+        """Makes the missing APIServices of what is stored."""
+        with self._state.storage.transaction():
+            for name in self._served:
+                record = self._state.storage.get(COLLECTION, "", name)
+                if record is not None:
+                    self._register(decode(record.value))
+
+    def _register(self, crd: JsonObject | None, old: JsonObject | None = None) -> None:
+        """Keeps the APIServices of a CRD that was ``old`` and is gone if it is None."""
+        if self._services is None:
+            return
+        served = _served_versions(crd)
+        if crd is not None:
+            self._services.serve(crd["spec"]["group"], served)
+        if old is not None:
+            gone = [version for version in _served_versions(old) if version not in served]
+            self._services.unserve(old["metadata"]["name"], old["spec"]["group"], gone)
+
     # -- serving ------------------------------------------------------------------------------------------------------
 
     def refresh(self, record: Record) -> None:
@@ -257,6 +283,10 @@ class CustomResources:
 
     def _now(self) -> str:
         return format_time(self._state.now())
+
+
+def _served_versions(crd: JsonObject | None) -> list[str]:
+    return [item["name"] for item in crd["spec"]["versions"] if item.get("served")] if crd is not None else []
 
 
 def _condition(status: JsonObject, type_: str) -> str | None:

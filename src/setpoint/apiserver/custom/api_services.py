@@ -1,0 +1,97 @@
+"""APIServices of the versions of custom resources, which a cluster's API server registers itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Final
+
+from setpoint.apiserver.objects.codec import decode, encode
+from setpoint.apiserver.objects.metadata import new_uid
+from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.apiserver.state import State
+from setpoint.meta import format_time
+
+__all__ = ["ApiServices"]
+
+JsonObject = dict[str, Any]
+_MANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
+_GROUP_PRIORITY: Final = 1000
+_VERSION_PRIORITY: Final = 100
+"""Those of all versions of custom resources; versions with the same priority are ordered by their names."""
+_FIELDS: Final = {
+    "f:metadata": {"f:labels": {".": {}, f"f:{_MANAGED}": {}}},
+    "f:spec": {"f:group": {}, "f:groupPriorityMinimum": {}, "f:version": {}, "f:versionPriority": {}},
+}
+
+
+class ApiServices:
+    """Keeps an APIService for each version of a group that a CRD serves. One that another client made is left alone.
+
+    Upstream does that a moment later; here it is part of the transaction that changes the CRD.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def serve(self, group: str, versions: Iterable[str]) -> None:
+        """Makes the APIServices that are missing."""
+        home = self._home()
+        for version in versions:
+            name = f"{version}.{group}"
+            if self._state.storage.get(home.collection, "", name) is not None:
+                continue
+            value = partial(encode, home, self._made(name, group, version))
+            self._state.storage.put(home.collection, "", name, value, expected=0)
+
+    def unserve(self, crd: str, group: str, versions: Iterable[str]) -> None:
+        """Deletes the APIServices of versions that no CRD but ``crd`` serves."""
+        home, state = self._home(), self._state
+        others = {
+            item.resource.version
+            for item in state.registry
+            if item.custom and item.resource.group == group and item.collection != crd
+        }
+        for version in versions:
+            record = state.storage.get(home.collection, "", f"{version}.{group}")
+            if version in others or record is None:
+                continue
+            there: JsonObject = decode(record.value)
+            if (there["metadata"].get("labels") or {}).get(_MANAGED) != "true":
+                continue
+            state.storage.delete(
+                home.collection, "", record.name, partial(encode, home, there), expected=record.revision
+            )
+
+    def _made(self, name: str, group: str, version: str) -> JsonObject:
+        now, resource = format_time(self._state.now()), self._home().resource
+        managed = {
+            "manager": "kube-apiserver",
+            "operation": "Update",
+            "apiVersion": resource.api_version,
+            "time": now,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": _FIELDS,
+        }
+        available = {"type": "Available", "status": "True", "lastTransitionTime": now, "reason": "Local"}
+        return {
+            "metadata": {
+                "name": name,
+                "uid": new_uid(self._state.random),
+                "creationTimestamp": now,
+                "labels": {_MANAGED: "true"},
+                "managedFields": [managed],
+            },
+            "spec": {
+                "group": group,
+                "version": version,
+                "groupPriorityMinimum": _GROUP_PRIORITY,
+                "versionPriority": _VERSION_PRIORITY,
+            },
+            "status": {"conditions": [{**available, "message": "Local APIServices are always available"}]},
+        }
+
+    def _home(self) -> ServedResource:
+        home = self._state.registry.find("apiregistration.k8s.io", "v1", "apiservices")
+        assert home is not None
+        return home
