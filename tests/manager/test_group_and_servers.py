@@ -251,7 +251,7 @@ def test_records_carry_the_fields_of_their_logger() -> None:
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     log = BoundLogger(logger, {"controller": "widget"}).bind(key="default/a")
-    log.info("scaled to %d", 3, extra={"replicas": 3, "nothing": None})
+    log.info("scaled to %d", 3, replicas=3, extra={"nothing": None})
     try:
         raise ValueError("broken")
     except ValueError:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, Final
+
+_ARGUMENTS: Final = frozenset({"exc_info", "extra", "stack_info", "stacklevel"})
+"""The keywords of `logging`; every other one is a field."""
 
 
 class BoundLogger(logging.LoggerAdapter[logging.Logger]):
     """Logs with the fields it carries; the record has them as ``record.fields``, which the formatters of
     `setpoint.manager.logging` print.
 
-    ``log.info("scaled", extra={"replicas": 3})`` adds fields to one record, ``log.bind(pod=name)`` to a new logger.
+    ``log.info("scaled", replicas=3)`` adds fields to one record (so does ``extra={"replicas": 3}``, whose names may be
+    those of arguments of `logging`, such as ``exc_info``), ``log.bind(pod=name)`` to a new logger.
     """
 
     def __init__(self, logger: logging.Logger, fields: dict[str, Any] | None = None) -> None:
@@ -23,5 +27,6 @@ class BoundLogger(logging.LoggerAdapter[logging.Logger]):
         return BoundLogger(self.logger, {**self.fields, **fields})
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        kwargs["extra"] = {"fields": {**self.fields, **(kwargs.get("extra") or {})}}
-        return msg, kwargs
+        passed = {name: value for name, value in kwargs.items() if name in _ARGUMENTS}
+        own = {name: value for name, value in kwargs.items() if name not in _ARGUMENTS}
+        return msg, {**passed, "extra": {"fields": {**self.fields, **own, **(passed.get("extra") or {})}}}

@@ -29,7 +29,7 @@ LATENCY: Final = 0.001
 LATENCIES: Final = (1, 2, 3, 5, 8, 13, 21)
 _FOREVER: Final = str(10**9)
 ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
-"""Requests about these are the framework's own: reports and elections."""
+"""Requests about these are the framework's own: reports and elections. Caches of them are a controller's."""
 
 
 class Wire:
@@ -105,12 +105,12 @@ class Wire:
         if self.record is not None:
             self.record.note_request(request)
         asked = Asked.of(request)
-        if asked is None or asked.collection in ASIDE:
+        if asked is not None and asked.verb == "watch":
+            return await self._watch(request, asked)
+        caching = asked is not None and asked.verb == "list" and request.timeout is None
+        if asked is None or (asked.collection in ASIDE and not caching):
             await asyncio.sleep(self.latency())
             return await self._plain(request)
-        if asked.verb == "watch":
-            return await self._watch(request, asked)
-        caching = asked.verb == "list" and request.timeout is None
         if caching:
             request = self._from_cache(request, asked)
             await asyncio.sleep(self.latency())
