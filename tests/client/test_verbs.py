@@ -259,6 +259,18 @@ async def test_patch_sends_any_type(connect: Connect) -> None:
     assert server.requests[0].headers["content-type"] == "application/json-patch+json"
 
 
+async def test_a_list_of_operations_is_a_json_patch_and_all_else_a_merge_patch_unless_the_caller_says(
+    connect: Connect,
+) -> None:
+    async with connect(lambda request: answer(THING)) as (client, server):
+        await client.patch(Thing, "a", [{"op": "remove", "path": "/x"}])
+        await client.patch(Thing, "a", {"x": None})
+        await client.patch(Thing, "a", b'{"x": null}')
+        await client.patch(Thing, "a", b"[]", type=PatchType.JSON)
+    kinds = [request.headers["content-type"].partition("-patch")[0] for request in server.requests]
+    assert kinds == ["application/json", "application/merge", "application/merge", "application/json"]
+
+
 async def test_observers_hear_of_writes_that_succeeded(connect: Connect) -> None:
     heard: list[tuple[str, ...]] = []
 

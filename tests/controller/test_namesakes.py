@@ -163,6 +163,24 @@ async def test_a_patch_holds_for_any_version_of_its_object(type: PatchType, patc
         assert answer.metadata.annotations == {"x": "y"}
 
 
+@pytest.mark.parametrize("sync", [False, True])
+@virtual_time
+async def test_a_reconcile_may_patch_with_a_list_of_operations_without_saying_so(sync: bool) -> None:
+    operations = [{"op": "add", "path": "/metadata/labels", "value": {"hit": "yes"}}]
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.patch(obj, operations)
+
+    def in_thread(obj: Widget, ctx: sp.SyncContext) -> None:
+        ctx.patch(obj, operations)
+
+    controller: sp.Controller[Any] = sp.Controller(Widget, in_thread if sync else reconcile)
+    async with bare(controller) as world:
+        await world.create(widget())
+        await advance(1)
+        assert (await world.get(Widget, "a")).labels == {"hit": "yes"}
+
+
 @virtual_time
 async def test_an_applied_child_whose_answer_was_lost_is_found_again() -> None:
     wires = Wires()

@@ -130,7 +130,7 @@ class Collection(CreateOnly[K]):
         name: str,
         patch: PatchBody,
         *,
-        type: PatchType = PatchType.MERGE,
+        type: PatchType | None = None,
         subresource: str = "",
         force: bool = False,
         dry_run: bool = False,

@@ -33,6 +33,11 @@ class PatchType(Enum):
     APPLY = "application/apply-patch+yaml"
     """Server-side apply (KEP-555). JSON is YAML."""
 
+    @classmethod
+    def of(cls, patch: PatchBody) -> PatchType:
+        """The type of a patch without any other word: a list of operations is a JSON patch, all else a merge patch."""
+        return cls.JSON if isinstance(patch, list | tuple) else cls.MERGE
+
 
 def checked_name(name: str, what: str) -> str:
     """``name``, if it is a valid path segment.

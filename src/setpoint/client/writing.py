@@ -148,7 +148,7 @@ class Writing(ClientBase):
         name: str,
         patch: PatchBody,
         *,
-        type: PatchType = PatchType.MERGE,
+        type: PatchType | None = None,
         namespace: str | None = None,
         subresource: str = "",
         force: bool = False,
@@ -165,7 +165,7 @@ class Writing(ClientBase):
         name: str,
         patch: PatchBody,
         *,
-        type: PatchType = PatchType.MERGE,
+        type: PatchType | None = None,
         namespace: str | None = None,
         subresource: str = "",
         force: bool = False,
@@ -181,7 +181,7 @@ class Writing(ClientBase):
         name: str,
         patch: PatchBody,
         *,
-        type: PatchType = PatchType.MERGE,
+        type: PatchType | None = None,
         namespace: str | None = None,
         subresource: str = "",
         force: bool = False,
@@ -191,6 +191,8 @@ class Writing(ClientBase):
         before: bytes | None = None,
     ) -> K | DynamicObject:
         """Changes an object by a patch of that `PatchType`; returns the object as stored.
+
+        Without a ``type`` a list of operations is a JSON patch, everything else a merge patch.
 
         ``before``, the JSON that the caller knows of the object, is for observers of writes (`WriteRecord`).
 
@@ -213,7 +215,7 @@ class Writing(ClientBase):
             resource.path(namespace=key.namespace, name=key.name, subresource=subresource),
             patch if isinstance(patch, bytes) else json_of(patch, "the patch of", resource.kind, key),
             query=query,
-            content_type=type.value,
+            content_type=(type or PatchType.of(patch)).value,
             subresource=subresource,
             before=before,
             observed=not dry_run,

@@ -297,10 +297,11 @@ class Context(ContextReads):
         obj: T,
         patch: Mapping[str, Any] | builtins.list[dict[str, Any]],
         *,
-        type: PatchType = PatchType.MERGE,
+        type: PatchType | None = None,
         subresource: str = "",
     ) -> T:
-        """Patches exactly this object on the server: a merge patch, or what ``type`` says; returns what it became.
+        """Patches exactly this object on the server; returns what it became. A list of operations is a JSON patch, a
+        mapping a merge patch, unless ``type`` says otherwise.
 
         Another object of its name, created since, is left alone, if ``obj`` has a uid. Which version of it is patched
         does not matter, unless the patch names one. So this is for values that hold whatever the object has become: a
@@ -312,7 +313,7 @@ class Context(ContextReads):
             NotFound: there is none any more.
             ApiError: the server refused.
         """
-        return await patch_exactly(self._env, obj, patch, type, subresource)
+        return await patch_exactly(self._env, obj, patch, type or PatchType.of(patch), subresource)
 
     def event(
         self,

@@ -133,7 +133,7 @@ class SyncContext:
         """See `Context.delete`."""
         self._portal.run(self._context.delete(obj, propagation=propagation, grace_period_seconds=grace_period_seconds))
 
-    def patch(self, obj: T, patch: Any, *, type: PatchType = PatchType.MERGE, subresource: str = "") -> T:
+    def patch(self, obj: T, patch: Any, *, type: PatchType | None = None, subresource: str = "") -> T:
         """See `Context.patch`."""
         return self._portal.run(self._context.patch(obj, patch, type=type, subresource=subresource))
 
