@@ -4,7 +4,7 @@ A rule about nothing but the object is a ValidatingAdmissionPolicy (policies.yam
 itself, so it is never down. Where another object decides (here the Namespace says where images may come from), or where
 something has to be filled in, this webhook is asked.
 
-setpoint webhook examples/policies.py --name policies.example.com --url https://127.0.0.1:9443 --host 127.0.0.1
+python examples/policies.py run --embedded
 """
 
 import setpoint as sp

@@ -61,7 +61,8 @@ def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[
 
 def of_the_framework(controllers: Iterable[Controller[Any]]) -> set[Grant]:
     """The grants that every controller needs, whatever it does: its own kind's finalizers and status, and events."""
-    grants = {Grant("events.k8s.io", "events", verb) for verb in ("create", "patch")}
+    controllers = list(controllers)
+    grants = {Grant("events.k8s.io", "events", verb) for verb in ("create", "patch") if controllers}
     for own in (controller.resource for controller in controllers):
         grants.update(Grant(own.group, own.plural, verb) for verb in ("patch", "update"))
         # Setting blockOwnerDeletion needs permission to update the owner's finalizers.

@@ -125,5 +125,5 @@ def test_what_is_no_part_of_a_program_is_named(capsys: pytest.CaptureFixture[str
         in capsys.readouterr().err
     )
     with pytest.raises(SystemExit):
-        main(sp.Admission(Backup).defaults(check), argv=["run"])
-    assert "there is no controller to run; to serve only admissions, use setpoint webhook" in capsys.readouterr().err
+        main(argv=["run"])
+    assert "there is neither a controller to run nor an admission to serve" in capsys.readouterr().err

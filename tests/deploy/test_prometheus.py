@@ -23,7 +23,7 @@ from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.controller import watched_kinds
 from setpoint.deploy.alerts import prometheus_rule
 from setpoint.deploy.dashboard import dashboard
-from setpoint.deploy.definitions import definitions
+from setpoint.deploy.definitions import definitions_of
 from setpoint.manager import LeaderElection, Manager, Serving
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import Admission, WebhookMetrics, Webhooks
@@ -169,7 +169,7 @@ async def test_every_panel_has_data_and_every_alert_is_evaluated(programs: Path,
         for target in panel["targets"]
     }
     async with EmbeddedCluster(control_plane=False) as cluster:
-        for definition in definitions([controller]):
+        for definition in definitions_of(watched_kinds([controller])):
             await cluster.install(definition)
         manager = Manager(
             cluster.client,

@@ -15,7 +15,7 @@ from setpoint.cli.naming import program_name, webhook_name
 from setpoint.cluster import with_conversions
 from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource
-from setpoint.deploy.definitions import definitions
+from setpoint.deploy.definitions import definitions_of
 from setpoint.deploy.operator import Operator
 from setpoint.deploy.resources import GUESSED, ResourcesError, measured_in
 from setpoint.deploy.tree import File, TreeError, write
@@ -165,7 +165,7 @@ def operator_of(
     """
     served = with_conversions(admissions, _kinds(controllers, admissions))
     return Operator(
-        program=program_name(controllers, given),
+        program=program_name(controllers, given, served),
         image=image,
         controllers=controllers,
         served=served,
@@ -209,15 +209,16 @@ def _outside(
     from setpoint.permissions import access_reviews, declared, leases
 
     target = ServiceTarget(service, namespace) if service is not None else None
-    served = with_conversions(admissions, watched_kinds(controllers))
+    kinds = _kinds(controllers, admissions)
+    served = with_conversions(admissions, kinds)
     if target is None and (needing := converters_of(served)):
         # Without it an API server only changes apiVersion and drops fields that the version does not have.
-        kinds = ", ".join(definition_name(each) for each in needing)
-        raise SystemExit(f"{command}: a webhook converts {kinds}: name its Service with --service")
-    documents = definitions(controllers, target)
+        names = ", ".join(definition_name(each) for each in needing)
+        raise SystemExit(f"{command}: a webhook converts {names}: name its Service with --service")
+    documents = definitions_of(kinds, target)
     if target is not None:
         documents += configurations(served, webhook_name(served, name), target)
     if rbac:
-        grants = declared(controllers, served) | leases() | access_reviews()
-        documents.append(role_of_declarations(grants, program_name(controllers, name)))
+        grants = declared(controllers, served) | (leases() if controllers else set()) | access_reviews()
+        documents.append(role_of_declarations(grants, program_name(controllers, name, served)))
     return to_yaml(documents)

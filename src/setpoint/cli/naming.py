@@ -50,14 +50,21 @@ def webhook_name(served: Iterable[Admission[Any] | Converter], name: str | None 
     raise UsageError(f"webhook configurations are named after the API group, and {why}: {_SAY}")
 
 
-def program_name(controllers: Sequence[Controller[Any]], name: str | None = None) -> str:
-    """The name of a program's role and Lease: ``name``, or its first controller with the group of its own kind.
+def program_name(
+    controllers: Sequence[Controller[Any]],
+    name: str | None = None,
+    served: Sequence[Admission[Any] | Converter] = (),
+) -> str:
+    """The name of a program's role and Lease: ``name``, or its first controller with the group of its own kind. A
+    program without controllers has the name of its webhook configurations.
 
     Raises:
         UsageError: the name is not valid, or there is none and the kind is built in.
     """
     if name is not None:
         return checked(name)
+    if not controllers:
+        return webhook_name(served)
     first = controllers[0]
     if issubclass(first.kind, CustomResource):
         return checked(first.full_name)
@@ -66,13 +73,19 @@ def program_name(controllers: Sequence[Controller[Any]], name: str | None = None
     raise UsageError(f"other programs may also have a controller of {first.resource.plural}: {_SAY}")
 
 
-def manager_name(controllers: Sequence[Controller[Any]], name: str | None = None) -> str:
+def manager_name(
+    controllers: Sequence[Controller[Any]],
+    name: str | None = None,
+    served: Sequence[Admission[Any] | Converter] = (),
+) -> str:
     """The field manager of a program's writes outside of its reconciles' contexts.
 
     Raises:
         UsageError: the name is not valid.
     """
-    return checked(name)[:MANAGER_LENGTH] if name is not None else controllers[0].field_manager
+    if name is None and controllers:
+        return controllers[0].field_manager
+    return program_name(controllers, name, served)[:MANAGER_LENGTH]
 
 
 def shard_group(name: str) -> str:

@@ -58,7 +58,8 @@ def main(
 
     Call it under ``if __name__ == "__main__":``. ``argv`` defaults to the process's arguments. Webhooks, the admissions
     and the conversions of the controllers' kinds, are called by an ``--embedded`` server automatically; in a
-    cluster ``setpoint webhook`` serves them, with any number of replicas.
+    cluster ``run --webhook-service`` or ``setpoint webhook`` serves them, with any number of replicas. A program may
+    have admissions and no controller.
 
     ``name`` is the name of the program's objects in a cluster, a DNS name that no other program has: of its role, its
     Lease, its webhook configurations, and its field manager. By default a role and a Lease are named after the first
@@ -87,8 +88,8 @@ def main(
                 raise UsageError(
                     f"sp.main() takes controllers, admissions and runnables (with async def run(self)), not {part!r}"
                 )
-        if not controllers:
-            raise UsageError("there is no controller to run; to serve only admissions, use setpoint webhook")
+        if not controllers and not admissions:
+            raise UsageError("there is neither a controller to run nor an admission to serve")
         app = program(
             shown,
             controllers,
@@ -116,8 +117,10 @@ def program(
     """The commands of a program with these controllers and admissions; see `main`."""
     parts = Parts(command, controllers, admissions, name, runnables, options, lifespan, registry)
     names = ", ".join(controller.name for controller in controllers)
-    app = App(name=command, help=f"Controllers: {names}.", version_flags=[])
+    kinds = ", ".join(dict.fromkeys(admission.kind.__name__ for admission in admissions))
+    app = App(name=command, help=f"Controllers: {names}." if names else f"Webhooks for {kinds}.", version_flags=[])
     app.command(run_command(parts), name="run")
     app.command(manifests_command(command, controllers, admissions, name), name="manifests")
-    app.command(simulate_command(parts), name="simulate")
+    if controllers:
+        app.command(simulate_command(parts), name="simulate")
     return app

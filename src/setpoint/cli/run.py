@@ -156,10 +156,22 @@ def run_command(parts: Parts) -> Callable[..., None]:
             raise SystemExit(f"{command}: --measure and --processes exclude each other: it measures one process")
         name = name or given
         elects = leader_elect or shards
+        if not controllers:
+            if elects or processes > 1 or clusters:
+                raise SystemExit(
+                    f"{command}: it has no controller: every replica serves its webhooks, so --leader-elect, --shards, "
+                    "--processes and --clusters don't apply"
+                )
+            if not (embedded or webhook_cert_dir or webhook_service):
+                raise SystemExit(
+                    f"{command}: it has no controller, only webhooks: say how they are served, with --webhook-service, "
+                    "--webhook-cert-dir or --embedded"
+                )
+        kinds = [*watched_kinds(controllers), *(each.kind for each in admissions)]
+        served = with_conversions(admissions, kinds)
         lease = leader_election_id or (program_name(controllers, name) if elects else "")
         group = leader_election_id or shard_group(lease)
-        field_manager = manager_name(controllers, name)
-        served = with_conversions(admissions, watched_kinds(controllers))
+        field_manager = manager_name(controllers, name, served)
         if (webhook_cert_dir or webhook_service) and not served:
             raise SystemExit(f"{command}: there is no admission and no conversion to serve webhooks for")
         if metrics_secure is (metrics_cert_dir is None):
@@ -178,7 +190,7 @@ def run_command(parts: Parts) -> Callable[..., None]:
         managers: list[Manager] = []
 
         async def work() -> None:
-            started = server(controllers, field_manager, kubeconfig, context, embedded, port, write_kubeconfig)
+            started = server(kinds, field_manager, kubeconfig, context, embedded, port, write_kubeconfig)
             async with started as (client, cluster):
                 space = leader_election_namespace or client.namespace
                 me = f"{socket.gethostname()}_{uuid4()}"

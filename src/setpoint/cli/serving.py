@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from setpoint.client import Client
 from setpoint.cluster.embedded import EmbeddedCluster
-from setpoint.controller import Controller
-from setpoint.deploy.definitions import definitions
+from setpoint.deploy.definitions import definitions_of
 from setpoint.manager import Manager
 from setpoint.webhook import (
     Admission,
@@ -51,7 +50,7 @@ def serve_webhooks(
 
 @asynccontextmanager
 async def server(
-    controllers: Sequence[Controller[Any]],
+    kinds: Iterable[type[Any]],
     field_manager: str,
     kubeconfig: Path | None,
     context: str | None,
@@ -64,7 +63,7 @@ async def server(
             yield client, None
         return
     async with EmbeddedCluster(port=port) as cluster:
-        for definition in definitions(controllers):
+        for definition in definitions_of(kinds):
             await cluster.install(definition)
         print(f"API server: {cluster.url}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
         if write_kubeconfig is not None:

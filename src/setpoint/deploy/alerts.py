@@ -41,7 +41,7 @@ def prometheus_rule(operator: Operator) -> Document:
             "critical",
             "No replica of the operator answers: nothing is reconciled.",
         ),
-        *([] if operator.shards else [_leaderless(series)]),
+        *([_leaderless(series)] if operator.elects else []),
         _alert(
             "OperatorReconcilesFail",
             f'sum by (controller) (rate(controller_runtime_reconcile_total{{{series},result="error"}}[15m])) > 0.5 * '

@@ -47,7 +47,7 @@ def panels(operator: Operator) -> list[tuple[str, str, str, str]]:
         ("Memory", f"max by (pod) (process_resident_memory_bytes{{{series}}})", "{{pod}}", "bytes"),
         ("CPU", rate("process_cpu_seconds_total", "pod"), "{{pod}}", "short"),
     ]  # fmt: skip
-    if not operator.shards:
+    if operator.elects:
         found.append(
             ("Leader", f"max by (pod, name) (leader_election_master_status{{{series}}})", "{{pod}} {{name}}", "bool")
         )

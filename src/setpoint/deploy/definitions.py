@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Final
 
-from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource, crd_for
 from setpoint.crd.family import newest_of
 from setpoint.meta import GroupKind, resource_of
@@ -27,19 +26,14 @@ class _Anywhere:
 ANYWHERE: Final = _Anywhere()
 
 
-def definitions(controllers: Iterable[Controller[Any]], target: Target | None = None) -> list[Document]:
-    """The CustomResourceDefinitions of every custom resource class that the controllers name, ordered by name.
+def definitions_of(kinds: Iterable[type[Any]], target: Target | _Anywhere | None = None) -> list[Document]:
+    """The CustomResourceDefinitions of the custom resources among ``kinds``, ordered by name.
 
     ``target`` is the address of the webhook that converts between versions, if they need one.
 
     Raises:
         DefinitionError: a class can't be a definition.
     """
-    return definitions_of(watched_kinds(controllers), target)
-
-
-def definitions_of(kinds: Iterable[type[Any]], target: Target | _Anywhere | None = None) -> list[Document]:
-    """As `definitions`, for the custom resources among ``kinds``."""
     versions: dict[GroupKind, list[type[CustomResource]]] = defaultdict(list)
     for kind in kinds:
         if issubclass(kind, CustomResource):

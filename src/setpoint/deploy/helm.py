@@ -114,8 +114,9 @@ def _values(operator: Operator) -> str:
         "tag": tag,
         "digest": digest,
         "replicas": str(operator.replicas),
-        "replication": "All of them work, each on its share of the objects." if operator.shards
-        else "One of them leads; the others take over when it is gone.",
+        "replication": "One of them leads; the others take over when it is gone." if operator.elects
+        else "All of them work, each on its share of the objects." if operator.controllers
+        else "All of them answer.",
         "origin": operator.resources.origin,
         "cpu": operator.resources.cpu,
         "memory": operator.resources.memory,

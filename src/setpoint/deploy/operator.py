@@ -79,6 +79,11 @@ class Operator:
         """The beginning of the names of objects without namespace, which have to be the program's own."""
         return self.wide or self.program
 
+    @property
+    def elects(self) -> bool:
+        """Whether one replica leads: there is something to lead, and it is not shared among all."""
+        return bool(self.controllers) and not self.shards
+
     @cached_property
     def version(self) -> str:
         """The version, for labels; empty if neither given nor in the image's tag."""

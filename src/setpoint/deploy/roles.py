@@ -50,7 +50,8 @@ def roles(operator: Operator) -> list[Document]:
         "automountServiceAccountToken": False,  # the Deployment asks for it
     }
     documents = [account, *_manager(operator)]
-    documents += _bound(operator, _role("Role", operator.metadata("leader-election", "rbac"), rules(leases())))
+    if operator.controllers:
+        documents += _bound(operator, _role("Role", operator.metadata("leader-election", "rbac"), rules(leases())))
     if operator.served and operator.certificates == "own":
         grants = certificates(operator.secret)
         documents += _bound(operator, _role("Role", operator.metadata("certificates", "rbac"), rules(grants)))
@@ -73,6 +74,8 @@ def roles(operator: Operator) -> list[Document]:
 
 def _manager(operator: Operator) -> list[Document]:
     grants = declared(operator.controllers, operator.served)
+    if not grants:
+        return []  # a program of webhooks that look at nothing else
     if operator.watch_namespace is None:
         metadata = operator.metadata("", "rbac", wide=True)
         return _bound(operator, _role("ClusterRole", metadata, rules(grants)))

@@ -39,7 +39,7 @@ def arguments(operator: Operator) -> list[str]:
     """The arguments of the container, behind the entry point of its image."""
     found = [
         "run",
-        "--shards" if operator.shards else "--leader-elect",
+        *(["--leader-elect"] if operator.elects else ["--shards"] if operator.controllers else []),
         f"--metrics-bind-address=:{METRICS_PORT}",
         f"--health-probe-bind-address=:{HEALTH_PORT}",
         "--log-format=json",
