@@ -57,9 +57,9 @@ test-peers: $(VENV)/.dev ## programs of other people: torture of controllers, en
 test-generated: $(VENV)/.dev ## projects of setpoint init in environments of their own, charts with helm: needs Go, and registries
 	$(BIN)/python -m pytest -q -m generated tests/scaffold tests/deploy tests/docs examples
 
-test-browser: $(VENV)/.dev ## the page of a running operator in Chromium, with axe: needs Chromium, and registries
+test-browser: $(VENV)/.dev ## the pages of operators and clusters in Chromium, with axe: needs Chromium, and registries
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group browser
-	$(BIN)/python -m pytest -q -m browser tests/manager
+	$(BIN)/python -m pytest -q -m browser tests/manager tests/cluster
 
 corpus: $(VENV)/.dev ## the simulation on the corpus of controllers with known bugs, with the full budget: its table
 	$(BIN)/python -m tests.simulation.corpus $(ARGS)

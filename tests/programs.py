@@ -121,6 +121,5 @@ async def server(home: Path, *words: str | Path) -> AsyncIterator[tuple[Program,
         options = ("--port", "0", *options)
     async with program("-m", "setpoint", "server", *options, home=home) as running:
         await running.until(lambda p: any("serving" in line for line in p.out), "line that says where it serves")
-        (line,) = running.out
-        url = next(word for word in line.split() if word.startswith("http"))
+        url = next(word for word in running.out[0].split() if word.startswith("http"))
         yield running, url, kubeconfig

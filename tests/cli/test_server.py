@@ -12,6 +12,8 @@ import pytest
 from aiohttp import ClientSession, web
 from tests.programs import DEADLINE, program, server
 
+from setpoint.apps.failures import UsageError
+from setpoint.cli.server import serve
 from setpoint.client import Client, ConfigError, TransportError
 from setpoint.models.apps_v1 import ControllerRevision
 from setpoint.models.core_v1 import ConfigMap, Pod
@@ -29,6 +31,21 @@ async def test_it_says_where_it_serves_and_ends_cleanly(tmp_path: Path, number: 
         assert await running.signalled(number) == 0
         assert running.err == []
     assert not (tmp_path / ".kube").exists()
+
+
+async def test_the_page_of_a_cluster_is_served_where_it_says(tmp_path: Path) -> None:
+    async with server(tmp_path, "--ui", "--no-control-plane") as (running, _, _):
+        await running.until(lambda seen: len(seen.out) == 2, "the line about the page")
+        words, _, address = running.out[1].rpartition(" ")
+        assert words == "setpoint: the page is at"
+        async with ClientSession() as session, session.get(address.replace("/ui/", "/debug/kinds")) as answer:
+            assert "namespaces" in [each["name"] for each in await answer.json()]
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:6444", ":6444", "page", "127.0.0.1:99999"])
+def test_an_address_where_the_page_can_not_be_is_named(address: str) -> None:
+    with pytest.raises(UsageError, match="--ui-bind-address: "):
+        serve(host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, controllers=None, nodes=0, ui=address)
 
 
 async def test_an_open_watch_does_not_keep_it_from_ending(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ def server(
     control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True,
     controllers: str = "*",
     nodes: int | Literal["local"] = 1,
+    ui: Annotated[bool, Parameter(negative="")] = False,
+    ui_bind_address: str = "",
     access: SecurityFlags = _DEFAULT_ACCESS,
 ) -> None:
     """Run the embedded Kubernetes API server in the foreground until Ctrl-C or SIGTERM.
@@ -56,6 +58,11 @@ def server(
         The number of hollow nodes, on which pods become Running though no container is executed. "local" is one
         node on which pods of images process.setpoint.dev/PROGRAM, or with an annotation process.setpoint.dev/command,
         are processes of this machine: whoever reaches the server runs programs as you.
+    ui
+        Also serve a page for people, at /ui/: the objects, those first that are not as they are wanted, and the control
+        plane's controllers. It can't change anything; with --auth it asks for a token.
+    ui_bind_address
+        The loopback address of the page, HOST:PORT (default: 127.0.0.1 and the port after --port, 0 for a free one).
     """
     from setpoint.cli.server import serve
 
@@ -66,6 +73,7 @@ def server(
         data_dir=data_dir,
         controllers=[name.strip() for name in controllers.split(",")] if control_plane else None,
         nodes=nodes,
+        ui=ui_bind_address or (f"127.0.0.1:{min(port + 1, 65535) if port else 0}" if ui else "0"),
         security=access.made(),
     )
 

@@ -24,13 +24,15 @@ def serve(
     data_dir: Path | None,
     controllers: list[str] | None,
     nodes: int | Literal["local"],
+    ui: str = "0",
     security: Security | None = None,
 ) -> None:
-    """Serves until a signal arrives; prints one line with the URL when it is ready. Without ``controllers`` no control
-    plane runs; without ``security`` it is plain HTTP.
+    """Serves until a signal arrives; prints one line with the URL when it is ready, and one with the page's. Without
+    ``controllers`` no control plane runs; without ``security`` it is plain HTTP; ``ui`` is the address of the page.
 
     Raises:
-        UsageError: no controller has one of the names, or there are to be fewer than no nodes.
+        UsageError: no controller has one of the names, there are to be fewer than no nodes, or the page's address is
+            invalid.
     """
     configure("text", "WARNING")
     if isinstance(nodes, int) and nodes < 0:
@@ -45,9 +47,12 @@ def serve(
             nodes=nodes,
             security=security,
             default_objects=True,
+            ui=ui,
         )
     except UnknownControllerError as problem:
         raise UsageError(f"--controllers: {problem}") from None
+    except ValueError as problem:
+        raise UsageError(f"--ui-bind-address: {problem}") from None
 
     async def work() -> None:
         async with cluster:
@@ -55,6 +60,8 @@ def serve(
                 cluster.write_kubeconfig(kubeconfig)
             kept = f"objects in {data_dir}" if data_dir else "objects in memory"
             print(f"setpoint: serving Kubernetes 1.37 at {cluster.url} ({kept})", flush=True)  # noqa: T201
+            if cluster.page_url:
+                print(f"setpoint: the page is at {cluster.page_url}", flush=True)  # noqa: T201
             await asyncio.Event().wait()
 
     run("setpoint", work())

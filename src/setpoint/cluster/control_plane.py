@@ -21,7 +21,7 @@ from setpoint.cluster.on_demand import OnDemand
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.controller import Controller
-from setpoint.manager import Manager, Runtime
+from setpoint.manager import Manager, Runtime, Serving
 from setpoint.meta import Object
 from setpoint.webhook.authority import Pair
 
@@ -53,6 +53,7 @@ class ControlPlane:
         controllers: their names, as of kube-controller-manager's ``--controllers`` (`catalog`): ``*`` is all of them,
             ``-NAME`` none of that name.
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
+        serving: the servers for metrics, debug pages and health of its manager; none by default.
         signer: signs approved CertificateSigningRequests; None for an authority that is made when it is needed.
 
     Raises:
@@ -70,6 +71,7 @@ class ControlPlane:
         controllers: Iterable[str] = EVERYTHING,
         ca: str = "",
         signer: Pair | None = None,
+        serving: Serving | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
     ) -> None:
@@ -112,6 +114,7 @@ class ControlPlane:
             client,
             controllers=awake,
             factory=factory,
+            serving=serving,
             runtime=Runtime(shutdown_timeout=5.0, now=now, random=random or Random(), instance="control-plane"),
         )
         self.manager.add(OnDemand(self.manager.factory, sleepers, self.manager.add))

@@ -11,12 +11,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from setpoint.apiserver import ApiServer, HttpFront, MemoryStorage, Rbac, SqliteStorage
+from setpoint.apiserver.http.hosts import is_loopback
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
 from setpoint.client.credentials import StaticToken
 from setpoint.cluster.catalog import names_of
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.cluster.local_webhooks import LocalWebhooks
 from setpoint.cluster.nodes import HollowNode
+from setpoint.manager import Manager, Serving
+from setpoint.manager.http_server import split_address
+from setpoint.manager.ui import PATH
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import ConfigMap
@@ -49,9 +53,15 @@ class EmbeddedCluster:
         security: TLS and authentication of the server; None for plain HTTP without authentication.
         default_objects: whether there are the default roles, priorities and so on of a kube-apiserver, and the Service
             ``kubernetes``. They are there in any case where users are held to roles.
+        ui: the address of the page for people, such as ``127.0.0.1:8080``, with ``/metrics`` of the control plane
+            beside it; port 0 picks a free one, ``"0"`` is off. It is plain HTTP, and so for loopback addresses only.
+            Where the server authenticates its clients, the page asks for a token.
 
     ``client`` talks to the server's core without a socket, as an administrator; ``url`` is for all other clients.
-    A control plane that fails ends the ``async with`` block with its reason.
+    `page_url` is that of the page. A control plane that fails ends the ``async with`` block with its reason.
+
+    Raises:
+        ValueError: ``ui`` is not the address of a loopback interface, as HOST:PORT.
     """
 
     client: Client
@@ -66,7 +76,14 @@ class EmbeddedCluster:
         nodes: int | Sequence[HollowNode] | Literal["local"] = 1,
         security: Security | None = None,
         default_objects: bool = False,
+        ui: str = "0",
     ) -> None:
+        place = split_address(ui)
+        if place is not None and not is_loopback(place[0]):
+            raise ValueError(
+                f"the page can't listen at {ui}, since it is plain HTTP: use a loopback address (127.0.0.1:8080), "
+                "reached from elsewhere over ssh -L"
+            )
         self._host = host
         self._port = port
         self._data_dir = data_dir
@@ -77,6 +94,8 @@ class EmbeddedCluster:
         self._default_objects = default_objects or (security is not None and security.auth)
         self._stack = AsyncExitStack()
         self._front: HttpFront | None = None
+        self._ui = ui
+        self._manager: Manager | None = None
         self._webhooks = LocalWebhooks()
 
     async def __aenter__(self) -> Self:
@@ -107,14 +126,24 @@ class EmbeddedCluster:
             self.client = await stack.enter_async_context(Client(InProcessTransport(server.handle)))
             if secured is not None and secured.client_ca:
                 await self._publish(secured.client_ca)
+            serving = self._page(server, tokens=auth)
             if self._controllers is not None:
                 ca = "" if secured is None else secured.authority.decode()
                 signer = None if secured is None else secured.signer
                 plane = ControlPlane(
-                    self.client, controllers=self._controllers, nodes=self._nodes, ca=ca, signer=signer
+                    self.client,
+                    controllers=self._controllers,
+                    nodes=self._nodes,
+                    ca=ca,
+                    signer=signer,
+                    serving=serving,
                 )
                 server.kubelets = plane.kubelets
+                self._manager = plane.manager
                 await stack.enter_async_context(plane)
+            elif serving is not None:
+                self._manager = Manager(self.client, serving=serving)
+                await stack.enter_async_context(self._manager)
             self._stack = stack.pop_all()
         return self
 
@@ -130,6 +159,13 @@ class EmbeddedCluster:
 
         directory = None if self._data_dir is None else self._data_dir / "pki"
         return await secure(self._security, self._host, directory)
+
+    def _page(self, server: ApiServer, *, tokens: bool) -> Serving | None:
+        if split_address(self._ui) is None:
+            return None
+        from setpoint.cluster.looking.pages import ClusterPages
+
+        return Serving(metrics_bind_address=self._ui, ui=True, local_access=not tokens, browser=ClusterPages(server))
 
     async def _publish(self, client_ca: bytes) -> None:
         """Stores where servers of extensions find the authority of clients."""
@@ -149,6 +185,15 @@ class EmbeddedCluster:
         """The URL of the server, such as ``https://127.0.0.1:43210``."""
         assert self._front is not None, "the cluster has not been entered"
         return self._front.url
+
+    @property
+    def page_url(self) -> str:
+        """The URL of the page for people; ``""`` if there is none."""
+        served = None if self._manager is None else self._manager.metrics_server
+        if served is None:
+            return ""
+        host = f"[{served.host}]" if ":" in served.host else served.host
+        return f"http://{host}:{served.port}{PATH}"
 
     def config(self) -> ClientConfig:
         """The configuration of a client that reaches the server over HTTP, as an administrator."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -78,7 +78,7 @@ def detail(
     if document is not None:
         read = msgspec.json.decode(document)
         uid = read["metadata"].get("uid", "")
-        conditions = list(_conditions(read))
+        conditions = list(conditions_of(read))
     told = recorder.about(uid) if recorder is not None and uid else []
     return Detail(
         explanation=explain(run, key),
@@ -124,7 +124,8 @@ class _Tree:
         return found
 
 
-def _conditions(read: dict[str, Any]) -> Iterator[ConditionTold]:
+def conditions_of(read: Mapping[str, Any]) -> Iterator[ConditionTold]:
+    """The conditions in the status of an object, as it is in JSON."""
     status = read.get("status")
     found = status.get("conditions") if isinstance(status, dict) else None
     for each in found if isinstance(found, list) else ():
@@ -145,7 +146,7 @@ def _says(read: dict[str, Any]) -> str:
     wanted = (read.get("spec") or {}).get("replicas") if isinstance(read.get("spec"), dict) else None
     if isinstance(wanted, int):
         words.append(f"{status.get('readyReplicas', 0)} of {wanted} ready")
-    conditions = {each.type: each for each in _conditions(read)}
+    conditions = {each.type: each for each in conditions_of(read)}
     telling = next((conditions[name] for name in _GOOD if name in conditions), None)
     if telling is not None and (telling.status != "True" or not words):
         words.append(f"{telling.type}={telling.status}" + (f" ({telling.reason})" if telling.reason else ""))

@@ -76,13 +76,22 @@ class HttpServer:
         self._handlers: dict[str, Handler] = {}
         self._guards: dict[str, Access] = {}
         self._public: set[str] = set()
+        self._guards_local: set[str] = set()
 
-    def add(self, prefix: str, handler: Handler, *, guard: Access | None = None, public: bool = False) -> None:
+    def add(
+        self,
+        prefix: str,
+        handler: Handler,
+        *,
+        guard: Access | None = None,
+        guards_local: bool = False,
+        public: bool = False,
+    ) -> None:
         """Answers GET ``prefix`` and everything below it; with a slash at its end only what is below it.
 
         ``guard`` checks requests that don't come from this machine (see `is_local`), if the server has no
-        ``access`` that checks all requests. ``public`` is for answers without data, which nothing checks: a
-        browser can't send a token before it has a page to ask for one.
+        ``access`` that checks all requests; with ``guards_local`` those of this machine, too. ``public`` is for answers
+        without data, which nothing checks: a browser can't send a token before it has a page to ask for one.
 
         Raises:
             ValueError: the prefix is taken.
@@ -92,6 +101,8 @@ class HttpServer:
         self._handlers[prefix] = handler
         if guard is not None:
             self._guards[prefix] = guard
+        if guards_local:
+            self._guards_local.add(prefix)
         if public:
             self._public.add(prefix)
 
@@ -160,7 +171,7 @@ class HttpServer:
                 query = {name: request.query.getall(name) for name in request.query}
                 headers = {name.lower(): value for name, value in request.headers.items()}
                 access = self._access
-                if access is None and not is_local(request.remote or "", headers):
+                if access is None and (prefix in self._guards_local or not is_local(request.remote or "", headers)):
                     access = self._guards.get(prefix)
                 if prefix in self._public:
                     access = None

@@ -54,6 +54,8 @@ class ManagerTold(msgspec.Struct, rename="camel", kw_only=True):
     now: datetime
     instance: str
     version: str
+    cluster: bool
+    """Whether this process is an embedded cluster, whose objects are told, too."""
     election: ElectionTold | None
     sharding: ShardingTold | None
     unhealthy: dict[str, str]
@@ -71,12 +73,14 @@ class ManagerPage:
         shards: ShardMember | None,
         healthz: HealthChecks,
         readyz: HealthChecks,
+        is_cluster: bool = False,
     ) -> None:
         self._runtime = runtime
         self._elector = elector
         self._shards = shards
         self._healthz = healthz
         self._readyz = readyz
+        self._is_cluster = is_cluster
 
     def answer(self, _path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         from importlib.metadata import version  # it takes longer to import than most of this room
@@ -85,12 +89,13 @@ class ManagerPage:
             now=self._runtime.now(),
             instance=self._runtime.instance,
             version=version("setpoint"),
+            cluster=self._is_cluster,
             election=self._election(),
             sharding=self._sharding(),
             unhealthy=self._healthz.problems(),
             unready=self._readyz.problems(),
         )
-        return _json(told)
+        return as_json(told)
 
     def _election(self) -> ElectionTold | None:
         if self._elector is None:
@@ -137,9 +142,9 @@ class ObjectsPage:
             return missing(f"there is no controller {unknown[0]!r}", controllers)
         if unknown := [state for state in states if state not in URGENCY]:
             return missing(f"there is no state {unknown[0]!r}", URGENCY)
-        limit = _number(query)
+        limit = limit_of(query)
         if limit is None:
-            return _json({"error": f"limit is a number up to {MOST}"}, 400)
+            return as_json({"error": f"limit is a number up to {MOST}"}, 400)
         listing = await self._survey.listing(
             [run for name, run in controllers.items() if not names or name in names],
             find=" ".join(query.get("find", [])),
@@ -147,7 +152,7 @@ class ObjectsPage:
             limit=limit,
             here="here" in query,
         )
-        return _json(listing)
+        return as_json(listing)
 
     def details(self, recorder: EventRecorder) -> Callable[..., Answer]:
         """The handler of ``/debug/details``, with the events that ``recorder`` has sent."""
@@ -159,21 +164,22 @@ class ObjectsPage:
             if run is None:
                 return missing(f"there is no controller {name!r}", controllers)
             caches = [informer for each in controllers.values() for informer in each.informers.values()]
-            return _json(detail(run, ObjectKey(key), caches=caches, recorder=recorder))
+            return as_json(detail(run, ObjectKey(key), caches=caches, recorder=recorder))
 
         return answer
 
 
-def _number(query: Mapping[str, list[str]]) -> int | None:
-    """The limit; None if it is invalid."""
+def limit_of(query: Mapping[str, list[str]]) -> int | None:
+    """The number of objects that ``limit`` asks for; None if it is invalid."""
     text = next(iter(query.get("limit", ())), str(USUAL))
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 5 and int(text) <= MOST else None
 
 
 def missing(problem: str, there_is: Iterable[str]) -> Answer:
     """404, with the names that would have been right."""
-    return _json({"error": f"{problem}; there is: {', '.join(sorted(there_is)) or 'none'}"}, 404)
+    return as_json({"error": f"{problem}; there is: {', '.join(sorted(there_is)) or 'none'}"}, 404)
 
 
-def _json(value: Any, status: int = 200) -> Answer:
+def as_json(value: Any, status: int = 200) -> Answer:
+    """The answer with that value as JSON."""
     return Answer(status, msgspec.json.encode(value), _JSON)

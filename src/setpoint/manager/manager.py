@@ -27,7 +27,7 @@ from setpoint.manager.lifecycle import GroupName, Lifecycle
 from setpoint.manager.lifespan import opened
 from setpoint.manager.looking import ManagerPage, ObjectsPage
 from setpoint.manager.loop_watch import LoopWatch
-from setpoint.manager.parts import Runtime, Serving
+from setpoint.manager.parts import Browser, Runtime, Serving
 from setpoint.manager.processes import ParentLease, Supervisor
 from setpoint.manager.processes.merged import MergedMetrics, MergedPages
 from setpoint.manager.profiling import Profiler
@@ -144,7 +144,7 @@ class Manager:
             self._life.add("caches", self.shards)  # it ends when the controllers have
             self.readyz.add("sharding", self.shards.problem)
         self._life.add("others", self.recorder)
-        self.pages = self._pages(processes)
+        self.pages = self._pages(processes, serving.browser)
         """This manager's pages; those of its processes, if it has any."""
         servers = Servers(client, serving, pages=self.pages, health=(self.healthz, self.readyz))
         self.metrics_server, self.health_server = servers.metrics, servers.health
@@ -195,10 +195,16 @@ class Manager:
         if self.metrics is not None:
             self.metrics.add_fleet(fleet)
 
-    def _pages(self, processes: Supervisor | None) -> Pages:
+    def _pages(self, processes: Supervisor | None, browser: Browser | None) -> Pages:
         manager = ManagerPage(
-            self.runtime, elector=self.elector, shards=self.shards, healthz=self.healthz, readyz=self.readyz
+            self.runtime,
+            elector=self.elector,
+            shards=self.shards,
+            healthz=self.healthz,
+            readyz=self.readyz,
+            is_cluster=browser is not None,
         ).answer
+        more = browser.pages(self._runs) if browser is not None else {}
         if processes is None:
             own = self.metrics.answer if self.metrics is not None else None
             objects = ObjectsPage(self._runs)
@@ -209,6 +215,7 @@ class Manager:
                 objects=objects.objects,
                 details=objects.details(self.recorder),
                 profile=Profiler().answer,
+                more=more,
             )
         merged = MergedPages(processes)
         metrics = MergedMetrics(self.metrics.registry, processes).answer if self.metrics is not None else None
@@ -219,6 +226,7 @@ class Manager:
             objects=merged.objects,
             details=merged.details,
             profile=merged.profile,
+            more=more,
         )
 
     def _supervise(self, processes: Supervisor) -> None:

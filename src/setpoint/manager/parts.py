@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final, Protocol
 
-from setpoint.manager.http_server import split_address
+from setpoint.controller import RunningController
+from setpoint.manager.http_server import Handler, split_address
 from setpoint.manager.metrics import ProcessMetrics
 
 SHUTDOWN_TIMEOUT: Final = 30.0
 """Seconds that a manager gives its runnables to stop, if its user does not say otherwise."""
+
+
+class Browser(Protocol):
+    """The pages of an API server in this process, which tell its objects, beside a manager's own."""
+
+    def pages(self, controllers: Callable[[], Mapping[str, RunningController[Any]]]) -> Mapping[str, Handler]:
+        """The handlers by their paths, given the manager's controllers."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +40,8 @@ class Serving:
         profiling: serve ``/debug/profile``, too: CPU, heap, tasks (`setpoint.manager.profiling`).
         ui: serve ``/ui/``, too: a page for people, and ``/debug/details``, which it asks. The page's files are for
             all callers, as they hold no data; where a token is required, the page asks for one.
+        local_access: whether programs of this machine need no token (without ``metrics_cert_dir``).
+        browser: further pages, with ``ui``: the objects of an API server in this process.
 
     Raises:
         ValueError: an address is invalid, or there is a certificate, profiling or the page without a server for it.
@@ -42,6 +53,8 @@ class Serving:
     health_probe_bind_address: str = "0"
     profiling: bool = False
     ui: bool = False
+    local_access: bool = True
+    browser: Browser | None = None
 
     def __post_init__(self) -> None:
         has_metrics = split_address(self.metrics_bind_address) is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ class Pages(NamedTuple):
     objects: Handler
     details: Handler
     profile: Handler
+    more: Mapping[str, Handler]
+    """Those of `Serving.browser`, by their paths."""
 
 
 class Servers:
@@ -45,15 +47,20 @@ class Servers:
                 self.health.add(f"/{checks.name}", _handler(checks))
         debug = self.metrics or self.health
         if debug is not None:
-            debug.add(debugging.PATH, pages.controllers, guard=guard)
-            debug.add(looking.MANAGER, pages.manager, guard=guard)
-            debug.add(looking.OBJECTS, pages.objects, guard=guard)
+            protected = {
+                debugging.PATH: pages.controllers,
+                looking.MANAGER: pages.manager,
+                looking.OBJECTS: pages.objects,
+            }
             if serving.ui:
-                debug.add(looking.DETAILS, pages.details, guard=guard)
+                protected |= {looking.DETAILS: pages.details, **pages.more}
+            if serving.profiling:
+                protected[profiling.PATH] = pages.profile
+            for path, page in protected.items():
+                debug.add(path, page, guard=guard, guards_local=not serving.local_access)
+            if serving.ui:
                 debug.add(ui.PATH, ui.assets, public=True)
                 debug.add(ui.PATH.rstrip("/"), ui.to_the_page, public=True)
-            if serving.profiling:
-                debug.add(profiling.PATH, pages.profile, guard=guard)
 
     def all(self) -> list[HttpServer]:
         """The enabled servers."""

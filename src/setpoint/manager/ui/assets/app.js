@@ -1,11 +1,14 @@
-// The page of a running operator: asks its debug pages every two seconds while somebody looks, and shows the answers.
+// The page of a running operator or an embedded cluster: asks its debug pages every two seconds while a person looks, and
+// shows the answers.
 import { h, render } from './preact.js';
-import { MEANING, STATES, clock, count, rate, rates, relative, seconds, tone } from './words.js';
+import { Kinds, Stored } from './cluster.js';
+import { Conditions, Events, State, Table, Tree } from './parts.js';
+import { MEANING, STANDING, STATES, clock, count, rate, rates, relative, seconds, tone } from './words.js';
 
 const EVERY = 2000;
 const WITHIN = 10000;
 const view = {
-  manager: null, controllers: [], before: new Map(), listing: null, detail: null, problem: '', asksToken: false,
+  manager: null, controllers: [], before: new Map(), listing: null, kinds: [], detail: null, problem: '', answers: true, asksToken: false,
   token: '', paused: false, at: null, find: '', state: '', controller: '',
 };
 let timer = 0;
@@ -14,6 +17,7 @@ let generation = 0;
 // -- asking ----------------------------------------------------------------------------------------------------------
 
 class Refused extends Error {}
+class Answered extends Error {}
 
 async function ask(path, parameters = {}) {
   const query = new URLSearchParams();
@@ -26,34 +30,53 @@ async function ask(path, parameters = {}) {
   if (answer.ok) return JSON.parse(text);
   let reason = text;
   try { reason = JSON.parse(text).error || text; } catch { /* the answer is plain text */ }
-  throw new Error(reason.trim() || `the answer's status is ${answer.status}`);
+  throw new Answered(reason.trim() || `the answer's status is ${answer.status}`);
 }
 
-// The object in the address: #/CONTROLLER/NAMESPACE/NAME, or without a namespace.
+// The object in the address: #/CONTROLLER/NAMESPACE/NAME for one that a controller has, #!/KIND/NAMESPACE/NAME for one
+// that an embedded cluster stores; both also without a namespace.
 function chosen() {
-  const [controller, ...key] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
-  return controller && key.length ? { controller, key: key.join('/') } : null;
+  const [first, ...key] = location.hash.replace(/^#!?\/?/, '').split('/').map(decoded);
+  if (!first || !key.length) return null;
+  return { [location.hash.startsWith('#!') ? 'kind' : 'controller']: first, key: key.join('/') };
 }
 
-const link = (controller, key) => `#/${[controller, ...key.split('/')].map(encodeURIComponent).join('/')}`;
+function decoded(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
+}
+
+const address = (start, first, key) => `${start}/${[first, ...key.split('/')].map(encodeURIComponent).join('/')}`;
+const link = (controller, key) => address('#', controller, key);
+const stored = (kind, key) => address('#!', kind, key);
+
+// A page asks what it shows; the process says first whether it is a cluster.
+async function questions(object) {
+  const manager = ask('manager');
+  const controllers = ask('controllers');
+  controllers.catch(() => {}); // it is awaited below, after the manager's answer
+  const { cluster } = view.manager || await manager;
+  const asked = { find: view.find, state: view.state };
+  let more;
+  if (object) more = ask(object.kind ? 'stored' : 'details', object);
+  else more = cluster ? ask('named', { ...asked, kind: view.controller }) : ask('objects', { ...asked, controller: view.controller });
+  return Promise.all([manager, controllers, more, cluster && !object ? ask('kinds') : view.kinds]);
+}
 
 async function look() {
   clearTimeout(timer);
   const mine = ++generation;
   const object = chosen();
   try {
-    const [manager, controllers, more] = await Promise.all([
-      ask('manager'), ask('controllers'),
-      object ? ask('details', object) : ask('objects', { find: view.find, state: view.state, controller: view.controller }),
-    ]);
+    const [manager, controllers, more, kinds] = await questions(object);
     if (mine !== generation) return;
     remember(controllers, new Date(manager.now));
-    Object.assign(view, { manager, problem: '', asksToken: false, at: new Date(manager.now) });
+    Object.assign(view, { manager, kinds, problem: '', answers: true, asksToken: false, at: new Date(manager.now) });
     if (object) view.detail = more; else view.listing = more;
   } catch (problem) {
     if (mine !== generation) return;
     if (problem instanceof Refused) view.asksToken = true;
     else view.problem = problem.name === 'TimeoutError' ? 'no answer within 10 s' : problem.message;
+    view.answers = problem instanceof Answered;
   }
   show();
   if (!view.paused && !document.hidden && !view.asksToken) timer = setTimeout(look, EVERY);
@@ -74,28 +97,23 @@ const id = (told) => (told.process === undefined ? told.name : `${told.name} in 
 
 // -- showing ---------------------------------------------------------------------------------------------------------
 
-const State = ({ state }) => h('span', { class: `state ${tone(state)}` }, state);
-
-function Table({ caption, heads, rows, empty }) {
-  if (!rows.length) return h('p', { class: 'soft' }, empty);
-  return h('div', { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': caption },
-    h('table', null, h('caption', null, caption),
-      h('thead', null, h('tr', null, heads.map((head) =>
-        h('th', { scope: 'col', class: head.startsWith('#') ? 'number' : '' }, head.replace('#', ''))))),
-      h('tbody', null, rows)));
-}
-
 function Top() {
   const { manager } = view;
   const name = view.controllers.map((each) => each.name).filter((each, at, all) => all.indexOf(each) === at);
   return h('header', null, h('div', { class: 'wrap' },
-    h('h1', null, h('a', { href: '#/' }, name.length && name.length < 4 ? name.join(', ') : 'setpoint')),
+    h('h1', null, h('a', { href: '#/' }, title(name))),
     manager && h('p', null, leadership(manager)),
     h('p', { class: 'push', role: 'status' }, freshness()),
     h('button', { type: 'button', 'aria-pressed': String(view.paused), onClick: pause }, 'Pause')));
 }
 
-function leadership({ election, sharding }) {
+function title(names) {
+  if (view.manager && view.manager.cluster) return 'embedded cluster';
+  return names.length && names.length < 4 ? names.join(', ') : 'setpoint';
+}
+
+function leadership({ cluster, election, sharding }) {
+  if (cluster) return 'its objects and its control plane';
   if (election) {
     if (election.leads) return `leads, by the lease ${election.lease || 'that is being taken'}`;
     return election.leader ? `standby: ${election.leader} leads` : 'standby: there is no leader yet';
@@ -119,7 +137,8 @@ function Troubles() {
   const { manager } = view;
   const failing = manager ? { ...manager.unready, ...manager.unhealthy } : {};
   const lines = Object.entries(failing).map(([name, why]) => `${name}: ${why}`);
-  if (view.problem) lines.unshift(`The operator does not answer: ${view.problem}`);
+  const name = manager && manager.cluster ? 'cluster' : 'operator';
+  if (view.problem) lines.unshift(view.answers ? `The ${name} answers: ${view.problem}` : `The ${name} does not answer: ${view.problem}`);
   return lines.map((line) => h('p', { class: 'trouble', key: line }, line));
 }
 
@@ -168,31 +187,36 @@ function Objects() {
   const counts = listing ? listing.counts : {};
   const all = Object.values(counts).reduce((sum, each) => sum + each, 0);
   const now = view.manager && view.manager.now;
-  const several = view.controllers.length > 1;
+  const cluster = Boolean(view.manager && view.manager.cluster);
+  const [meaning, states] = cluster ? [STANDING, Object.keys(STANDING)] : [MEANING, STATES];
+  const several = cluster || view.controllers.length > 1;
   const chip = (state, text) => h('button', {
-    type: 'button', key: state, 'aria-pressed': String(view.state === state), title: MEANING[state],
+    type: 'button', key: state, 'aria-pressed': String(view.state === state), title: meaning[state],
     onClick: () => { view.state = state; look(); },
   }, text);
   const rows = (listing ? listing.objects : []).map((each) => h('tr', { key: `${each.controller} ${each.key}` },
     h('td', null, h(State, { state: each.state })),
-    h('th', { scope: 'row' }, h('a', { href: link(each.controller, each.key) }, each.key),
-      h('div', { class: 'soft' }, several ? `${each.kind}, ${each.controller}` : each.kind)),
+    h('th', { scope: 'row' }, h('a', { href: (cluster ? stored : link)(each.controller, each.key) }, each.key),
+      h('div', { class: 'soft' }, several && !cluster ? `${each.kind}, ${each.controller}` : each.kind)),
     h('td', { class: 'text' }, each.text),
-    h('td', { class: 'number' }, each.until ? relative(each.until, now) : ''),
-    h('td', { class: 'number' }, each.failures || '')));
-  const heads = ['state', 'object', 'why', '#next try', '#failures in a row'];
+    !cluster && h('td', { class: 'number' }, each.until ? relative(each.until, now) : ''),
+    !cluster && h('td', { class: 'number' }, each.failures || '')));
+  const heads = ['state', 'object', 'why', ...(cluster ? [] : ['#next try', '#failures in a row'])];
   return h('section', { 'aria-labelledby': 'objects' },
     h('h2', { id: 'objects' }, 'Objects ', h('span', { class: 'soft' }, 'those that need attention first')),
-    h('div', { class: 'filters', role: 'search' }, h('label', { for: 'find' }, 'Find by namespace or name'),
+    h('div', { class: 'filters', role: 'search' }, h('label', { for: 'find' }, cluster ? 'Find by kind, namespace or name' : 'Find by namespace or name'),
       h('input', {
         id: 'find', type: 'search', value: view.find, autocomplete: 'off', spellcheck: false,
         onInput: (event) => { view.find = event.target.value; look(); },
       })),
     h('div', { class: 'chips', role: 'group', 'aria-label': 'Show only one state' },
       chip('', `all ${all.toLocaleString('en')}`),
-      STATES.filter((state) => counts[state] || view.state === state).map((state) =>
+      states.filter((state) => counts[state] || view.state === state).map((state) =>
         chip(state, `${state} ${(counts[state] || 0).toLocaleString('en')}`)),
-      several && view.controllers.filter((each, at, list) => list.findIndex((one) => one.name === each.name) === at)
+      cluster && view.controller && h('button', {
+        type: 'button', key: 'of', 'aria-pressed': 'true', onClick: () => { view.controller = ''; look(); },
+      }, `only ${view.controller}`),
+      several && !cluster && view.controllers.filter((each, at, list) => list.findIndex((one) => one.name === each.name) === at)
         .map(({ name }) => h('button', {
           type: 'button', key: `of ${name}`, 'aria-pressed': String(view.controller === name),
           onClick: () => { view.controller = view.controller === name ? '' : name; look(); },
@@ -221,25 +245,18 @@ function Detail({ object }) {
     told.caches.map((line) => h('p', { class: 'trouble', key: line }, line)),
     told.pending.length > 0 && h('p', null, `pending: ${told.pending.join(', ')}`),
     h('h3', null, 'Last reconciles'), h(Attempts, { told }),
-    h('h3', null, 'Conditions'),
-    h(Table, {
-      caption: 'Conditions', heads: ['type', 'status', 'reason', 'message', 'since'], empty: 'the object has none',
-      rows: detail.conditions.map((each) => h('tr', { key: each.type }, h('th', { scope: 'row' }, each.type),
-        h('td', null, each.status), h('td', null, each.reason), h('td', { class: 'text' }, each.message),
-        h('td', null, relative(each.since, told.now)))),
-    }),
+    h('h3', null, 'Conditions'), h(Conditions, { conditions: detail.conditions, now: told.now }),
     h('h3', null, 'What it owns'),
-    detail.owned.length ? h(Tree, { owned: detail.owned, top: true })
+    detail.owned.length ? h(Tree, { owned: detail.owned, line: owned })
       : h('p', { class: 'soft' }, 'nothing in the caches of this process'),
     h('h3', null, 'Events of the last minutes'),
-    h(Table, {
-      caption: 'Events that this process has reported', heads: ['time', 'type', 'reason', 'note', '#times'],
-      empty: 'this process has reported none',
-      rows: detail.events.map((each) => h('tr', { key: each.at + each.reason }, h('td', { class: 'time' }, clock(each.at)),
-        h('td', null, each.type), h('td', null, each.reason), h('td', { class: 'text' }, each.note),
-        h('td', { class: 'number' }, each.count))),
+    h(Events, {
+      events: detail.events, caption: 'Events that this process has reported', empty: 'this process has reported none',
     }));
 }
+
+const owned = (each) => [`${each.kind} `, h('code', null, each.key), ' ', each.says && h('span', { class: 'soft' }, each.says),
+  each.deleting && h('span', { class: 'state odd' }, 'being deleted')];
 
 function Attempts({ told }) {
   const rows = [...told.timeline].reverse().map((each) => h('tr', { key: each.at, class: 'new' },
@@ -263,16 +280,11 @@ function Doings({ attempt }) {
     h('ul', null, [...reads, ...writes].map((line) => h('li', null, line))));
 }
 
-const Tree = ({ owned, top }) => h('ul', { class: top ? 'tree' : '' }, owned.map((each) =>
-  h('li', { key: `${each.kind} ${each.key}` }, `${each.kind} `, h('code', null, each.key), ' ',
-    each.says && h('span', { class: 'soft' }, each.says), each.deleting && h('span', { class: 'state odd' }, 'being deleted'),
-    each.owns.length > 0 && h(Tree, { owned: each.owns }))));
-
 // -- the whole -------------------------------------------------------------------------------------------------------
 
 function Token() {
   const send = (event) => { event.preventDefault(); view.token = event.target.elements.token.value.trim(); look(); };
-  return h('form', { onSubmit: send }, h('h2', null, 'This operator requires a token'),
+  return h('form', { onSubmit: send }, h('h2', null, 'A token is required'),
     h('p', null, 'Its user must be allowed to get /debug/*. ', h('code', null, 'kubectl create token ACCOUNT'), ' makes one.'),
     h('div', { class: 'filters' }, h('label', { for: 'token' }, 'Bearer token; it is forgotten when this page is closed'),
       h('input', { id: 'token', name: 'token', type: 'password', autocomplete: 'off', required: true }), h('button', null, 'Look')));
@@ -280,8 +292,13 @@ function Token() {
 
 function Page() {
   const object = chosen();
-  const body = view.asksToken ? [h(Token)] : object ? [h(Troubles), h(Detail, { object })]
-    : [h(Troubles), h(Objects), h(Controllers), h(Caches), h(Leases)];
+  const cluster = view.manager && view.manager.cluster;
+  let body = [h(Token)];
+  if (!view.asksToken && object && object.kind) body = [h(Troubles), h(Stored, { object, view, link, stored })];
+  else if (!view.asksToken && object) body = [h(Troubles), h(Detail, { object })];
+  else if (!view.asksToken) {
+    body = [h(Troubles), h(Objects), cluster && h(Kinds, { view, choose }), h(Controllers), h(Caches), h(Leases)];
+  }
   return [
     h('a', { class: 'skip', href: '#main', onClick: (event) => { event.preventDefault(); document.getElementById('main').focus(); } },
       'Skip to the objects'),
@@ -289,6 +306,12 @@ function Page() {
       h('footer', null, h('kbd', null, '/'), ' finds an object, ', h('kbd', null, 'Esc'), ' goes back, ', h('kbd', null, 'p'),
         ' pauses. ', view.manager && `setpoint ${view.manager.version}, ${view.manager.instance}`)),
   ];
+}
+
+function choose(kind) {
+  Object.assign(view, { controller: kind, state: '', find: '' });
+  document.getElementById('find').focus();
+  look();
 }
 
 function show() {

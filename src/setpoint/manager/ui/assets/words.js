@@ -17,13 +17,20 @@ export const MEANING = {
   deleted: 'the object is gone',
   idle: 'all done',
 };
+// What the states of objects in an embedded cluster mean.
+export const STANDING = {
+  failed: 'its status says that it does not get there by itself',
+  'being deleted': 'its deletion was asked for, and something has to be done before it ends',
+  'in progress': 'what is there is not yet what is wanted',
+  current: 'its status says nothing else than what is wanted',
+};
 export const STATES = Object.keys(MEANING);
 
 // Which states are trouble, which are work under way.
 export function tone(state) {
   if (['stopped', 'failed', 'backing off', 'slowed down', 'error'].includes(state)) return 'bad';
-  if (['not synced', 'being deleted', 'filtered', 'requeue', 'unknown'].includes(state)) return 'odd';
-  if (['idle', 'deleted', 'success'].includes(state)) return 'good';
+  if (['not synced', 'being deleted', 'filtered', 'requeue', 'unknown', 'in progress'].includes(state)) return 'odd';
+  if (['idle', 'deleted', 'success', 'current'].includes(state)) return 'good';
   return 'busy';
 }
 

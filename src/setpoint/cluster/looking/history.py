@@ -1,0 +1,229 @@
+"""Histories: the last versions of an object that the storage knows, and what changed from one to the next."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.storage import Change, Compacted, Record, Storage
+
+VERSIONS: Final = 20
+"""The most versions in one history."""
+CHANGES: Final = 100
+"""The most changed fields of one version."""
+LONGEST: Final = 300
+"""Characters of a value; of a longer one the beginning is shown."""
+HIDDEN: Final = "(hidden)"
+_TURN: Final = 2000
+_UNTOLD: Final = frozenset({"managedFields", "resourceVersion"})
+_PLAIN: Final = re.compile(r"[\w-]+")
+_ABSENT: Final = object()
+
+
+class Changed(msgspec.Struct, rename="camel", kw_only=True):
+    """A field, before and after, as JSON; None where there was none."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+class Version(msgspec.Struct, rename="camel", kw_only=True):
+    """A version of an object. ``by`` are the field managers that wrote it, as its managed fields tell, ``at`` is the
+    time that they say; ``more`` is the number of further changed fields."""
+
+    revision: int
+    type: str
+    at: str
+    by: list[str]
+    changes: list[Changed]
+    more: int
+
+
+class History:
+    """The histories of the objects in one storage.
+
+    The last answer about each of a few objects is kept: a page that stays open asks again and again.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._known: dict[tuple[str, str, str], tuple[int, list[Version], Record | None]] = {}
+
+    async def of(self, collection: str, namespace: str, name: str) -> tuple[list[Version], Record | None]:
+        """The versions, the newest first, as far as the storage remembers them, and the last record of an object even
+        if it is deleted. Other tasks have their turn meanwhile."""
+        place = collection, namespace, name
+        revision = self._storage.changed_since(collection)
+        known = self._known.get(place)
+        if known is not None and known[0] == revision:
+            return known[1:]
+        changes = await self._changes(place)
+        found = [_version(each) for each in reversed(changes[-VERSIONS:])]
+        last = changes[-1].record if changes else self._storage.get(*place)
+        if len(self._known) > 20:
+            self._known.clear()
+        self._known[place] = revision, found, last
+        return found, last
+
+    async def _changes(self, place: tuple[str, str, str]) -> list[Change]:
+        collection, namespace, name = place
+        found: list[Change] = []
+        since = 0
+        while True:
+            try:
+                reader = self._storage.subscribe(collection, since, _nothing)
+            except Compacted as problem:
+                since = problem.oldest
+                continue
+            try:
+                while changes := reader.read(_TURN):
+                    since = changes[-1].revision
+                    found += [
+                        each for each in changes if each.record.name == name and each.record.namespace == namespace
+                    ]
+                    await asyncio.sleep(0)
+            except Compacted as problem:  # what was not read yet is gone meanwhile
+                since = problem.oldest
+            else:
+                return found
+            finally:
+                reader.close()
+
+
+def _nothing() -> None:
+    """No one waits for further changes."""
+
+
+def _version(change: Change) -> Version:
+    after: dict[str, Any] = msgspec.json.decode(change.record.value)
+    before: dict[str, Any] = {} if change.previous is None else msgspec.json.decode(change.previous.value)
+    new = _entries(after)
+    old = _entries(before)
+    writers = [entry for key, entry in new.items() if old.get(key) != entry]
+    differing = list(compared(before, after)) if before and change.type == "MODIFIED" else []
+    if not writers:  # entries name a second, so the second write of one does not change them
+        writers = [entry for entry in new.values() if any(_owns(entry, path) for path, _, _ in differing)]
+    hides = is_secret(after)
+    changes: list[Changed] = []
+    for path, was, is_ in differing[:CHANGES]:
+        hidden = hides and _hides(path)
+        shown = (None if each is _ABSENT else HIDDEN if hidden else _shown(each) for each in (was, is_))
+        changes.append(Changed(path=_dotted(path), before=next(shown), after=next(shown)))
+    return Version(
+        revision=change.revision,
+        type=change.type,
+        at=max((str(each.get("time", "")) for each in writers), default=""),
+        by=sorted({_writer(each) for each in writers}),
+        changes=changes,
+        more=len(differing) - len(changes),
+    )
+
+
+Path = tuple[str, ...]
+
+
+def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[Path, Any, Any]]:
+    """The fields that differ. Items of lists are told apart by their ``name`` or ``type``, if all of them have one and
+    those are different, else by their place. The depth is that of the documents, which the server limits."""
+    return _compared((), before, after)
+
+
+def _compared(path: Path, before: Any, after: Any) -> Iterator[tuple[Path, Any, Any]]:
+    if isinstance(before, list) and isinstance(after, list):
+        for field in ("name", "type"):
+            if _named_by(field, before) and _named_by(field, after):
+                before, after = ({f"[{each[field]}]": each for each in items} for items in (before, after))
+                break
+        else:
+            before, after = ({f"[{at}]": each for at, each in enumerate(items)} for items in (before, after))
+    if not (isinstance(before, dict) and isinstance(after, dict)):
+        if before != after or type(before) is not type(after):
+            yield path, before, after
+        return
+    for name in [*before, *(each for each in after if each not in before)]:
+        if path == ("metadata",) and name in _UNTOLD:
+            continue
+        yield from _compared((*path, name), before.get(name, _ABSENT), after.get(name, _ABSENT))
+
+
+def _named_by(field: str, items: list[Any]) -> bool:
+    names = [each.get(field) if isinstance(each, dict) else None for each in items]
+    return all(isinstance(each, str) for each in names) and len(set(names)) == len(names)
+
+
+def _dotted(path: Path) -> str:
+    text = ""
+    for part in path:
+        if part.startswith("["):
+            text += part
+        else:
+            plain = part if _PLAIN.fullmatch(part) else f"[{part}]"
+            text += plain if not text or plain.startswith("[") else f".{plain}"
+    return text
+
+
+def _shown(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text):,} characters)"
+
+
+def _entries(obj: Mapping[str, Any]) -> dict[tuple[str, str, str], Mapping[str, Any]]:
+    """The managed fields, by manager, operation and subresource."""
+    metadata = obj.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    return {
+        (str(each.get("manager")), str(each.get("operation")), str(each.get("subresource"))): each
+        for each in entries or ()
+        if isinstance(each, dict)
+    }
+
+
+def _owns(entry: Mapping[str, Any], path: Path) -> bool:
+    """Whether a field manager's entry has the field; in lists and sets, whether it has the list."""
+    fields = entry.get("fieldsV1")
+    for part in path:
+        if part.startswith("["):
+            return True
+        if not isinstance(fields, dict) or f"f:{part}" not in fields:
+            return False
+        fields = fields[f"f:{part}"]
+    return True
+
+
+def _writer(entry: Mapping[str, Any]) -> str:
+    part = f" ({entry['subresource']})" if entry.get("subresource") else ""
+    return f"{entry.get('manager', '')}{part}"
+
+
+# -- what is never shown -----------------------------------------------------------------------------------------------
+
+
+def is_secret(obj: Mapping[str, Any]) -> bool:
+    """Whether it is a Secret of Kubernetes."""
+    return obj.get("apiVersion") == "v1" and obj.get("kind") == "Secret"
+
+
+def _hides(path: Path) -> bool:
+    return path[0] in ("data", "stringData") or path[:2] == ("metadata", "annotations")
+
+
+def redacted(obj: dict[str, Any]) -> bool:
+    """Hides what must not be shown of ``obj``, which is changed; returns whether anything was. Of Secrets these are
+    the values of data and of annotations, since some programs keep a copy of the object in one."""
+    if not is_secret(obj):
+        return False
+    metadata = obj.get("metadata")
+    places = [
+        obj.get("data"),
+        obj.get("stringData"),
+        metadata.get("annotations") if isinstance(metadata, dict) else None,
+    ]
+    for place in places:
+        if isinstance(place, dict):
+            place.update(dict.fromkeys(place, HIDDEN))
+    return any(places)

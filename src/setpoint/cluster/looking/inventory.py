@@ -1,0 +1,105 @@
+"""Inventories: every object of an embedded cluster with its standing, cheap enough to be asked for often."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from setpoint.apiserver import ApiServer
+from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.apiserver.storage import Record
+from setpoint.cluster.looking.standing import Standing, standing
+from setpoint.meta import Resource
+
+TURN: Final = 200
+"""Objects that are read before others have their turn."""
+
+
+class Held(NamedTuple):
+    """A stored object: what is told of it without reading it again."""
+
+    resource: Resource
+    record: Record
+    uid: str
+    owners: tuple[str, ...]
+    standing: Standing
+
+    @property
+    def key(self) -> str:
+        """NAMESPACE/NAME, or NAME."""
+        return key_of(self.record)
+
+
+class Inventory:
+    """The objects of a server's storage.
+
+    An object is decoded once for each of its versions; resources that have not changed since the last question are not
+    looked through again. Nothing is done while there is no question.
+    """
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+        self._held: dict[str, tuple[int, dict[str, Held]]] = {}
+
+    def served(self) -> dict[str, ServedResource]:
+        """The stored resources by their name, PLURAL or PLURAL.GROUP, each in the version that it is stored in."""
+        found: dict[str, ServedResource] = {}
+        for each in self._server.registry:
+            if each.stored_as is each and not each.computed:
+                found.setdefault(str(each.group_resource), each)
+        return found
+
+    async def refresh(self) -> None:
+        """Reads what has changed. Other tasks have their turn meanwhile, so states may be of different moments."""
+        served = self.served()
+        for name in [name for name in self._held if name not in served]:
+            del self._held[name]
+        storage = self._server.storage
+        for name, each in served.items():
+            revision = storage.changed_since(each.collection)
+            known = self._held.get(name)
+            if known is not None and known[0] == revision:
+                continue
+            before = {} if known is None else known[1]
+            now: dict[str, Held] = {}
+            looked = 0
+            for record in storage.scan(each.collection):
+                key = key_of(record)
+                held = before.get(key)
+                if held is None or held.record is not record:
+                    held = _held(each.resource, record)
+                    looked += 1
+                    if not looked % TURN:
+                        await asyncio.sleep(0)
+                now[key] = held
+            self._held[name] = revision, now
+
+    def kinds(self) -> Iterator[tuple[str, ServedResource, int]]:
+        """The resources with their names and the number of their objects."""
+        for name, each in self.served().items():
+            yield name, each, len(self.of(name))
+
+    def of(self, name: str) -> dict[str, Held]:
+        """The objects of a resource, as of the last `refresh`, by their keys."""
+        return self._held.get(name, (0, {}))[1]
+
+    def all(self, names: Iterable[str] = ()) -> Iterator[tuple[str, Held]]:
+        """The objects of these resources, all by default, with the names of their resources."""
+        for name in names or list(self._held):
+            for held in self.of(name).values():
+                yield name, held
+
+
+def _held(resource: Resource, record: Record) -> Held:
+    obj: dict[str, Any] = msgspec.json.decode(record.value)
+    metadata = obj.get("metadata", {})
+    owners = tuple(str(each.get("uid", "")) for each in metadata.get("ownerReferences") or ())
+    return Held(resource, record, metadata.get("uid", ""), owners, standing(obj))
+
+
+def key_of(record: Record) -> str:
+    """NAMESPACE/NAME of a record, or NAME."""
+    return f"{record.namespace}/{record.name}" if record.namespace else record.name

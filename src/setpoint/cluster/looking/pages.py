@@ -1,0 +1,304 @@
+"""``/debug/kinds``, ``/debug/named``, ``/debug/stored``: the objects of an embedded cluster, as JSON for its page."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver import ApiServer
+from setpoint.apiserver.storage import Record
+from setpoint.cluster.looking.history import HIDDEN, History, Version, is_secret, redacted
+from setpoint.cluster.looking.inventory import Held, Inventory
+from setpoint.cluster.looking.standing import URGENCY, differences, standing
+from setpoint.controller import RunningController
+from setpoint.controller.detail import ConditionTold, EventTold, conditions_of
+from setpoint.controller.explain import explain
+from setpoint.controller.survey import Listed, Listing
+from setpoint.manager.http_server import Answer, Handler
+from setpoint.manager.looking import MOST, as_json, limit_of, missing
+from setpoint.meta import ObjectKey
+from setpoint.meta.yaml_text import to_yaml
+
+KINDS: Final = "/debug/kinds"
+NAMED: Final = "/debug/named"
+STORED: Final = "/debug/stored"
+DEPTH: Final = 5
+OWNED: Final = 200
+"""The most objects in a tree."""
+EVENTS: Final = 50
+LARGEST: Final = 256 * 1024
+"""Bytes of an object that is shown as YAML."""
+_RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)}
+_EVENTS: Final = ("events", "events.events.k8s.io")
+_QUIET: Final = frozenset({*_EVENTS, "leases.coordination.k8s.io"})
+"""The resources that change all the time and say nothing by themselves; they are listed only by their name."""
+
+
+class KindTold(msgspec.Struct, rename="camel", kw_only=True):
+    """A stored resource; ``name`` is PLURAL or PLURAL.GROUP, ``attention`` how many of its objects aren't current."""
+
+    name: str
+    kind: str
+    api_version: str
+    custom: bool
+    objects: int
+    attention: int
+
+
+class Link(msgspec.Struct, rename="camel", kw_only=True):
+    """An object in a tree, with what it owns."""
+
+    resource: str
+    kind: str
+    key: str
+    state: str
+    text: str
+    owns: list[Link]
+
+
+class By(msgspec.Struct, rename="camel", kw_only=True):
+    """A controller of the control plane and what it says about the object."""
+
+    controller: str
+    state: str
+    text: str
+
+
+class Pair(msgspec.Struct, rename="camel", kw_only=True):
+    """A field that says what is wanted, and one that says what is there."""
+
+    wanted: str
+    is_wanted: Any
+    there: str
+    is_there: Any
+    differs: bool
+
+
+class StoredTold(msgspec.Struct, rename="camel", kw_only=True):
+    """An object as it is stored, and what is to be known besides. ``hidden`` says what is not shown."""
+
+    resource: str
+    kind: str
+    api_version: str
+    key: str
+    revision: int
+    state: str
+    text: str
+    conditions: list[ConditionTold]
+    controllers: list[By]
+    owners: list[Link]
+    owned: list[Link]
+    events: list[EventTold]
+    pairs: list[Pair]
+    yaml: str
+    hidden: str
+    versions: list[Version]
+
+
+class ClusterPages:
+    """The pages of an embedded cluster's objects; see `setpoint.manager.parts.Browser`.
+
+    - ``/debug/kinds``: the stored resources (`KindTold`);
+    - ``/debug/named?find=WORDS&state=STATE&kind=NAME&limit=NUMBER``: a `Listing` of objects, those
+      first that are not as they are wanted;
+    - ``/debug/stored?kind=NAME&key=NAMESPACE/OBJECT``: one of them (`StoredTold`), as YAML and with its last versions.
+
+    The data of Secrets are never shown.
+    """
+
+    def __init__(self, server: ApiServer) -> None:
+        self._inventory = Inventory(server)
+        self._server = server
+        self._history = History(server.storage)
+
+    def pages(self, controllers: Callable[[], Mapping[str, RunningController[Any]]]) -> dict[str, Handler]:
+        """The handlers by their paths."""
+
+        async def stored(_path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+            return await self._stored(query, controllers())
+
+        return {KINDS: self.kinds, NAMED: self.named, STORED: stored}
+
+    async def kinds(self, _path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """The answer of ``/debug/kinds``: those with objects, and custom ones."""
+        await self._inventory.refresh()
+        told = [
+            KindTold(
+                name=name,
+                kind=served.resource.kind,
+                api_version=served.resource.api_version,
+                custom=served.custom,
+                objects=number,
+                attention=sum(held.standing.state != "current" for held in self._inventory.of(name).values()),
+            )
+            for name, served, number in self._inventory.kinds()
+            if number or served.custom
+        ]
+        return as_json(sorted(told, key=lambda each: (not each.attention, not each.custom, each.name)))
+
+    async def named(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """The answer of ``/debug/named``."""
+        await self._inventory.refresh()
+        served = self._inventory.served()
+        kinds, states = query.get("kind", []), query.get("state", [])
+        if unknown := [name for name in kinds if name not in served]:
+            return missing(f"there is no resource {unknown[0]!r}", served)
+        if unknown := [state for state in states if state not in URGENCY]:
+            return missing(f"there is no state {unknown[0]!r}", URGENCY)
+        limit = limit_of(query)
+        if limit is None:
+            return as_json({"error": f"limit is a number up to {MOST}"}, 400)
+        words = " ".join(query.get("find", [])).lower().split()
+        asked = kinds or [name for name in served if name not in _QUIET]
+        counts: dict[str, int] = {}
+        found: list[tuple[int, str, str, Held]] = []
+        for name, held in self._inventory.all(asked):
+            place = f"{name}/{held.key}".lower()
+            if any(word not in place for word in words):
+                continue
+            state = held.standing.state
+            counts[state] = counts.get(state, 0) + 1
+            if not states or state in states:
+                found.append((_RANK[state], name, held.key, held))
+        first = heapq.nsmallest(limit, found, key=lambda each: each[:3])
+        objects = [
+            Listed(
+                controller=name,
+                kind=held.resource.kind,
+                key=held.key,
+                state=held.standing.state,
+                text=held.standing.text,
+                since=None,
+                until=None,
+                failures=0,
+            )
+            for _, name, _, held in first
+        ]
+        return as_json(Listing(counts=counts, matched=len(found), objects=objects))
+
+    async def _stored(
+        self, query: Mapping[str, list[str]], controllers: Mapping[str, RunningController[Any]]
+    ) -> Answer:
+        await self._inventory.refresh()
+        name, key = (next(iter(query.get(word, ())), "") for word in ("kind", "key"))
+        served = self._inventory.served().get(name)
+        if served is None:
+            return missing(f"there is no resource {name!r}", self._inventory.served())
+        namespace, _, own = key.rpartition("/")
+        versions, last = await self._history.of(served.collection, namespace, own)
+        record = self._server.storage.get(served.collection, namespace, own)
+        shown = record or last
+        obj: dict[str, Any] = msgspec.json.decode(shown.value) if shown is not None else {}
+        found = standing(obj)
+        uid = str(obj.get("metadata", {}).get("uid", ""))
+        state, text = ("unknown", "there is no such object") if shown is None else found
+        if record is None and shown is not None:
+            state, text = "deleted", "the object is gone; this is its last version"
+        resource = served.resource
+        told = StoredTold(
+            resource=name,
+            kind=resource.kind,
+            api_version=resource.api_version,
+            key=key,
+            revision=0 if shown is None else shown.revision,
+            state=state,
+            text=text,
+            conditions=list(conditions_of(obj)),
+            controllers=[
+                By(controller=run.name, state=each.state, text=each.text)
+                for run in controllers.values()
+                if run.controller.resource.group_resource == resource.group_resource
+                for each in [explain(run, ObjectKey(key))]
+                if each.state not in ("unknown", "deleted")
+            ],
+            owners=self._owners(obj),
+            owned=self._owned(uid),
+            events=self._events(uid),
+            pairs=[
+                Pair(wanted=each.wanted, is_wanted=each.is_wanted, there=each.there, is_there=each.is_there,
+                     differs=each.differs)
+                for each in differences(obj)
+            ],
+            yaml=_yaml(obj, shown),
+            hidden=_hidden(obj),
+            versions=versions,
+        )  # fmt: skip
+        return as_json(told)
+
+    def _owners(self, obj: Mapping[str, Any]) -> list[Link]:
+        wanted = {str(each.get("uid")) for each in obj.get("metadata", {}).get("ownerReferences") or ()}
+        return [_link(name, held, []) for name, held in self._inventory.all() if held.uid in wanted] if wanted else []
+
+    def _owned(self, uid: str) -> list[Link]:
+        """The tree of what has an owner reference to that object, at most `OWNED` objects."""
+        below: dict[str, list[tuple[str, Held]]] = {}
+        for name, held in self._inventory.all():
+            for owner in held.owners:
+                below.setdefault(owner, []).append((name, held))
+        met = {uid}
+
+        def links(owner: str, depth: int) -> list[Link]:
+            found: list[Link] = []
+            for name, held in sorted(below.get(owner, ()), key=lambda each: (each[0], each[1].key)):
+                if depth and len(met) <= OWNED and held.uid not in met:
+                    met.add(held.uid)
+                    found.append(_link(name, held, links(held.uid, depth - 1)))
+            return found
+
+        return links(uid, DEPTH) if uid else []
+
+    def _events(self, uid: str) -> list[EventTold]:
+        """The stored events about the object, the newest first."""
+        if not uid:
+            return []
+        about = b'"%s"' % uid.encode()
+        found: list[EventTold] = []
+        seen: set[str] = set()
+        for _, held in self._inventory.all(_EVENTS):
+            if held.uid in seen or about not in held.record.value:
+                continue
+            seen.add(held.uid)
+            event = msgspec.json.decode(held.record.value)
+            series = event.get("series") or {}
+            found.append(
+                EventTold(
+                    at=_time(event, series),
+                    type=str(event.get("type", "")),
+                    reason=str(event.get("reason", "")),
+                    note=str(event.get("message") or event.get("note") or ""),
+                    count=int(series.get("count") or event.get("count") or 1),
+                )
+            )
+        return sorted(found, key=lambda each: each.at, reverse=True)[:EVENTS]
+
+
+def _time(event: Mapping[str, Any], series: Mapping[str, Any]) -> datetime:
+    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    said = next((each for each in times if each), event["metadata"]["creationTimestamp"])
+    return msgspec.convert(said, datetime)
+
+
+def _link(name: str, held: Held, owns: list[Link]) -> Link:
+    state, text = held.standing
+    return Link(resource=name, kind=held.resource.kind, key=held.key, state=state, text=text, owns=owns)
+
+
+def _yaml(obj: dict[str, Any], record: Record | None) -> str:
+    """The object without its managed fields and without what is hidden; ``obj`` is changed."""
+    if record is None:
+        return ""
+    if len(record.value) > LARGEST:
+        return f"# This object has {len(record.value):,} bytes, which are too many for a page: kubectl get -o yaml\n"
+    obj.get("metadata", {}).pop("managedFields", None)
+    redacted(obj)
+    return to_yaml([obj])
+
+
+def _hidden(obj: Mapping[str, Any]) -> str:
+    if not is_secret(obj):
+        return "Not shown: managed fields."
+    return f"Not shown: managed fields, and what a Secret holds: its data and annotations are {HIDDEN}."

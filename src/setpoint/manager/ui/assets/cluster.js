@@ -1,0 +1,92 @@
+// The views of an embedded cluster: the kinds that it has, and one object as it is stored.
+import { h } from './preact.js';
+import { Conditions, Events, State, Table, Tree } from './parts.js';
+import { STANDING, clock, count, tone } from './words.js';
+
+export function Kinds({ view, choose }) {
+  const rows = view.kinds.map((each) => h('tr', { key: each.name },
+    h('th', { scope: 'row' }, h('button', { type: 'button', onClick: () => choose(each.name) }, each.kind)),
+    h('td', null, each.apiVersion),
+    h('td', { class: 'number' }, each.objects.toLocaleString('en')),
+    h('td', { class: 'number' }, each.attention ? h('span', { class: 'state odd' }, each.attention.toLocaleString('en')) : '0')));
+  return h('section', { 'aria-labelledby': 'kinds' }, h('h2', { id: 'kinds' }, 'Kinds ',
+    h('span', { class: 'soft' }, 'a name shows its objects')),
+  h(Table, { caption: 'Kinds, with the numbers of their objects', heads: ['kind', 'version', '#objects', '#not as wanted'], rows,
+    empty: 'no object yet' }));
+}
+
+export function Stored({ object, view, link, stored }) {
+  const told = view.detail;
+  const back = h('p', null, h('a', { href: '#/' }, '← all objects'));
+  if (!told || told.key !== object.key || told.resource !== object.kind) {
+    return h('section', null, back, h('h2', { id: 'object', tabIndex: -1 }, object.key), !view.problem && h('p', null, 'asking'));
+  }
+  const line = (each) => [`${each.kind} `, h('a', { href: stored(each.resource, each.key) }, each.key), ' ',
+    h(State, { state: each.state }), ' ', h('span', { class: 'soft' }, each.text)];
+  return h('section', { 'aria-labelledby': 'object' }, back,
+    h('h2', { id: 'object', tabIndex: -1 }, `${told.kind} ${told.key} `, h('span', { class: 'soft' }, told.apiVersion)),
+    h('div', { class: `verdict ${tone(told.state)}` }, h('strong', { role: 'status' }, told.state),
+      h('p', null, told.text || 'nothing says that anything is missing'),
+      told.state !== 'current' && below(told.owned).map((each) => h('p', { key: each.resource + each.key },
+        `${each.kind} `, h('a', { href: stored(each.resource, each.key) }, each.key), ` is ${each.state}: ${each.text}`)),
+      STANDING[told.state] && h('p', null, `${told.state} means: ${STANDING[told.state]}`)),
+    h('h3', null, 'Wanted and there'), h(Pairs, { pairs: told.pairs }),
+    h('h3', null, 'What it owns'),
+    told.owned.length ? h(Tree, { owned: told.owned, line }) : h('p', { class: 'soft' }, 'nothing'),
+    told.owners.length > 0 && [h('h3', null, 'What owns it'), h(Tree, { owned: told.owners, line })],
+    h('h3', null, 'Controllers that work on it'), h(Controllers, { told, link }),
+    h('h3', null, 'Conditions'), h(Conditions, { conditions: told.conditions, now: view.manager.now }),
+    h('h3', null, 'Events'), h(Events, { events: told.events, caption: 'Events about it', empty: 'there is none' }),
+    h('h3', null, 'Last versions'), h(Versions, { versions: told.versions }),
+    h('h3', { id: 'yaml' }, 'As YAML'), h('p', { class: 'soft' }, told.hidden),
+    told.yaml && h('pre', { tabIndex: 0, role: 'region', 'aria-labelledby': 'yaml' }, h('code', null, told.yaml)));
+}
+
+// The objects below that are not as they are wanted and own none such themselves: the reasons, two of them at most.
+function below(owned) {
+  const reasons = owned.flatMap((each) => {
+    const deeper = below(each.owns);
+    return deeper.length ? deeper : each.state === 'current' ? [] : [each];
+  });
+  const rank = Object.keys(STANDING);
+  return reasons.sort((one, other) => rank.indexOf(one.state) - rank.indexOf(other.state)).slice(0, 2);
+}
+
+const value = (any) => (any === null || any === undefined ? 'nothing' : typeof any === 'string' ? any : JSON.stringify(any));
+
+function Pairs({ pairs }) {
+  const rows = pairs.map((each) => h('tr', { key: each.wanted + each.there },
+    h('th', { scope: 'row' }, each.wanted), h('td', null, value(each.isWanted)),
+    h('td', null, each.there), h('td', null, value(each.isThere)),
+    h('td', null, each.differs ? h('span', { class: 'state odd' }, 'differs') : h('span', { class: 'soft' }, 'equal'))));
+  return h(Table, {
+    caption: 'Wanted fields, and the fields that are there', heads: ['wanted', 'value', 'there', 'value', 'compared'], rows,
+    empty: 'its status has no field that can be compared with its spec',
+  });
+}
+
+const Controllers = ({ told, link }) => h(Table, {
+  caption: 'Controllers that work on it', heads: ['controller', 'state', 'why'], empty: 'none of the control plane',
+  rows: told.controllers.map((each) => h('tr', { key: each.controller },
+    h('th', { scope: 'row' }, h('a', { href: link(each.controller, told.key) }, each.controller)),
+    h('td', null, h(State, { state: each.state })), h('td', { class: 'text' }, each.text))),
+});
+
+// The versions that the server remembers. The newest change is open, the others at a click.
+function Versions({ versions }) {
+  if (!versions.length) return h('p', { class: 'soft' }, 'the server remembers none');
+  return versions.map((each, at) => h('details', { key: each.revision, open: at === 0, class: 'version' },
+    h('summary', null, `version ${each.revision}: ${said(each)}`, each.at && `, ${clock(each.at)}`,
+      each.by.length > 0 && `, by ${each.by.join(', ')}`),
+    each.changes.length > 0 && h('ul', { class: 'changes' }, each.changes.map((one) => h('li', { key: one.path },
+      h('code', null, one.path),
+      one.before !== null && h('del', null, h('span', { class: 'visually-hidden' }, 'before: '), one.before),
+      one.after !== null && h('ins', null, h('span', { class: 'visually-hidden' }, 'now: '), one.after)))),
+    each.more > 0 && h('p', { class: 'soft' }, `and ${count(each.more, 'more field')}`)));
+}
+
+function said({ type, changes, more }) {
+  if (type === 'ADDED') return 'created';
+  if (type === 'DELETED') return 'deleted';
+  return changes.length ? `${count(changes.length + more, 'field')} changed` : 'only metadata of the server changed';
+}

@@ -1,0 +1,32 @@
+// The parts that several views have in common: tables, states, trees.
+import { h } from './preact.js';
+import { clock, relative, tone } from './words.js';
+
+export const State = ({ state }) => h('span', { class: `state ${tone(state)}` }, state);
+
+export function Table({ caption, heads, rows, empty }) {
+  if (!rows.length) return h('p', { class: 'soft' }, empty);
+  return h('div', { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': caption },
+    h('table', null, h('caption', null, caption),
+      h('thead', null, h('tr', null, heads.map((head) =>
+        h('th', { scope: 'col', class: head.startsWith('#') ? 'number' : '' }, head.replace('#', ''))))),
+      h('tbody', null, rows)));
+}
+
+export const Conditions = ({ conditions, now }) => h(Table, {
+  caption: 'Conditions', heads: ['type', 'status', 'reason', 'message', 'since'], empty: 'the object has none',
+  rows: conditions.map((each) => h('tr', { key: each.type }, h('th', { scope: 'row' }, each.type),
+    h('td', null, each.status), h('td', null, each.reason), h('td', { class: 'text' }, each.message),
+    h('td', null, relative(each.since, now)))),
+});
+
+export const Events = ({ events, caption, empty }) => h(Table, {
+  caption, heads: ['time', 'type', 'reason', 'note', '#times'], empty,
+  rows: events.map((each) => h('tr', { key: each.at + each.reason + each.note }, h('td', { class: 'time' }, clock(each.at)),
+    h('td', null, each.type), h('td', null, each.reason), h('td', { class: 'text' }, each.note),
+    h('td', { class: 'number' }, each.count))),
+});
+
+// What an object owns. The function `line` makes the words of one of them.
+export const Tree = ({ owned, line, top = true }) => h('ul', { class: top ? 'tree' : '' }, owned.map((each) =>
+  h('li', { key: `${each.kind} ${each.key}` }, line(each), each.owns.length > 0 && h(Tree, { owned: each.owns, line, top: false }))));

@@ -1,0 +1,164 @@
+"""The page of an embedded cluster in Chromium: why a Deployment is stuck, and what changed in an object."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.manager.test_ui_browser import browser, browser_without_errors
+
+from setpoint.client import PatchType
+from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.models.apps_v1 import Deployment, DeploymentSpec
+from setpoint.models.core_v1 import ConfigMap, Secret
+
+from .workloads import selector, template
+
+pytestmark = pytest.mark.browser
+
+
+def deployment(name: str, replicas: int, **spec: Any) -> Deployment:
+    wanted = DeploymentSpec(replicas=replicas, selector=selector(name), template=template(app=name, **spec))
+    return Deployment.named(name, "default", spec=wanted)
+
+
+@asynccontextmanager
+async def cluster() -> AsyncIterator[EmbeddedCluster]:
+    """A cluster with a Deployment that is well, one that no node is for, and a Secret that was changed."""
+    async with EmbeddedCluster(ui="127.0.0.1:0") as embedded:
+        await embedded.client.create(deployment("web", 2))
+        await embedded.client.create(deployment("stuck", 1, node_selector={"disk": "fast"}))
+        await embedded.client.create(Secret.named("till", "default", string_data={"key": "hush-hush"}))
+        await embedded.client.patch(Secret, "till", {"stringData": {"key": "not-again"}}, namespace="default")
+        yield embedded
+
+
+def link(page: Any, name: str) -> Any:
+    return page.get_by_role("link", name=name, exact=True)
+
+
+async def test_two_clicks_lead_from_a_cluster_to_the_reason_for_which_a_deployment_is_stuck() -> None:
+    async with cluster() as embedded, browser(embedded.page_url) as page:
+        await link(page, "default/stuck").click()
+        await page.get_by_role("heading", name="Deployment default/stuck").wait_for()
+        await page.get_by_text("is in progress: PodScheduled=False: Unschedulable").wait_for()
+        await (
+            page.get_by_role("region", name="Wanted fields, and the fields that are there")
+            .get_by_text("differs")
+            .first.wait_for()
+        )
+        await page.get_by_role("link", name="deployment-controller").click()
+        await page.get_by_text(" means: ").wait_for()
+        assert await page.title() == "default/stuck – setpoint"
+
+        # It moves: what a user mends is seen without a reload.
+        await page.go_back()
+        body = {"spec": {"template": {"spec": {"nodeSelector": None}}}}
+        await embedded.client.patch(Deployment, "stuck", body, namespace="default", type=PatchType.MERGE)
+        await page.get_by_role("status").get_by_text("current", exact=True).wait_for()
+        await page.get_by_text("spec.template.spec.nodeSelector").first.wait_for(state="attached")
+
+
+async def test_yaml_and_changes_are_shown_and_what_secrets_hold_is_not() -> None:
+    async with cluster() as embedded, browser(embedded.page_url) as page:
+        await link(page, "default/till").click()
+        await page.get_by_text("what a Secret holds: its data and annotations are (hidden)").wait_for()
+        await page.get_by_text('key: "(hidden)"').wait_for()
+        await page.get_by_text("1 field changed").wait_for()
+        seen = await page.content()
+        for secret in ("hush-hush", "aHVzaC1odXNo", "not-again", "bm90LWFnYWlu"):
+            assert secret not in seen
+        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="ConfigMap").click()
+        await page.get_by_role("button", name="only configmaps").wait_for()
+        await link(page, "default/web").wait_for(state="detached")
+        await page.get_by_role("button", name="only configmaps").click()
+        await page.get_by_label("Find by kind, namespace or name").fill("deploy web")
+        await page.get_by_role("button", name="all 1", exact=True).wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_axe_finds_no_fault_in_a_cluster(scheme: str) -> None:
+    from axe_playwright_python.async_playwright import Axe
+
+    async with cluster() as embedded, browser(embedded.page_url, color_scheme=scheme) as page:
+        for name in ("", "default/stuck", "default/till"):
+            if name:
+                await link(page, name).click()
+                await page.get_by_role("heading", name="As YAML").wait_for()
+            else:
+                await page.get_by_role("button", name="Deployment").wait_for()
+            found = await Axe().run(page)
+            assert found.violations_count == 0, found.generate_report()
+            if name:
+                await page.keyboard.press("Escape")
+                await link(page, "default/till").wait_for()
+
+
+async def test_a_phone_needs_no_scrolling_sideways_in_a_cluster() -> None:
+    size = {"width": 360, "height": 640}
+    async with cluster() as embedded, browser(embedded.page_url, viewport=size) as page:
+        await link(page, "default/stuck").wait_for()
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        await link(page, "default/stuck").click()
+        await page.get_by_role("heading", name="As YAML").wait_for()
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+async def test_an_object_is_found_and_read_with_the_keyboard() -> None:
+    async with cluster() as embedded, browser(embedded.page_url) as page:
+        await link(page, "default/stuck").wait_for()
+        await page.keyboard.press("/")
+        await page.keyboard.type("secrets TILL")
+        await page.get_by_role("button", name="all 1", exact=True).wait_for()
+        while await page.evaluate("document.activeElement.textContent") != "default/till":
+            await page.keyboard.press("Tab")
+        await page.keyboard.press("Enter")
+        await page.get_by_role("heading", name="As YAML").wait_for()
+        assert await page.evaluate("document.activeElement.id") == "object"
+        while await page.evaluate("document.activeElement.tagName") != "PRE":  # it scrolls with the arrow keys
+            await page.keyboard.press("Tab")
+        await page.keyboard.press("Escape")
+        await link(page, "default/till").wait_for()
+
+
+async def test_a_cluster_that_ends_and_comes_back_is_shown_again_and_lost_objects_are_named() -> None:
+    async with EmbeddedCluster(ui="127.0.0.1:0", control_plane=False) as first:
+        await first.client.create(ConfigMap.named("mine", "default"))
+        address = first.page_url
+        async with browser_without_errors(address) as page:
+            await link(page, "default/mine").click()
+            await page.get_by_role("heading", name="As YAML").wait_for()
+            await first.__aexit__(None, None, None)
+            await page.get_by_text("The cluster does not answer").wait_for()
+            await page.get_by_text("not live: last answer at").wait_for()
+            place = address.removeprefix("http://").partition("/")[0]
+            async with EmbeddedCluster(ui=place, control_plane=False):
+                await page.get_by_text("live", exact=True).wait_for()
+                await page.get_by_text("there is no such object").wait_for()
+
+
+def pictures(folder: Path) -> None:
+    """Writes the pictures of the docs: `python -m tests.cluster.test_looking_browser docs/looking`."""
+
+    async def take() -> None:
+        size = {"width": 960, "height": 560}
+        async with cluster() as embedded, browser(embedded.page_url, viewport=size) as page:
+            await link(page, "default/stuck").wait_for()
+            await page.wait_for_timeout(4000)
+            await page.screenshot(path=folder / "cluster.png")
+            await link(page, "default/stuck").click()
+            await page.get_by_text("is in progress: PodScheduled=False").wait_for()
+            await page.screenshot(path=folder / "stored.png", full_page=True)
+
+    asyncio.run(take())
+
+
+if __name__ == "__main__":
+    import sys
+
+    pictures(Path(sys.argv[1]))
