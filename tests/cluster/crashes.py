@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from tests.tasks import stop
@@ -17,11 +17,12 @@ from setpoint.meta import Object, raw_of
 from setpoint.testing import Cluster, cluster
 
 Scenario = Callable[["Restartable"], Awaitable[None]]
+Counted = Callable[[Request], bool]
 _IDENTITY = "uid resourceVersion creationTimestamp managedFields generation observedGeneration deletionTimestamp"
 _TIMES = (
     "lastHeartbeatTime timeAdded "
     "lastTransitionTime lastPhaseTransitionTime lastUpdateTime startTime completionTime startedAt finishedAt "
-    "lastScheduleTime lastScaleTime lastProbeTime"
+    "lastScheduleTime lastScaleTime lastProbeTime acquireTime renewTime"
 )
 _PLACES = "podIP podIPs hostIP hostIPs nodeName containerID imageID addresses"
 _DRAWN = "batch.kubernetes.io/controller-uid controller-uid collisionCount"
@@ -31,9 +32,10 @@ _VOLATILE = frozenset(f"{_IDENTITY} {_TIMES} lastSuccessfulTime {_PLACES} {_DRAW
 class _Counting:
     """Lets ``left`` writes of controllers through; what is asked after the last of them is never answered."""
 
-    def __init__(self, inner: Transport, left: int | None) -> None:
+    def __init__(self, inner: Transport, left: int | None, counts: Counted) -> None:
         self._inner = inner
         self._left = left
+        self._counts = counts
         self.writes: list[str] = []
         self.crashed = asyncio.Event()
 
@@ -42,7 +44,7 @@ class _Counting:
         if self.crashed.is_set():
             await asyncio.Event().wait()
         async with self._inner.send(request) as answer:
-            if counts(request):
+            if self._counts(request) and answer.status < 400:
                 self.writes.append(f"{request.method} {request.path}")
                 if self._left is not None and len(self.writes) >= self._left:
                     self.crashed.set()
@@ -53,11 +55,15 @@ class _Counting:
         await self._inner.close()
 
 
-def counts(request: Request) -> bool:
-    """Whether it is a write of a controller: not an event, not a kubelet's."""
+def any_write(request: Request) -> bool:
+    """Whether it is a write of a controller, the scheduler or a kubelet, and not an event."""
+    return request.method != "GET" and "/events" not in request.path
+
+
+def of_controllers(request: Request) -> bool:
+    """Whether it is a write of a controller, and neither an event nor the scheduler's or a kubelet's."""
     return (
-        request.method != "GET"
-        and "/events" not in request.path
+        any_write(request)
         and "/binding" not in request.path
         and ("fieldManager", "hollow-kubelet") not in request.query
         and b'"gracePeriodSeconds":0' not in (request.body or b"")
@@ -67,8 +73,9 @@ def counts(request: Request) -> bool:
 class Restartable:
     """A cluster whose control plane ends after its write number ``crash`` and is replaced by another one."""
 
-    def __init__(self, world: Cluster, controllers: Sequence[str], crash: int | None) -> None:
+    def __init__(self, world: Cluster, controllers: Sequence[str], crash: int | None, counts: Counted) -> None:
         self.world = world
+        self._counts = counts
         self.controllers = controllers
         self.crash = crash
         self.writes: list[str] = []
@@ -76,7 +83,7 @@ class Restartable:
         self._running: asyncio.Task[None]
 
     async def start(self) -> None:
-        self._transport = _Counting(InProcessTransport(self.world.server.handle), self.crash)
+        self._transport = _Counting(InProcessTransport(self.world.server.handle), self.crash, self._counts)
         client = Client(self._transport, namespace="default", random=self.world.random)
         plane = ControlPlane(
             client, controllers=self.controllers, now=self.world.now, random=self.world.random
@@ -135,17 +142,24 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
-async def played(
-    scenario: Scenario, controllers: Sequence[str], kinds: tuple[type[Object], ...], crash: int | None = None
-) -> tuple[Any, Any]:
+class Play(NamedTuple):
+    """Actions, the controllers that run, the kinds that are equal in the end, and the writes after which it crashes."""
+
+    scenario: Scenario
+    controllers: Sequence[str]
+    kinds: tuple[type[Object], ...]
+    counts: Counted = of_controllers
+
+
+async def played(play: Play, crash: int | None = None) -> tuple[Any, Any]:
     """The end of a scenario with some controllers of the control plane, and the writes that led to it."""
     async with cluster(control_plane=False) as world:
-        plane = Restartable(world, controllers, crash)
+        plane = Restartable(world, play.controllers, crash, play.counts)
         await plane.start()
         await plane.settle()
-        await scenario(plane)
+        await play.scenario(plane)
         await plane.settle()
-        picture = await plane.picture(*kinds)
+        picture = await plane.picture(*play.kinds)
         await plane.end()
         world.control_plane = None
         return picture, plane.writes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cluster.crashes import Restartable, played
+from tests.cluster.crashes import Play, Restartable, played
 from tests.cluster.workloads import service
 
 from setpoint.models.core_v1 import LoadBalancerIngress, LoadBalancerStatus, Service
@@ -67,6 +67,7 @@ def test_a_crash_after_any_write_leads_to_the_same_addresses() -> None:
             await plane.world.create(named(name))
             await plane.settle()
 
-    expected, writes = run(played(two, LB, (Service,)))
+    play = Play(two, LB, (Service,))
+    expected, writes = run(played(play))
     assert len(writes) == 2
-    assert [run(played(two, LB, (Service,), crash))[0] for crash in (1, 2)] == [expected, expected]
+    assert [run(played(play, crash))[0] for crash in (1, 2)] == [expected, expected]

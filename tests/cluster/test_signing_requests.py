@@ -10,7 +10,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from tests.cluster.crashes import Restartable, played
+from tests.cluster.crashes import Play, Restartable, played
 from tests.cluster.test_security import as_, who
 
 from setpoint.client import Client, ClientCertificate
@@ -158,10 +158,11 @@ def test_a_crash_after_any_write_signs_once() -> None:
         await advance(1800)
         assert plane.writes_of_all() == before
 
-    _, writes = run(played(conditions, ("csrsigning", "csrcleaner"), ()))
+    play = Play(conditions, ("csrsigning", "csrcleaner"), ())
+    _, writes = run(played(play))
     assert len(writes) == 2
     for crash in (1, 2):
-        run(played(conditions, ("csrsigning", "csrcleaner"), (), crash))
+        run(played(play, crash))
 
 
 async def test_the_server_knows_the_user_of_a_certificate_that_was_approved(tmp_path: Path) -> None:

@@ -7,17 +7,20 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, TypeVar
 
+from setpoint.client import ApiError
 from setpoint.cluster.claims import Claims
 from setpoint.cluster.conditions import pod_condition
-from setpoint.cluster.templates import create_pod, delete_pod, pod_of, until_available
+from setpoint.cluster.templates import create_pod, delete_pod, is_terminating, pod_of, until_available
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.meta import LabelSelector, Selector
-from setpoint.models.apps_v1 import ReplicaSet, ReplicaSetStatus
-from setpoint.models.core_v1 import Pod, ReplicationController
+from setpoint.models.apps_v1 import ReplicaSet, ReplicaSetCondition, ReplicaSetStatus
+from setpoint.models.core_v1 import Pod, ReplicationController, ReplicationControllerCondition
 
 K = TypeVar("K", ReplicaSet, ReplicationController)
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+FAILURE: Final = "ReplicaFailure"
+"""The type of the condition of ReplicaSets, and of their Deployments, whose pods are refused."""
 _NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,9}")
 BURST: Final = 500
 """Pods that are made or deleted in one reconcile at most."""
@@ -28,6 +31,8 @@ class Replicas(Generic[K]):
 
     Pods under generated names are never made twice: the next look at the same object sees what the last one made.
     Pods that match its selector and have no controller are adopted, those that don't match any more are released.
+    While pods are refused, by a quota or by admission, the condition ``ReplicaFailure`` says why; they are tried again
+    with the back-off of a reconcile that fails.
     """
 
     def __init__(self, kind: type[K], name: str, selector_of: Callable[[K], LabelSelector | None]) -> None:
@@ -49,6 +54,19 @@ class Replicas(Generic[K]):
         wanted = replica_set.spec.replicas if replica_set.spec.replicas is not None else 1
         owned = await self._claims.claim(replica_set, ctx, lambda pod: not pod.is_finished)
         active = [pod for pod in owned if not pod.is_deleting and not pod.is_finished]
+        try:
+            await self._resize(replica_set, active, wanted, ctx)
+        except ApiError as problem:
+            if not is_terminating(problem):
+                _say(replica_set, "FailedCreate" if len(active) < wanted else "FailedDelete", problem.message)
+            self._count(replica_set, active, owned, ctx)
+            raise
+        replica_set.status.conditions = [each for each in replica_set.status.conditions if each.type != FAILURE]
+        return self._count(replica_set, active, owned, ctx)
+
+    @staticmethod
+    async def _resize(replica_set: K, active: list[Pod], wanted: int, ctx: Context) -> None:
+        """One pod after the other, so that where they are refused one request is made, not all."""
         template = replica_set.spec.template
         if template is not None:
             for _ in range(min(wanted - len(active), BURST)):
@@ -56,7 +74,6 @@ class Replicas(Generic[K]):
         if len(active) > wanted:
             for pod in _in_order_of_deletion(active)[: min(len(active) - wanted, BURST)]:
                 await delete_pod(pod, ctx)
-        return self._count(replica_set, active, owned, ctx)
 
     def _count(self, replica_set: K, active: list[Pod], owned: list[Pod], ctx: Context) -> Outcome:
         status = replica_set.status
@@ -88,6 +105,20 @@ class ReplicationControllers(Replicas[ReplicationController]):
     def __init__(self) -> None:
         super().__init__(
             ReplicationController, "replication-controller", lambda each: LabelSelector(match_labels=each.spec.selector)
+        )
+
+
+def _say(replica_set: ReplicaSet | ReplicationController, reason: str, message: str) -> None:
+    """Sets the condition ``ReplicaFailure``; the first failure stays to be read until there is none."""
+    if any(each.type == FAILURE for each in replica_set.status.conditions):
+        return
+    if isinstance(replica_set, ReplicaSet):
+        replica_set.status.conditions.append(
+            ReplicaSetCondition(type=FAILURE, status="True", reason=reason, message=message)
+        )
+    else:
+        replica_set.status.conditions.append(
+            ReplicationControllerCondition(type=FAILURE, status="True", reason=reason, message=message)
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from setpoint.cluster.replicasets import FAILURE
 from setpoint.models.apps_v1 import Deployment, DeploymentCondition, ReplicaSet
 
 CREATED: Final = "NewReplicaSetCreated"
@@ -54,7 +55,7 @@ def report(
     unavailable: int,
     now: datetime,
 ) -> None:
-    """Counts, and sets the conditions ``Available`` and ``Progressing``.
+    """Counts, and sets the conditions ``Available``, ``Progressing`` and ``ReplicaFailure``.
 
     ``created`` says whether ``current`` is new, ``unavailable`` how many pods may be missing.
     """
@@ -83,6 +84,19 @@ def report(
         status.conditions = [each for each in status.conditions if each.type != "Progressing"]
     else:
         _progress(deployment, current, before, created=created, now=now)
+    if not deployment.spec.paused:
+        _failure(deployment, [current, *others] if current is not None else others, now)
+
+
+def _failure(deployment: Deployment, replica_sets: Sequence[ReplicaSet], now: datetime) -> None:
+    """Says of the Deployment what the first of its ReplicaSets says whose pods are refused."""
+    for replica_set in replica_sets:
+        for each in replica_set.status.conditions:
+            if each.type == FAILURE:
+                at = each.last_transition_time or now
+                _set(deployment, FAILURE, each.status or "True", each.reason or "", each.message or "", at)
+                return
+    deployment.status.conditions = [each for each in deployment.status.conditions if each.type != FAILURE]
 
 
 def _progress(

@@ -35,17 +35,23 @@ async def create_pod(pod: Pod, ctx: Context) -> Pod | None:
     """Creates a pod and says so in an event; None if its name is taken, so that the next look tries again.
 
     Raises:
-        ApiError: the server refused; an event says why.
+        ApiError: the server refused; an event says why, unless the namespace is being deleted, where no pod can be.
     """
     try:
         made = await ctx.create(pod)
     except AlreadyExists:
         return None
     except ApiError as problem:
-        ctx.event("Warning", "FailedCreate", f"Error creating: {problem.message}")
+        if not is_terminating(problem):
+            ctx.event("Warning", "FailedCreate", f"Error creating: {problem.message}")
         raise
     ctx.event("Normal", "SuccessfulCreate", f"Created pod: {made.name}")
     return made
+
+
+def is_terminating(problem: ApiError) -> bool:
+    """Whether something was refused because its namespace is being deleted."""
+    return any(cause.reason == "NamespaceTerminating" for cause in problem.causes)
 
 
 async def delete_pod(pod: Pod, ctx: Context) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from setpoint.client import Client, NotFound, PatchType
 from setpoint.controller import Outcome, WorkLoop, done
-from setpoint.meta import MicroTime, to_wire
+from setpoint.meta import MicroTime, Quantity, to_wire
 from setpoint.models.coordination_v1 import Lease, LeaseSpec
 from setpoint.models.core_v1 import Node, NodeCondition, NodeSpec, Taint
 
@@ -109,7 +109,8 @@ class HollowNodes:
         else:
             if any(node.labels.get(label) != value for label, value in labels.items()):
                 node = await self._client.apply(Node.named(name, "", labels, spec=spec), field_manager=MANAGER)
-        if node.status.capacity != shape.capacity or not node.status.conditions:
+        if _amounts(node.status.capacity) != _amounts(shape.capacity) or not node.status.conditions:
+            await renew_lease(self._client, node, self._now())  # first: the status is the sign that all is done
             status = {
                 "capacity": shape.capacity,
                 "allocatable": shape.capacity,
@@ -123,8 +124,12 @@ class HollowNodes:
             await self._client.patch(
                 Node, name, {"status": status}, type=PatchType.MERGE, subresource="status", field_manager=MANAGER
             )
-            await renew_lease(self._client, node, self._now())
         return done()
+
+
+def _amounts(resources: dict[str, str]) -> dict[str, Quantity]:
+    """For comparison: a server writes the same amount in another way, 10000 as 10k."""
+    return {name: Quantity(amount) for name, amount in resources.items()}
 
 
 def _info(name: str) -> dict[str, str]:
