@@ -6,23 +6,38 @@ import inspect
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from setpoint.apiserver import ApiServer
-from setpoint.client import Client
 from setpoint.manager import Manager
 from setpoint.meta import Object
+from setpoint.simulation.history import History
+from setpoint.simulation.plan import Plan
+from setpoint.simulation.setup import Setup
 from setpoint.testing.clusters import PATIENCE, Cluster
 from setpoint.testing.trouble import NotSettled, restless_keys
-
-if TYPE_CHECKING:
-    from setpoint.simulation.world import World
-
 
 K = TypeVar("K", bound=Object)
 FOREVER: Final = 1e9
 """Seconds. Bookmarks, and ends of watches for no other reason than time, come by faults only: they would make every
 virtual hour cost as much as the whole scenario."""
+
+
+class Backstage(Protocol):
+    """A run, as far as its scenario leads it."""
+
+    @property
+    def setup(self) -> Setup: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def manager(self) -> Manager | None: ...
+    def now(self) -> datetime: ...
+    async def end_step(self, patience: float) -> None: ...
+    async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None: ...
+    async def gone(self, obj: Object) -> None: ...
 
 
 class SimulatedCluster(Cluster):
@@ -32,7 +47,7 @@ class SimulatedCluster(Cluster):
     does next.
     """
 
-    def __init__(self, world: World, **options: Any) -> None:
+    def __init__(self, world: Backstage, **options: Any) -> None:
         super().__init__(world.setup.controllers(), rbac=False, **options)
         self._world = world
         self.server = ApiServer(
@@ -46,7 +61,7 @@ class SimulatedCluster(Cluster):
     @property
     def manager(self) -> Manager:  # type: ignore[override]
         """That of the process that runs now, or ran last."""
-        manager = self._world.process.manager
+        manager = self._world.manager
         assert manager is not None, "the process has only just begun"
         return manager
 
@@ -85,8 +100,3 @@ class SimulatedCluster(Cluster):
 async def _held(condition: Callable[[], bool | Awaitable[bool]]) -> bool:
     held = condition()
     return bool(await held if inspect.isawaitable(held) else held)
-
-
-def connected(world: World) -> Client:
-    """A client of an administrator's."""
-    return Client(world.port, namespace=world.setup.namespace, random=Random(world.seed))

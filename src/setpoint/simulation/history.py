@@ -159,6 +159,15 @@ class History(MemoryStorage):
             lambda match: f"<uid of {self.called[match[0]]}>" if match[0] in self.called else match[0], text
         )
 
+    def versions(self) -> dict[str, str]:
+        """Names of the versions that a controller may have written down: the number of those before differs."""
+        newest = {entry.uid: entry.revision for entry in self.entries}
+        return {
+            str(entry.revision): f"{'newest' if newest[entry.uid] == entry.revision else 'earlier'} version of "
+            f"{entry.collection} {entry.label}"
+            for entry in self.entries
+        }
+
     def documents(self) -> dict[tuple[str, str], dict[str, Any]]:
         """Everything that is there now, by collection and key."""
         found: dict[tuple[str, str], dict[str, Any]] = {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import dis
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -22,9 +22,6 @@ from setpoint.simulation.predicates import Objects, Predicate
 from setpoint.simulation.result import Finding, Options, Point
 from setpoint.simulation.state import plain_values, snapshot
 from setpoint.simulation.tape import Tape
-
-if TYPE_CHECKING:
-    from setpoint.simulation.process import Process
 
 CIRCLES: Final = 12
 """The number of times that a controller may bring an object back into a state in which it was before, in one step."""
@@ -210,11 +207,11 @@ class Judge:
 
     # -- writes --------------------------------------------------------------------------------------------------------
 
-    def wrote(self, process: Process, asked: Asked, point: str, target: str | None, *, changed: bool) -> None:
-        """A process wrote ``target`` (a uid; None if there was nothing)."""
+    def wrote(self, seen: Collection[str], asked: Asked, point: str, target: str | None, *, changed: bool) -> None:
+        """A process wrote ``target`` (a uid; None if there was nothing). ``seen``: the uids that it was ever shown."""
         if target is None or not changed or asked.careful or asked.verb not in ("delete", "update", "patch"):
             return
-        if target not in process.seen and asked.verb == "delete":
+        if target not in seen and asked.verb == "delete":
             what = f"{asked.collection} {asked.label}"
             self.found(
                 "stranger",

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
+from random import Random
+from typing import Protocol
 
+from setpoint.client import Client
 from setpoint.cluster import ControlPlane, GarbageCollector
 from setpoint.cluster.catalog import GARBAGE_COLLECTOR, chosen, names_of
 from setpoint.manager import Manager, Runtime
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.cluster import SimulatedCluster
+from setpoint.simulation.setup import Setup
 
-if TYPE_CHECKING:
-    from setpoint.simulation.world import World
+
+class Ground(Protocol):
+    """A run, as far as its control plane knows it."""
+
+    @property
+    def setup(self) -> Setup: ...
+    def connect(self, name: str) -> Client: ...
+    def dice(self, name: str) -> Random: ...
+    def now(self) -> datetime: ...
 
 
 class Plane:
     """The garbage collector, and all the others: workloads, namespaces, kubelets; those that the setup wants."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Ground) -> None:
         self._world = world
         self._others_actor = Actor("control plane", "control plane")
         self._collector_actor = Actor("garbage collector", "garbage collector")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -14,20 +14,31 @@ from setpoint.client.transport import Request, Response
 from setpoint.patch import merge_patch
 from setpoint.simulation.actor import ACTOR
 from setpoint.simulation.asked import Asked
+from setpoint.simulation.history import History
+from setpoint.simulation.tape import Tape
+from setpoint.simulation.wishes import Wishes
 
-if TYPE_CHECKING:
-    from setpoint.simulation.world import World
-
-_WISHED = ("name", "namespace", "labels", "annotations", "ownerReferences")
 _FOREVER = str(10**9)
 _NO_STREAMS = Answered(422, {"content-type": "application/json"}, b'{"kind":"Status","code":422,"reason":"Invalid"}')
 """A streamed list ends with a bookmark, and there are none here; readers list instead."""
 
 
+class Harbour(Protocol):
+    """A run, as far as the requests of users and of the control plane know it."""
+
+    @property
+    def history(self) -> History: ...
+    @property
+    def tape(self) -> Tape: ...
+    @property
+    def wishes(self) -> Wishes: ...
+    async def handle(self, request: Request) -> Answered: ...
+
+
 class Port:
     """A transport straight to the server's core. It notes what users ask for."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Harbour) -> None:
         self._world = world
         self._inner = InProcessTransport(self._handle)
 
@@ -66,25 +77,17 @@ class Port:
             if asked.subresource == "status" and before is not None and after is not None:
                 # The user stands for the controller that reports it, such as a cloud's for load balancers.
                 said = merge_patch.diff(before.get("status", {}), after.get("status", {}))
-                self._world.reported(path, said)
+                self._world.wishes.reported(path, said)
             elif asked.subresource == "scale" and after is not None:
-                self._wished(path, after)
+                self._world.wishes.wished(path, after)
         elif asked.verb == "delete":
-            self._world.wished(request.path, None)
+            self._world.wishes.taken_back(request.path)
         elif asked.verb != "deletecollection":
             document = msgspec.json.decode(body)
             name = document.get("metadata", {}).get("name", "")
-            self._wished(request.path if asked.name and asked.verb != "create" else f"{request.path}/{name}", document)
-
-    def _wished(self, path: str, document: dict[str, Any]) -> None:
-        self._world.wished(path, wish_of(document))
+            path = request.path if asked.name and asked.verb != "create" else f"{request.path}/{name}"
+            self._world.wishes.wished(path, document)
 
     def _stored(self, asked: Asked) -> dict[str, Any] | None:
         record = self._world.history.get(asked.collection, asked.namespace, asked.name)
         return None if record is None else msgspec.json.decode(record.value)
-
-
-def wish_of(document: dict[str, Any]) -> dict[str, Any]:
-    """The part of an object that users ask for."""
-    kept = {key: value for key, value in document.get("metadata", {}).items() if key in _WISHED}
-    return {**{key: value for key, value in document.items() if key not in ("status", "metadata")}, "metadata": kept}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, Never
+from typing import Any, Final, Protocol
 
 from setpoint.cache import InformerFactory
 from setpoint.cache.reflector import FirstList
@@ -14,36 +13,39 @@ from setpoint.client import Client
 from setpoint.controller import RunningController
 from setpoint.manager import LeaderElection, Manager, Runtime
 from setpoint.meta import ObjectKey
-from setpoint.simulation.actor import Actor
 from setpoint.simulation.externals import using
-from setpoint.simulation.plan import Fault
-from setpoint.simulation.wire import Wire
-
-if TYPE_CHECKING:
-    from setpoint.simulation.world import World
-
+from setpoint.simulation.judge import Judge
+from setpoint.simulation.life import Host, Life
+from setpoint.simulation.telephone import Telephone
+from setpoint.simulation.wire import Network, Wire
 
 LEASE: Final = 60.0
 """Seconds for which a leader is elected. Longer than in production, so that virtual hours are not full of renewals."""
 
 
-class Killed(BaseException):
-    """Ends synchronous code of a process that has just been killed."""
+class Home(Host, Network, Protocol):
+    """A run, as far as one of its processes knows it."""
+
+    @property
+    def seed(self) -> int: ...
+    @property
+    def judge(self) -> Judge: ...
+    @property
+    def telephone(self) -> Telephone: ...
+    def now(self) -> datetime: ...
+    def ended(self, process: Process, problem: BaseException) -> None: ...
 
 
-class Process:
+class Process(Life):
     """A manager with a client, caches and memory of its own, from its start to its death.
 
     ``behind``: kinds that its caches first show as of an older revision: the server that it reads from is behind.
     """
 
-    def __init__(self, world: World, number: int, *, behind: Mapping[str, int] | None = None) -> None:
-        self.world = world
-        self.number = number
-        self.actor = Actor(f"controller/{number}", "controller")
+    def __init__(self, world: Home, number: int, *, behind: Mapping[str, int] | None = None) -> None:
+        super().__init__(world, number)
+        self._world = world
         self.wire = Wire(world, self)
-        self.seen: set[str] = set()
-        """The uid of every object that this process was ever shown."""
         self.offset = 0.0
         """Seconds by which its clock is ahead of the server's."""
         self.manager: Manager | None = None
@@ -61,7 +63,7 @@ class Process:
         self.actor.start(self._run(), name=self.actor.name)
 
     async def _run(self) -> None:
-        world = self.world
+        world = self._world
         setup = world.setup
         using(world.telephone)
         try:
@@ -96,7 +98,7 @@ class Process:
         failed = running.loop._failed
 
         def heard(key: ObjectKey, problem: Exception) -> tuple[str, str, float | None]:
-            self.world.judge.raised(f"reconciling {running.controller.resource.kind} {key}", problem)
+            self._world.judge.raised(f"reconciling {running.controller.resource.kind} {key}", problem)
             return failed(key, problem)
 
         running.loop._failed = heard  # type: ignore[method-assign]
@@ -111,25 +113,12 @@ class Process:
             queue.add = add_somewhere  # type: ignore[method-assign]
 
     def now(self) -> datetime:
-        return self.world.now() + timedelta(seconds=self.offset)
+        return self._world.now() + timedelta(seconds=self.offset)
 
     def kill(self) -> None:
         """SIGKILL: nothing of it runs any more, and its connections are closed."""
-        self.world.loop.kill(self.actor)
+        super().kill()
         self.wire.cut()
-
-    async def die(self, fault: Fault) -> Never:
-        """Called by this process on itself: it ends here."""
-        self.world.crash(self, fault)
-        await asyncio.get_running_loop().create_future()
-        raise AssertionError("a dead process went on")
-
-    async def freeze(self, fault: Fault) -> None:
-        """Called by this process on itself: all of it stands still for a while, as after SIGSTOP."""
-        loop = self.world.loop
-        loop.pause(self.actor)
-        self.world.steps.after(float(fault.get("seconds", 0.0)), lambda: loop.resume(self.actor))
-        await asyncio.sleep(0)
 
     def busy(self) -> bool:
         """Whether there is something that it can do now."""

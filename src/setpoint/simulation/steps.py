@@ -4,15 +4,41 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
+from setpoint.simulation.actor import Actor
+from setpoint.simulation.history import History
+from setpoint.simulation.judge import Judge
+from setpoint.simulation.loop import SimulationLoop
 from setpoint.simulation.plan import Fault
-
-if TYPE_CHECKING:
-    from setpoint.simulation.world import World
+from setpoint.simulation.result import Options
 
 _STEP: Final = 0.05
 Release = Callable[[], object]
+
+
+class Stage(Protocol):
+    """A run, as far as its steps know it: what can still happen by itself, and what is done between the steps."""
+
+    resting: bool
+
+    @property
+    def loop(self) -> SimulationLoop: ...
+    @property
+    def harness(self) -> Actor: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def judge(self) -> Judge: ...
+    @property
+    def options(self) -> Options: ...
+    def busy(self) -> bool: ...
+    def retries(self) -> list[float]: ...
+    def describe(self) -> str: ...
+    def early(self, step: int) -> Fault | None: ...
+    async def at_rest(self, step: int, patience: float) -> None: ...
+    def rested(self) -> None: ...
+    def came_to(self, step: int) -> None: ...
 
 
 class Steps:
@@ -22,7 +48,7 @@ class Steps:
     (``until="step"``): until the end of the step after the one in which it began.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Stage) -> None:
         self._world = world
         self.number = 0
         self._due: dict[int, tuple[float, Release]] = {}
@@ -98,31 +124,28 @@ class Steps:
         world = self._world
         now = world.loop.time()
         due = [at for at, _ in self._due.values()]
-        for process in world.processes:
-            due += process.retries()
+        due += world.retries()
         if world.busy():
             timer = world.loop.next_timer()
             due.append(max(timer, now) if timer is not None else now + _STEP)
-        due += world.plane.retries()
         return min(due, default=None)
 
     async def end(self, patience: float) -> None:
         """The end of a step: what the user did has had its consequences, unless a fault makes the user early."""
         world = self._world
-        early = world.strikes.early(self.number)
+        early = world.early(self.number)
         if early is not None and not world.options.patient:
             await self._hurry(early)
         else:
             await self.quiesce(patience)
             await self.over_steps(patience)
             world.resting = True
-            await world.strikes.at_rest(self.number, patience)
+            await world.at_rest(self.number, patience)
             world.resting = False
         world.rested()
         self.number += 1
         world.history.step = self.number
         world.came_to(self.number)
-        world.strikes.before_step(self.number)
         await self._release(patience)
 
     async def _release(self, patience: float) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from setpoint.cache.frames import INITIAL_EVENTS_END, split_event
 from setpoint.client.transport import Request, Response, TransportError
+from setpoint.simulation.actor import Actor
 from setpoint.simulation.history import UIDS
-
-if TYPE_CHECKING:
-    from setpoint.simulation.wire import Wire
 
 EXPIRED: Final = (
     b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",'
@@ -31,6 +29,15 @@ class _Versioned(msgspec.Struct):
 
 
 _versioned = msgspec.json.Decoder(_Versioned).decode
+
+
+class Listener(Protocol):
+    """The end of a process's watches. ``saw`` is told all that was shown to the process, ``heard_of`` each change that
+    comes up to a gate; ``ordered`` puts the first events in order."""
+
+    def saw(self, raw: bytes) -> None: ...
+    def heard_of(self, gate: Gate, revision: int) -> None: ...
+    def ordered(self, lines: list[bytes]) -> Iterable[bytes]: ...
 
 
 class Gate:
@@ -62,9 +69,10 @@ class Stream(Response):
 
     status = 200
 
-    def __init__(self, wire: Wire, request: Request, gate: Gate, body: AsyncIterator[bytes]) -> None:
+    def __init__(self, wire: Listener, server: Actor, request: Request, gate: Gate, body: AsyncIterator[bytes]) -> None:
         self.headers: Mapping[str, str] = {"content-type": "application/json"}
         self._wire = wire
+        self._server = server
         self._gate = gate
         self._body = body
         self._idle = request.idle_timeout
@@ -77,7 +85,7 @@ class Stream(Response):
         self._over = False
         gate.streams.append(self)
         gate.missing = max(gate.missing - 1, 0)
-        self._pump: asyncio.Task[None] | None = wire.world.server_actor.start(self._read(), name="watch")
+        self._pump: asyncio.Task[None] | None = server.start(self._read(), name="watch")
 
     async def _read(self) -> None:
         async for chunk in self._body:
@@ -168,7 +176,7 @@ class Stream(Response):
         if self._pump is not None:
             pump, self._pump = self._pump, None
             pump.cancel()
-            self._wire.world.server_actor.start(_close(pump, self._body), name="close watch")
+            self._server.start(_close(pump, self._body), name="close watch")
 
 
 async def _close(pump: asyncio.Task[None], body: Any) -> None:

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import Final, Protocol
 
 from setpoint.simulation.actor import Actor
+from setpoint.simulation.judge import Judge
+from setpoint.simulation.life import Killed, Life
 from setpoint.simulation.plan import Fault
 from setpoint.simulation.result import Point
+from setpoint.simulation.steps import Steps
+from setpoint.simulation.strikes import Strikes
+from setpoint.simulation.tape import Tape
 
-if TYPE_CHECKING:
-    from setpoint.simulation.world import World
+LATENCY: Final = 0.001
 
-LATENCY = 0.001
+
+class Operator(Protocol):
+    """A run, as far as the calls to external systems know it."""
+
+    @property
+    def judge(self) -> Judge: ...
+    @property
+    def steps(self) -> Steps: ...
+    @property
+    def strikes(self) -> Strikes: ...
+    @property
+    def tape(self) -> Tape: ...
+    def life_of(self, actor: Actor) -> Life: ...
+    def crash(self, life: Life, fault: Fault) -> None: ...
 
 
 class Telephone:
     """Answers the questions of `externals.call` about every call."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Operator) -> None:
         self._world = world
 
     def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]:
@@ -34,8 +51,8 @@ class Telephone:
         if fault is None:
             return
         if fault.kind.startswith("crash") or fault.kind == "freeze":
-            process = next(each for each in world.processes if each.actor is actor)
-            await (process.freeze(fault) if fault.kind == "freeze" else process.die(fault))
+            life = world.life_of(actor)
+            await (life.freeze(fault) if fault.kind == "freeze" else life.die(fault))
             return
         await world.steps.pass_by(fault)
 
@@ -44,7 +61,8 @@ class Telephone:
         world = self._world
         fault = world.strikes.external_trouble(faults, point, before=before)
         if fault is not None and fault.kind.startswith("crash"):
-            world.strikes.die_now(actor, fault)
+            world.crash(world.life_of(actor), fault)
+            raise Killed
 
     def external_done(self, point: str, told: str, *, changed: bool, empty: bool) -> None:
         """The call was carried out. ``empty``: it may answer that there is nothing."""

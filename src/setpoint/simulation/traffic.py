@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
+from setpoint.apiserver.http_types import Response
 from setpoint.client.transport import Request
-from setpoint.meta import Resource
 from setpoint.simulation.actor import AUTHOR, Actor
 from setpoint.simulation.asked import Asked
-from setpoint.simulation.history import sketch
+from setpoint.simulation.history import History, sketch
+from setpoint.simulation.judge import Judge
+from setpoint.simulation.life import Life
 from setpoint.simulation.plan import Fault
-from setpoint.simulation.process import Process
 from setpoint.simulation.result import Point
+from setpoint.simulation.steps import Steps
+from setpoint.simulation.tape import Tape
 
-if TYPE_CHECKING:
-    from setpoint.simulation.world import World
+
+class Road(Protocol):
+    """A run, as far as the writes of its processes know it."""
+
+    @property
+    def harness(self) -> Actor: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def judge(self) -> Judge: ...
+    @property
+    def steps(self) -> Steps: ...
+    @property
+    def tape(self) -> Tape: ...
+    async def handle(self, request: Request) -> Response: ...
 
 
 class Traffic:
     """The knowledge of a world about its processes' writes."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Road) -> None:
         self._world = world
 
-    def told(self, process: Process, point: str, text: str) -> None:
+    def told(self, point: str, text: str) -> None:
         self._world.tape.tell("server", "server", "answers", text, point=point)
 
     def target(self, asked: Asked) -> str | None:
@@ -37,7 +53,7 @@ class Traffic:
         return sketch(record.value).metadata.uid
 
     def wrote(
-        self, process: Process, asked: Asked, point: str, request: Request, status: int, revision: int,
+        self, life: Life, asked: Asked, point: str, request: Request, status: int, revision: int,
         target: str | None,
     ) -> None:  # fmt: skip
         """A write of a process has been carried out."""
@@ -51,7 +67,7 @@ class Traffic:
                 asked.verb,
                 changed,
                 self._world.history.revision,
-                process.number,
+                life.number,
                 careful=asked.careful,
             )
         )
@@ -59,14 +75,14 @@ class Traffic:
         content = ""
         if changed and (entry := self._world.history.by_revision.get(self._world.history.revision)) is not None:
             content = blake2b(entry.value, digest_size=6).hexdigest()
-        self._world.tape.tell("controller", process.actor.name, "writes", what, point=point, content=content)
-        self._world.judge.wrote(process, asked, point, target, changed=changed)
+        self._world.tape.tell("controller", life.actor.name, "writes", what, point=point, content=content)
+        self._world.judge.wrote(life.seen, asked, point, target, changed=changed)
 
-    def arrive_late(self, process: Process, request: Request, fault: Fault) -> None:
+    def arrive_late(self, life: Life, request: Request, fault: Fault) -> None:
         """A write that is under way arrives when the fault is over."""
 
         async def arrive() -> None:
-            AUTHOR.set(process.actor)
+            AUTHOR.set(life.actor)
             self._world.judge.excusing = True  # its sender has made another attempt since
             try:
                 answer = await self._world.handle(request)
@@ -92,9 +108,3 @@ class Traffic:
             finally:
                 AUTHOR.set(None)
         self._world.tape.tell("others", "another program", "writes", f"touches {asked.collection} {asked.label}")
-
-    def resource(self, api_version: str, kind: str) -> Resource:
-        group, _, version = api_version.rpartition("/")
-        served = self._world.server.registry.find_kind(group, version, kind)
-        assert served is not None, f"{kind} of {api_version} is not served"
-        return served.resource

@@ -8,20 +8,24 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from random import Random
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
 from setpoint.apiserver import AccessRecord
+from setpoint.apiserver.http_types import Response as Answered
 from setpoint.client.transport import Request, Response, TransportError
+from setpoint.simulation.actor import Actor
 from setpoint.simulation.asked import Asked
+from setpoint.simulation.history import History
+from setpoint.simulation.life import Life
 from setpoint.simulation.plan import Fault, fault
+from setpoint.simulation.setup import Setup
+from setpoint.simulation.steps import Steps
 from setpoint.simulation.stream import Gate, Stream, uids_in
+from setpoint.simulation.strikes import Strikes
+from setpoint.simulation.traffic import Traffic
 from setpoint.testing.answers import Answer, refusal
-
-if TYPE_CHECKING:
-    from setpoint.simulation.process import Process
-    from setpoint.simulation.world import World
 
 T = TypeVar("T")
 LATENCY: Final = 0.001
@@ -32,12 +36,30 @@ ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination
 """Requests about these are the framework's own: reports and elections. Caches of them are a controller's."""
 
 
+class Network(Protocol):
+    """A run, as far as what goes between its processes and the server."""
+
+    @property
+    def setup(self) -> Setup: ...
+    @property
+    def server_actor(self) -> Actor: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def steps(self) -> Steps: ...
+    @property
+    def strikes(self) -> Strikes: ...
+    @property
+    def traffic(self) -> Traffic: ...
+    async def handle(self, request: Request) -> Answered: ...
+
+
 class Wire:
     """The transport of one process. When the process dies, nothing gets through any more in either direction."""
 
-    def __init__(self, world: World, process: Process) -> None:
-        self.world = world
-        self.process = process
+    def __init__(self, network: Network, life: Life) -> None:
+        self._network = network
+        self._life = life
         self.gates: dict[str, Gate] = {}
         self.streams: list[Stream] = []
         self.behind: dict[str, int] = {}
@@ -47,7 +69,7 @@ class Wire:
         self.reverses = False
         self.rolls: Random | None = None
         """Draws the duration of each request and the order of lists; None if all is in order."""
-        self.record = None if world.setup.is_rehearsal else AccessRecord.from_environment()
+        self.record = None if network.setup.is_rehearsal else AccessRecord.from_environment()
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
         return _Exchange(self, request)
@@ -78,12 +100,12 @@ class Wire:
 
     def heard_of(self, gate: Gate, revision: int) -> None:
         """An event has come up to the gate."""
-        entry = self.world.history.by_revision.get(revision)
+        entry = self._network.history.by_revision.get(revision)
         if entry is not None:
-            self.world.strikes.change(self, gate, entry)
+            self._network.strikes.change(gate, entry)
 
     def saw(self, raw: bytes) -> None:
-        self.process.seen |= uids_in(raw)
+        self._life.seen |= uids_in(raw)
 
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]:
         """The initial events of a streamed list, the mark at their end: lists promise no order."""
@@ -101,7 +123,7 @@ class Wire:
     # -- requests ------------------------------------------------------------------------------------------------------
 
     async def exchange(self, request: Request) -> Response:
-        world, process = self.world, self.process
+        network, life = self._network, self._life
         if self.record is not None:
             self.record.note_request(request)
         asked = Asked.of(request)
@@ -115,30 +137,30 @@ class Wire:
             request = self._from_cache(request, asked)
             await asyncio.sleep(self.latency())
             return self._reordered(await self._plain(request))
-        point, faults = world.strikes.request(process, asked)
+        point, faults = network.strikes.request(life.actor, life.number, asked)
         before = {each.kind: each for each in faults}
         if "crash-before" in before:
-            await process.die(before["crash-before"])
+            await life.die(before["crash-before"])
         if "freeze" in before:
-            await process.freeze(before["freeze"])
+            await life.freeze(before["freeze"])
         if "slow-request" in before:
             await self._linger(before["slow-request"])
         if (refused := _refusal(faults)) is not None:
-            world.traffic.told(process, point, f"{refused.status} injected")
+            network.traffic.told(point, f"{refused.status} injected")
             return refused
         if "lost-request" in before:
             raise TransportError("connection reset by peer before the request got through", sent=True, reset=False)
         if "late-write" in before:
-            world.traffic.arrive_late(process, request, before["late-write"])
+            network.traffic.arrive_late(life, request, before["late-write"])
             if before["late-write"].get("dies"):
-                await process.die(fault("crash-before", point))
+                await life.die(fault("crash-before", point))
             raise TransportError("no answer in time", sent=True, timed_out=True)
         if "conflict" in before:
-            await world.traffic.touch(request, asked)
+            await network.traffic.touch(request, asked)
         await asyncio.sleep(self.latency())
         answer = await self._do(request, asked, point)
         if "crash-after" in before:
-            await process.die(before["crash-after"])
+            await life.die(before["crash-after"])
         if "lost-answer" in before:
             raise TransportError("connection reset by peer before the answer came", sent=True, reset=False)
         if "slow-answer" in before:
@@ -148,28 +170,28 @@ class Wire:
         return answer
 
     async def _do(self, request: Request, asked: Asked, point: str) -> Answer:
-        world, process = self.world, self.process
+        network, life = self._network, self._life
         reading = asked.is_read
-        target = None if reading else world.traffic.target(asked)
-        revision = world.history.revision
+        target = None if reading else network.traffic.target(asked)
+        revision = network.history.revision
         answer = await self._plain(request)
         raw = answer.body
         if reading:
             self.saw(raw)
         else:
-            world.traffic.wrote(process, asked, point, request, answer.status, revision, target)
+            network.traffic.wrote(life, asked, point, request, answer.status, revision, target)
             self.saw(raw)
         return answer
 
     async def _plain(self, request: Request) -> Answer:
-        answer = await self.world.handle(request)
+        answer = await self._network.handle(request)
         body = answer.body
         if not isinstance(body, bytes):
             body = b"".join([chunk async for chunk in body])
         return Answer(answer.status, answer.headers, body)
 
     async def _linger(self, fault: Fault) -> None:
-        await self.world.steps.pass_by(fault)
+        await self._network.steps.pass_by(fault)
 
     # -- caches --------------------------------------------------------------------------------------------------------
 
@@ -184,10 +206,10 @@ class Wire:
         query = [pair for pair in request.query if pair[0] != "timeoutSeconds"]
         request = replace(request, query=(*query, ("timeoutSeconds", _FOREVER)), idle_timeout=None)
         await asyncio.sleep(self.latency())
-        answer = await self.world.handle(request)
+        answer = await self._network.handle(request)
         if isinstance(answer.body, bytes):
             return Answer(answer.status, answer.headers, answer.body)
-        stream = Stream(self, request, gate, answer.body)
+        stream = Stream(self, self._network.server_actor, request, gate, answer.body)
         self.streams.append(stream)
         return stream
 

@@ -13,31 +13,30 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final
 
-import msgspec
-
 from setpoint.apiserver.http_types import Response
-from setpoint.client import Client, PatchType
+from setpoint.client import Client
 from setpoint.client.transport import Request
 from setpoint.cluster import with_conversions
-from setpoint.controller import watched_kinds
-from setpoint.controller.cause import Cause
+from setpoint.manager import Manager
 from setpoint.meta import Object, resource_of
-from setpoint.patch import merge_patch
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.asked import Asked
 from setpoint.simulation.cluster import SimulatedCluster
 from setpoint.simulation.complaints import heard
 from setpoint.simulation.determinism import audited
+from setpoint.simulation.direct import create_directly
 from setpoint.simulation.explained import explained
 from setpoint.simulation.externals import using
 from setpoint.simulation.history import History, sketch
+from setpoint.simulation.interludes import Interludes
 from setpoint.simulation.judge import Judge
+from setpoint.simulation.life import Life
 from setpoint.simulation.loop import SimulationLoop
-from setpoint.simulation.memory import Memory
 from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.plane import Plane
-from setpoint.simulation.port import Port, wish_of
+from setpoint.simulation.port import Port
 from setpoint.simulation.process import Process
+from setpoint.simulation.processes import Processes
 from setpoint.simulation.result import Options, Point, Result
 from setpoint.simulation.setup import Setup
 from setpoint.simulation.state import Snapshot, snapshot
@@ -46,6 +45,7 @@ from setpoint.simulation.strikes import Strikes
 from setpoint.simulation.tape import Tape
 from setpoint.simulation.telephone import Telephone
 from setpoint.simulation.traffic import Traffic
+from setpoint.simulation.wishes import Wishes
 from setpoint.testing.clock import EPOCH
 
 CONVERGE: Final = 2400.0
@@ -60,8 +60,6 @@ class _CutOff(BaseException):
 class World:
     """Made once by `warm`; then one run of it by `run`. For another run, fork between the two, or make another."""
 
-    process: Process
-
     def __init__(self, setup: Setup, loop: SimulationLoop) -> None:
         self.setup = setup
         self.loop = loop
@@ -75,11 +73,11 @@ class World:
         self.server_actor = Actor("server", "server")
         self.harness = Actor("world", "world")
         self.plane = Plane(self)
-        self.processes: list[Process] = []
         self.rests_expected: list[dict[str, int]] = []
         self.judge = Judge(self)
         self.steps = Steps(self)
         self.strikes = Strikes(self, self.plan)
+        self.interludes = Interludes(self)
         self.cluster = SimulatedCluster(
             self, objects=setup.objects, crds=setup.crds, nodes=setup.nodes, namespace=setup.namespace
         )
@@ -88,12 +86,10 @@ class World:
         self.telephone = Telephone(self)
         self.port = Port(self)
         self._under_way: Counter[str] = Counter()
-        self._memory = Memory(setup.controllers())
+        self.processes = Processes(self)
         self._stack = AsyncExitStack()
         self.resting = False
         """Whether a step is about to end, and nothing of what the user did is under way any more."""
-        self._started = 0
-        self._restarts = 0
         self._main: asyncio.Task[None] | None = None
         self._gave_up = ""
         self._warm_at = 0
@@ -102,7 +98,7 @@ class World:
         self.branch: Callable[[int], tuple[Plan, Options] | None] = lambda _step: None
         """Asked at the start of every step whether from here on this is the run of another plan."""
         self._began = 0.0
-        self._wishes: dict[str, Any] = {}
+        self.wishes = Wishes()
 
     def now(self) -> datetime:
         """The server's wall clock."""
@@ -185,13 +181,12 @@ class World:
 
     async def _story(self) -> None:
         steps, setup = self.steps, self.setup
-        self.strikes.begin()
-        for _ in range(2 if setup.leader_election else 1):
-            self.start_process()
+        self.interludes.begin()
+        self.processes.start_all()
         await steps.end(30.0)
         try:
             if self.options.direct:
-                await self._create_directly()
+                await create_directly(self.options.direct, self.cluster.client, self.server, self.history)
             else:
                 await setup.scenario(self.cluster)
         except _CutOff:
@@ -209,23 +204,6 @@ class World:
             await steps.end(30.0)
         await self._conclude()
 
-    async def _create_directly(self) -> None:
-        client, merge = self.cluster.client, PatchType.MERGE.value
-        for document in self.options.direct:
-            metadata = document["metadata"]
-            resource = self.traffic.resource(document["apiVersion"], document["kind"])
-            namespace, name = metadata.get("namespace", ""), metadata["name"]
-            path = resource.path(namespace=namespace, name=name)
-            asked = {key: value for key, value in document.items() if key != "status"}
-            if self.history.get(str(resource.group_resource), namespace, name) is None:
-                await client.request("POST", resource.path(namespace=namespace), body=msgspec.json.encode(asked))
-            else:  # it was there before the controllers
-                change = merge_patch.diff(wish_of(msgspec.json.decode(await client.request("GET", path))), asked)
-                await client.request("PATCH", path, body=msgspec.json.encode(change), content_type=merge)
-            if status := document.get("status"):
-                body = msgspec.json.encode({"status": status})
-                await client.request("PATCH", f"{path}/status", body=body, content_type=merge)
-
     async def _conclude(self) -> None:
         """The faults are over: everything has to become, and to stay, as it should be."""
         steps = self.steps
@@ -233,7 +211,7 @@ class World:
         steps.end_faults()
         for actor in (*self.plane.actors, *(process.actor for process in self.processes)):
             self.loop.resume(actor)
-        self.revive()
+        self.processes.revive()
         wrong = any(each.kind == "clock" for each in self.strikes.struck)
         for process in self.processes:
             process.offset = 0.0
@@ -249,13 +227,12 @@ class World:
         if not self.options.quiet:
             return
         self.judge.quiet_since = "when every object was looked at again"
-        self.resync()
+        self.processes.resync()
         await steps.quiesce(30.0)
         self.judge.quiet_since = "after a restart"
-        for process in [each for each in self.processes if each.alive]:
+        for process in self.processes.alive():
             process.kill()
-        for _ in range(2 if self.setup.leader_election else 1):
-            self.start_process()
+        self.processes.start_all()
         await steps.quiesce(30.0)
         self.judge.quiet_since = "within an hour in which nothing happened"
         await asyncio.sleep(HOUR)
@@ -275,7 +252,7 @@ class World:
         result.writes, result.steps = judge.writes, self.steps.number
         result.struck = len(self.strikes.struck)
         result.digest = tape.digest()
-        result.wished = list(self._wishes.values())
+        result.wished = self.wishes.documents()
         if self.options.trace:
             result.trace = tape.lines
         return result
@@ -293,74 +270,43 @@ class World:
 
     # -- processes -----------------------------------------------------------------------------------------------------
 
-    def start_process(self, behind: dict[str, int] | None = None) -> Process:
-        self._started += 1
-        if not any(each.alive for each in self.processes):
-            self._memory.restore()
-        process = Process(self, self._started, behind=behind)
-        self.strikes.prepare(process)
-        self.processes = [each for each in self.processes if each.alive]
-        self.processes.append(process)
-        self.process = process
-        told = f", shown {', '.join(behind)} as of an older revision" if behind else ""
-        self.tape.tell("controller", process.actor.name, "starts", f"starts with empty memory{told}")
-        process.start()
-        return process
+    def prepare(self, process: Process) -> None:
+        self.interludes.prepare(process)
 
-    def revive(self) -> bool:
-        """Starts a process if none is alive."""
-        if any(each.alive for each in self.processes):
-            return False
-        self.start_process()
-        return True
-
-    def crash(self, process: Process, fault: Fault) -> None:
-        """Called out of a process: it dies, and is started again when the fault is over."""
-        process.kill()
-        self.tape.tell("controller", process.actor.name, "killed", f"killed: {fault.kind}")
-        self.steps.begin(fault, self._replace)
-
-    def _replace(self) -> None:
-        wanted = 2 if self.setup.leader_election else 1
-        if sum(each.alive for each in self.processes) < wanted:
-            self.start_process()
+    def crash(self, life: Life, fault: Fault) -> None:
+        self.processes.crash(life, fault)
 
     def ended(self, process: Process, problem: BaseException) -> None:
-        """A process has ended by itself: it is started again, as a kubelet does."""
-        self.tape.tell("controller", process.actor.name, "ended", f"ended: {type(problem).__name__}: {problem}")
-        self._restarts += 1
-        if not self.setup.leader_election or self._restarts > 5:
-            self.judge.found("error", "process", f"the process ended by itself: {type(problem).__name__}: {problem}")
-        if self._restarts <= 5:
-            self.steps.after(10.0, self._replace)
+        self.processes.ended(process, problem)
+
+    def life_of(self, actor: Actor) -> Life:
+        return next(each for each in self.processes if each.actor is actor)
+
+    @property
+    def manager(self) -> Manager | None:
+        """That of the process that was started last; None while it has only just begun."""
+        return self.processes.last.manager
 
     def called(self, who: str) -> list[Actor]:
         """Actors by what plans call them."""
         found = [actor for actor in self.plane.actors if actor.name == who]
         return found or [process.actor for process in self.processes if process.leads()]
 
-    def resync(self) -> None:
-        """Has every process look at every object again."""
-        for process in self.processes:
-            if process.alive and process.manager is not None:
-                for running in process.manager.controllers.values():
-                    informer = running.informers.get(running.controller.resource.gvr)
-                    for key in sorted(informer.store) if informer is not None else ():
-                        process.actor.call(running.enqueue, key, Cause("sync", at=self.loop.time()))
-
-    def collections(self) -> list[str]:
-        """The kinds that the controllers under test watch."""
-        return [str(resource_of(kind).group_resource) for kind in watched_kinds(self.setup.controllers())]
-
     # -- what the parts ask for ----------------------------------------------------------------------------------------
 
     def busy(self) -> bool:
         """Whether any actor can do anything now."""
-        if any(process.busy() for process in self.processes) or self.plane.busy():
-            return True
-        # A process is about to be elected.
-        candidates = [process for process in self.processes if process.alive and process.actor.state == "running"]
-        return bool(candidates) and not any(process.leads() for process in candidates)
+        return self.processes.busy() or self.plane.busy()
+
+    def retries(self) -> list[float]:
+        """The loop times at which any actor goes on by itself."""
+        return [*self.processes.retries(), *self.plane.retries()]
+
+    def early(self, step: int) -> Fault | None:
+        return self.interludes.early(step)
+
+    async def at_rest(self, step: int, patience: float) -> None:
+        await self.interludes.at_rest(step, patience)
 
     async def end_step(self, patience: float) -> None:
         await self.steps.end(patience)
@@ -393,6 +339,7 @@ class World:
             self.plan, self.options = job
             self.strikes = Strikes(self, self.plan)
             self._began = time.process_time()
+        self.interludes.before_step(step)
 
     def _cut_off(self) -> None:
         if 0 < self.plan.stop < self.steps.number:
@@ -410,36 +357,12 @@ class World:
         self._result.there.append(there)
         if self.options.rests:
             self._result.rests.append(self.snapshot())
-            wish = msgspec.json.encode(sorted(self._wishes.items()), order="sorted").decode()
-            self._result.wishes.append(wish)
-
-    def wished(self, key: str, document: dict[str, Any] | None) -> None:
-        """A user has asked for an object, or (None) for its end."""
-        if document is None:
-            self._wishes.pop(key, None)
-        else:
-            reported = self._wishes.get(key, {}).get("status")
-            self._wishes[key] = document if reported is None else {**document, "status": reported}
-
-    def reported(self, key: str, change: dict[str, Any]) -> None:
-        """A user has written the status of an object, in place of the controller that does it elsewhere."""
-        if change and key in self._wishes:
-            wish = self._wishes[key]
-            self._wishes[key] = {**wish, "status": merge_patch.apply(wish.get("status", {}), change)}
+            self._result.wishes.append(self.wishes.text())
 
     def snapshot(self) -> Snapshot:
         outside = {each.name: each.state() for each in self.setup.externals}
-        called = self.history.called | self._versions()
+        called = self.history.called | self.history.versions()
         return snapshot(self.history.documents(), called, since=self._warm_at, outside=outside)
-
-    def _versions(self) -> dict[str, str]:
-        """Names of the versions that a controller may have written down: the number of those before differs."""
-        newest = {entry.uid: entry.revision for entry in self.history.entries}
-        return {
-            str(entry.revision): f"{'newest' if newest[entry.uid] == entry.revision else 'earlier'} version of "
-            f"{entry.collection} {entry.label}"
-            for entry in self.history.entries
-        }
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
@@ -447,7 +370,7 @@ class World:
         return self.cluster.describe()
 
     def _explain(self) -> None:
-        manager = self.process.manager
+        manager = self.manager
         told = (
             [line for each in manager.controllers.values() for line in explained(each)] if manager is not None else []
         )

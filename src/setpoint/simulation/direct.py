@@ -1,0 +1,44 @@
+"""Direct: the last wishes of a scenario at once, instead of step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from setpoint.apiserver import ApiServer
+from setpoint.client import Client, PatchType
+from setpoint.meta import Resource
+from setpoint.patch import merge_patch
+from setpoint.simulation.history import History
+from setpoint.simulation.wishes import wish_of
+
+
+async def create_directly(
+    documents: Iterable[dict[str, Any]], client: Client, server: ApiServer, history: History
+) -> None:
+    """Creates each object, or changes the one that was there before the controllers, and writes the status that users
+    have reported."""
+    merge = PatchType.MERGE.value
+    for document in documents:
+        metadata = document["metadata"]
+        resource = _resource(server, document["apiVersion"], document["kind"])
+        namespace, name = metadata.get("namespace", ""), metadata["name"]
+        path = resource.path(namespace=namespace, name=name)
+        asked = {key: value for key, value in document.items() if key != "status"}
+        if history.get(str(resource.group_resource), namespace, name) is None:
+            await client.request("POST", resource.path(namespace=namespace), body=msgspec.json.encode(asked))
+        else:
+            change = merge_patch.diff(wish_of(msgspec.json.decode(await client.request("GET", path))), asked)
+            await client.request("PATCH", path, body=msgspec.json.encode(change), content_type=merge)
+        if status := document.get("status"):
+            body = msgspec.json.encode({"status": status})
+            await client.request("PATCH", f"{path}/status", body=body, content_type=merge)
+
+
+def _resource(server: ApiServer, api_version: str, kind: str) -> Resource:
+    group, _, version = api_version.rpartition("/")
+    served = server.registry.find_kind(group, version, kind)
+    assert served is not None, f"{kind} of {api_version} is not served"
+    return served.resource

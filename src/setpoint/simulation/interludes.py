@@ -1,0 +1,129 @@
+"""Interludes: the faults that begin at the ends of steps, and those that hold for a whole run."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Protocol
+
+from setpoint.simulation.actor import Actor
+from setpoint.simulation.history import History
+from setpoint.simulation.judge import Judge
+from setpoint.simulation.loop import SimulationLoop
+from setpoint.simulation.plan import Fault
+from setpoint.simulation.process import Process
+from setpoint.simulation.processes import Processes
+from setpoint.simulation.steps import Steps
+from setpoint.simulation.strikes import Strikes
+from setpoint.simulation.tape import Tape
+
+
+class Acts(Protocol):
+    """A run, as far as the faults know it that hit whole processes and controllers of the control plane."""
+
+    @property
+    def loop(self) -> SimulationLoop: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def tape(self) -> Tape: ...
+    @property
+    def judge(self) -> Judge: ...
+    @property
+    def steps(self) -> Steps: ...
+    @property
+    def strikes(self) -> Strikes: ...
+    @property
+    def processes(self) -> Processes: ...
+    def called(self, who: str) -> list[Actor]: ...
+
+
+class Interludes:
+    """Carries out what the plan has for the run as a whole, and between the steps of the user."""
+
+    def __init__(self, world: Acts) -> None:
+        self._world = world
+
+    def begin(self) -> None:
+        """Begins the faults that hold for the whole run."""
+        self._world.strikes.take("run")
+
+    def prepare(self, process: Process) -> None:
+        """Begins the faults that hold for every process of the run."""
+        for each in self._world.strikes.planned("run"):
+            if each.kind == "reverse-lists":
+                process.wire.reverses = True
+            elif each.kind == "shuffle":
+                process.wire.rolls = Random(f"{each.get('seed', 0)} {process.number}")
+            elif each.kind == "clock" and not self._world.strikes.over:
+                process.offset = float(each.get("seconds", 0.0))
+
+    def early(self, step: int) -> Fault | None:
+        """The fault that has the user not wait at the end of this step; None if the user waits."""
+        return next(iter(self._world.strikes.take(f"step {step}", "early")), None)
+
+    async def at_rest(self, step: int, patience: float) -> None:
+        """The faults at the end of a step, when all is quiet."""
+        world = self._world
+        for each in world.strikes.take(f"step {step}", "restart", "clock", "expire-all", "resync"):
+            if each.kind == "clock":
+                for process in world.processes:
+                    process.offset += float(each.get("seconds", 0.0))
+            elif each.kind == "restart":
+                await self._restart(each, patience)
+            elif each.kind == "expire-all":
+                for process in world.processes:
+                    for stream in list(process.wire.streams):
+                        stream.fail()
+            else:
+                world.processes.resync()
+            await world.steps.quiesce(patience)
+
+    async def _restart(self, fault: Fault, patience: float) -> None:
+        world, processes = self._world, self._world.processes
+        behind: dict[str, int] = {}
+        if name := fault.get("behind"):
+            entry = next((each for each in world.history.entries if each.point == name), None)
+            if entry is None:
+                return  # there is no such state in this run
+            kinds = processes.collections() if fault.get("kinds") == "all" else [entry.collection]
+            behind = dict.fromkeys(kinds, entry.revision)
+        for process in processes.alive():
+            process.kill()
+            world.tape.tell("controller", process.actor.name, "killed", "killed at rest")
+        started = processes.start_all(behind)
+        if not behind:
+            return
+        world.judge.begin_travel()
+
+        def catch_up() -> None:
+            for process in started:
+                for collection in behind:
+                    process.wire.gate(collection).open()
+
+        await world.steps.quiesce(patience)
+        catch_up()
+        await world.steps.quiesce(patience)
+        world.judge.end_travel()
+
+    def before_step(self, step: int) -> None:
+        """The faults that last over what the user does in this step."""
+        world = self._world
+        for each in world.strikes.take(f"step {step}", "down", "pause"):
+            if each.kind == "down":
+                for process in world.processes.alive():
+                    process.kill()
+                    world.tape.tell("controller", process.actor.name, "killed", "down while the user goes on")
+                world.steps.over(step, world.processes.revive)
+                continue
+            actors = world.called(str(each.get("who", "controller")))
+            for actor in actors:
+                world.loop.pause(actor)
+
+            def resume(actors: list[Actor] = actors) -> None:
+                for actor in actors:
+                    world.loop.resume(actor)
+
+            if each.get("seconds"):
+                world.steps.after(float(each.get("seconds")), resume)
+            else:
+                world.steps.over(step + int(each.get("more", 0)), resume)

@@ -1,0 +1,53 @@
+"""Life: one process of the program under test, as far as those parts know it that carry what it says."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Never, Protocol
+
+from setpoint.simulation.actor import Actor
+from setpoint.simulation.loop import SimulationLoop
+from setpoint.simulation.plan import Fault
+from setpoint.simulation.steps import Steps
+
+
+class Killed(BaseException):
+    """Ends synchronous code of a process that has just been killed."""
+
+
+class Host(Protocol):
+    """A run, as far as its processes' lives and deaths go."""
+
+    @property
+    def loop(self) -> SimulationLoop: ...
+    @property
+    def steps(self) -> Steps: ...
+    def crash(self, life: Life, fault: Fault) -> None: ...
+
+
+class Life:
+    """Begins when a process is started, and ends when it is killed. ``number`` counts the lives of a run."""
+
+    def __init__(self, host: Host, number: int) -> None:
+        self._host = host
+        self.number = number
+        self.actor = Actor(f"controller/{number}", "controller")
+        self.seen: set[str] = set()
+        """The uid of every object that this process was ever shown."""
+
+    def kill(self) -> None:
+        """SIGKILL: nothing of it runs any more."""
+        self._host.loop.kill(self.actor)
+
+    async def die(self, fault: Fault) -> Never:
+        """Called by this process on itself: it ends here."""
+        self._host.crash(self, fault)
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError("a dead process went on")
+
+    async def freeze(self, fault: Fault) -> None:
+        """Called by this process on itself: all of it stands still for a while, as after SIGSTOP."""
+        loop = self._host.loop
+        loop.pause(self.actor)
+        self._host.steps.after(float(fault.get("seconds", 0.0)), lambda: loop.resume(self.actor))
+        await asyncio.sleep(0)

@@ -1,0 +1,128 @@
+"""Processes: the lives of the program under test in one run: started, killed, and started again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+from setpoint.controller import watched_kinds
+from setpoint.controller.cause import Cause
+from setpoint.meta import resource_of
+from setpoint.simulation.life import Life
+from setpoint.simulation.memory import Memory
+from setpoint.simulation.plan import Fault
+from setpoint.simulation.process import Home, Process
+from setpoint.simulation.tape import Tape
+
+MOST_RESTARTS: Final = 5
+"""The number of times that a process which ended by itself is started again in one run."""
+
+
+class Place(Home, Protocol):
+    """A run, as far as its processes are started and ended."""
+
+    @property
+    def tape(self) -> Tape: ...
+    def prepare(self, process: Process) -> None: ...
+
+
+class Processes:
+    """Those that live now, the oldest first; ``last`` is the one that was started last."""
+
+    last: Process
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._setup = place.setup
+        self._memory = Memory(self._setup.controllers())
+        self._all: list[Process] = []
+        self._started = 0
+        self._ended = 0
+
+    def __iter__(self) -> Iterator[Process]:
+        return iter(self._all)
+
+    def alive(self) -> list[Process]:
+        return [each for each in self._all if each.alive]
+
+    @property
+    def wanted(self) -> int:
+        """The number of processes that run at once."""
+        return 2 if self._setup.leader_election else 1
+
+    # -- beginnings ----------------------------------------------------------------------------------------------------
+
+    def start_all(self, behind: dict[str, int] | None = None) -> list[Process]:
+        """Starts as many as are to run at once."""
+        return [self.start(behind) for _ in range(self.wanted)]
+
+    def start(self, behind: dict[str, int] | None = None) -> Process:
+        place = self._place
+        self._started += 1
+        if not self.alive():
+            self._memory.restore()
+        process = Process(place, self._started, behind=behind)
+        place.prepare(process)
+        self._all = [*self.alive(), process]
+        self.last = process
+        told = f", shown {', '.join(behind)} as of an older revision" if behind else ""
+        place.tape.tell("controller", process.actor.name, "starts", f"starts with empty memory{told}")
+        process.start()
+        return process
+
+    def revive(self) -> bool:
+        """Starts a process if none is alive."""
+        if self.alive():
+            return False
+        self.start()
+        return True
+
+    def replace(self) -> None:
+        """Starts a process if one is missing."""
+        if len(self.alive()) < self.wanted:
+            self.start()
+
+    # -- ends ----------------------------------------------------------------------------------------------------------
+
+    def crash(self, life: Life, fault: Fault) -> None:
+        """Called out of a process: it dies, and is started again when the fault is over."""
+        life.kill()
+        self._place.tape.tell("controller", life.actor.name, "killed", f"killed: {fault.kind}")
+        self._place.steps.begin(fault, self.replace)
+
+    def ended(self, process: Process, problem: BaseException) -> None:
+        """A process has ended by itself: it is started again, as a kubelet does."""
+        place = self._place
+        told = f"{type(problem).__name__}: {problem}"
+        place.tape.tell("controller", process.actor.name, "ended", f"ended: {told}")
+        self._ended += 1
+        if not self._setup.leader_election or self._ended > MOST_RESTARTS:
+            place.judge.found("error", "process", f"the process ended by itself: {told}")
+        if self._ended <= MOST_RESTARTS:
+            place.steps.after(10.0, self.replace)
+
+    # -- what they do --------------------------------------------------------------------------------------------------
+
+    def busy(self) -> bool:
+        """Whether any of them can do anything now, or is about to be elected."""
+        if any(process.busy() for process in self._all):
+            return True
+        candidates = [process for process in self.alive() if process.actor.state == "running"]
+        return bool(candidates) and not any(process.leads() for process in candidates)
+
+    def retries(self) -> list[float]:
+        """The loop times at which keys that failed are tried again."""
+        return [at for process in self._all for at in process.retries()]
+
+    def resync(self) -> None:
+        """Has every process look at every object again."""
+        for process in self.alive():
+            if process.manager is not None:
+                for running in process.manager.controllers.values():
+                    informer = running.informers.get(running.controller.resource.gvr)
+                    for key in sorted(informer.store) if informer is not None else ():
+                        process.actor.call(running.enqueue, key, Cause("sync", at=self._place.loop.time()))
+
+    def collections(self) -> list[str]:
+        """The kinds that the controllers under test watch."""
+        return [str(resource_of(kind).group_resource) for kind in watched_kinds(self._setup.controllers())]
