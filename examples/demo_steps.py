@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import mykind as example
 from demo_view import Row, View, view_for
@@ -14,7 +14,7 @@ from rich.console import Console
 
 import setpoint as sp
 from setpoint.apps.chronos import Chronos, Entry
-from setpoint.apps.failures import reported
+from setpoint.apps.failures import UsageError, reported
 from setpoint.client import Client, PatchType
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.crd import crd_for
@@ -33,14 +33,16 @@ class NotConvergedError(Exception):
 class Demo:
     """The steps, and what they need to know."""
 
-    def __init__(self, view: View, client: Client) -> None:
+    def __init__(self, view: View, client: Client, *, pages: bool = False, keep: bool = False) -> None:
         self.view = view
+        self.keep = keep
         self.client = client
         self.writes = 0
         self.provoke_conflict = False
         controller = sp.Controller(Mykind, self.reconcile, name="mykind").owns(Pod)
         client.on_write(self._count)
-        self.manager = sp.Manager(client, controllers=[controller])
+        serving = sp.Serving(metrics_bind_address="127.0.0.1:0", ui=True) if pages else None
+        self.manager = sp.Manager(client, controllers=[controller], serving=serving)
         self.mykinds = self.manager.factory.informer(Mykind)
         self.pods = self.manager.factory.informer(Pod)  # the controller's own: one watch for all
         self.chronos = Chronos(self.pods, self._saw)
@@ -54,7 +56,7 @@ class Demo:
             await ctx.client.update(mykind)  # computed on what was read before the other change: a conflict
         await example.reconcile(mykind, ctx)
 
-    async def run(self) -> str:
+    async def run(self, cluster_page: str = "") -> str:
         """All steps; returns what it took."""
         async with asyncio.TaskGroup() as group:
             background = [
@@ -62,6 +64,10 @@ class Demo:
                 group.create_task(self.chronos.run(), name="chronos"),
                 group.create_task(self._show_objects(), name="view"),
             ]
+            if self.manager.metrics_server is not None:
+                await self.manager.started.wait()
+                page = f"http://127.0.0.1:{self.manager.metrics_server.port}/ui/"
+                self.view.offer([("the cluster's page", cluster_page), ("the controller's page", page)])
             await self._steps()
             self.view.objects(self._rows())
             reconciles = sum(self.manager.controllers["mykind"].metrics.results.values())
@@ -94,6 +100,11 @@ class Demo:
 
         await self.client.delete(Mykind, NAME, namespace=NAMESPACE)
         await self._step("delete the Mykind; the garbage collector takes its pods", self._nothing_left)
+
+        if self.keep:
+            await self.client.apply(Mykind.named(NAME, NAMESPACE, spec=MykindSpec(numpods=2)))
+            await self._step("apply it again; the pages stay until Ctrl-C", lambda: self._running(2))
+            await asyncio.Event().wait()
 
     async def _step(self, what: str, lacking: Callable[[], str]) -> None:
         """Waits until ``lacking()`` has nothing to say any more."""
@@ -175,18 +186,19 @@ class Demo:
         self.writes += 1
 
 
-async def main(console: Console) -> int:
-    """Runs the demo; returns the process's exit status."""
+async def main(console: Console, *, keep: bool = False) -> int:
+    """Runs the demo; returns the process's exit status. With ``keep`` it goes on until it is cancelled."""
     started = time.monotonic()
     took = problem = ""
     try:
         with view_for(console) as view:
             view.begin("start the embedded API server, install the definition of Mykind")
-            async with EmbeddedCluster() as cluster:
+            pages = view.pages or keep
+            async with EmbeddedCluster(ui="127.0.0.1:0" if pages else "0") as cluster:
                 await cluster.install(crd_for(Mykind))
                 async with Client.from_config(cluster.config()) as client:  # over HTTP, as any client
                     view.end(cluster.url)
-                    took = await Demo(view, client).run()
+                    took = await Demo(view, client, pages=pages, keep=keep).run(cluster.page_url)
     except* NotConvergedError as group:
         problem = str(group.exceptions[0])
     if problem:
@@ -196,7 +208,10 @@ async def main(console: Console) -> int:
     return 0
 
 
-def run() -> int:
-    """Runs the demo on this process's terminal; returns the process's exit status."""
+def run(words: Sequence[str] = ()) -> int:
+    """Runs the demo on this process's terminal; returns the process's exit status. Of the ``words`` of the command line
+    it knows ``--ui``."""
     with reported("demo"):
-        return asyncio.run(main(Console()))
+        if unknown := [word for word in words if word != "--ui"]:
+            raise UsageError(f"{unknown[0]}: the demo only knows --ui, which keeps it and its pages until Ctrl-C")
+        return asyncio.run(main(Console(), keep="--ui" in words))

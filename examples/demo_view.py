@@ -23,14 +23,17 @@ _STATES = {"Running": "green", "Pending": "yellow", "Terminating": "red"}
 
 
 class View(Protocol):
-    """The target of the demo's reports. ``pause`` is how many seconds a person needs to see what a step did."""
+    """The target of the demo's reports. ``pause`` is how many seconds a person needs to see what a step did, ``pages``
+    whether there is a person who may open pages."""
 
     pause: float
+    pages: bool
 
     def __enter__(self) -> View: ...
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+    def offer(self, pages: Sequence[tuple[str, str]]) -> None: ...
     def begin(self, step: str) -> None: ...
     def end(self, note: str) -> None: ...
     def saw(self, entry: Entry) -> None: ...
@@ -41,6 +44,7 @@ class PlainView:
     """A line for each step and each thing that Chronos saw; for pipes and logs."""
 
     pause = 0.0
+    pages = False
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -53,6 +57,10 @@ class PlainView:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         pass
+
+    def offer(self, pages: Sequence[tuple[str, str]]) -> None:
+        for what, address in pages:
+            self._line(f"demo: {what}: {address}")
 
     def begin(self, step: str) -> None:
         self._step = step
@@ -75,8 +83,10 @@ class LiveView:
     """The steps, a table of the objects there are, and the last of what Chronos saw."""
 
     pause = 0.8
+    pages = True
 
     def __init__(self, console: Console) -> None:
+        self._pages: Sequence[tuple[str, str]] = ()
         self._steps: list[tuple[str, str]] = []
         self._log_lines = min(14, max(3, console.height - 20))
         self._entries: deque[Entry] = deque(maxlen=self._log_lines)
@@ -92,6 +102,10 @@ class LiveView:
     ) -> None:
         self._draw()
         self._live.__exit__(kind, problem, trace)
+
+    def offer(self, pages: Sequence[tuple[str, str]]) -> None:
+        self._pages = pages
+        self._draw()
 
     def begin(self, step: str) -> None:
         self._steps.append((step, ""))
@@ -112,7 +126,13 @@ class LiveView:
             self._draw()
 
     def _draw(self) -> None:
-        self._live.update(Group(self._step_list(), self._object_table(), self._log()), refresh=True)
+        self._live.update(Group(self._page_list(), self._step_list(), self._object_table(), self._log()), refresh=True)
+
+    def _page_list(self) -> Table:
+        grid = Table.grid(padding=(0, 1))
+        for what, address in self._pages:
+            grid.add_row(Text(what, "dim"), Text(address, f"underline link {address}"))
+        return grid
 
     def _step_list(self) -> Table:
         grid = Table.grid(padding=(0, 1))
