@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from setpoint.torture.lives import ProgramError
 from setpoint.torture.scenario import ScenarioError
 from setpoint.torture.search import Search
 from setpoint.torture.setup import Setup
-from setpoint.torture.trial import ProgramError
 
 __all__ = ["ProgramError", "ScenarioError", "Search", "Setup"]

@@ -6,23 +6,34 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from setpoint.apiserver import ApiServer
 from setpoint.meta import Object, resource_of
+from setpoint.simulation.history import History
 from setpoint.testing.clusters import PATIENCE, Cluster
-
-if TYPE_CHECKING:
-    from setpoint.torture.trial import Trial
+from setpoint.torture.setup import Setup
 
 K = TypeVar("K", bound=Object)
+
+
+class Backstage(Protocol):
+    """A trial, as far as its scenario leads it."""
+
+    @property
+    def setup(self) -> Setup: ...
+    @property
+    def history(self) -> History: ...
+    async def end_step(self) -> None: ...
+    async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None: ...
+    async def gone(self, collection: str, namespace: str, name: str) -> None: ...
 
 
 class TorturedCluster(Cluster):
     """The cluster of a scenario. Each wait (`settle`, `until`, `eventually`) ends a step, as in the simulation. There
     is no ``manager``, and nothing to `describe`: the controllers are in another process."""
 
-    def __init__(self, trial: Trial) -> None:
+    def __init__(self, trial: Backstage) -> None:
         setup = trial.setup
         super().__init__((), objects=setup.objects, crds=setup.crds, nodes=setup.nodes, namespace=setup.namespace)
         self._trial = trial

@@ -3,35 +3,60 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 import msgspec
 
+from setpoint.apiserver import ApiServer
 from setpoint.apiserver.http_types import HungUp, Request, Response
 from setpoint.apiserver.requests import protobuf
 from setpoint.apiserver.requests.body import content_type
 from setpoint.client.transport import Request as ClientRequest
 from setpoint.simulation.actor import AUTHOR, Actor
 from setpoint.simulation.asked import Asked
-from setpoint.simulation.history import Entry, sketch
+from setpoint.simulation.history import Entry, History, sketch
+from setpoint.simulation.judge import Judge
 from setpoint.simulation.plan import Fault
 from setpoint.simulation.result import Line, Point
+from setpoint.simulation.tape import Tape
 from setpoint.simulation.wire import ASIDE
+from setpoint.torture.lives import Lives
+from setpoint.torture.steps import Steps
 from setpoint.torture.streams import Gate, Held
-
-if TYPE_CHECKING:
-    from setpoint.torture.trial import Trial
+from setpoint.torture.strikes import Strikes
 
 SLOW: Final = 2.0
 """Seconds that a slow request takes, and after which a late one is carried out."""
 
 
+class Inside(Protocol):
+    """A trial, as far as the edge of its server knows it."""
+
+    @property
+    def server(self) -> ApiServer: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def tape(self) -> Tape: ...
+    @property
+    def steps(self) -> Steps: ...
+    @property
+    def judge(self) -> Judge: ...
+    @property
+    def strikes(self) -> Strikes: ...
+    @property
+    def lives(self) -> Lives: ...
+    @property
+    def changed_at(self) -> float: ...
+    def start(self, work: Coroutine[Any, Any, None]) -> None: ...
+
+
 class Edge:
     """The server, as the program under test meets it. It answers as `ApiServer` does, but for the plan's faults."""
 
-    def __init__(self, trial: Trial) -> None:
+    def __init__(self, trial: Inside) -> None:
         self._trial = trial
         self.gates: dict[str, Gate] = {}
         self.streams_lists = True
@@ -72,7 +97,7 @@ class Edge:
         loop = asyncio.get_running_loop()
         now = loop.time()
         if asked is not None and not asked.is_read:
-            before = max(self.asked_at, self._trial.changed_at, self._trial.started_at)
+            before = max(self.asked_at, self._trial.changed_at, self._trial.lives.started_at)
             self.longest = max(self.longest, now - before)
             self.wrote_at = now
         self.asked_at = now
@@ -94,9 +119,9 @@ class Edge:
         if asked.is_read:
             trial.tape.mark(Point(point, "read", trial.steps.number, asked.collection, asked.verb))
             self._tell("reads", stem, point)
-        faults = {each.kind: each for each in trial.take(point)}
+        faults = {each.kind: each for each in trial.strikes.take(point)}
         if "crash-before" in faults:
-            trial.crash(faults["crash-before"])
+            trial.lives.crash(faults["crash-before"])
             raise HungUp("the program was killed before the request got through")
         if "slow-request" in faults:
             await self._linger(faults["slow-request"])
@@ -115,7 +140,7 @@ class Edge:
         if not asked.is_read:
             self._wrote(asked, stem, point, answer, revision)
         if "crash-after" in faults:
-            trial.crash(faults["crash-after"])
+            trial.lives.crash(faults["crash-after"])
             raise HungUp("the program was killed before the answer got through")
         if "lost-answer" in faults:
             if faults["lost-answer"].get("answer") == 504:
@@ -128,7 +153,7 @@ class Edge:
 
     async def _plain(self, request: Request) -> Response:
         """The server's answer; its writes count as the program's."""
-        token = AUTHOR.set(self._trial.actor)
+        token = AUTHOR.set(self._trial.lives.actor)
         try:
             return await self._trial.server.handle(request)
         finally:
@@ -160,7 +185,7 @@ class Edge:
         if what == "writes":
             kept = [f"{gate.kept} of {name} kept back" for name, gate in sorted(self.gates.items()) if gate.kept]
             saw = "; ".join([self._heard, *kept] if self._heard else kept)
-        name = self._trial.actor.name if lane == "controller" else lane
+        name = self._trial.lives.actor.name if lane == "controller" else lane
         tape = self._trial.tape
         tape.lines.append(Line(round(tape.clock(), 3), lane, name, what, text, point, saw))
 
@@ -200,12 +225,12 @@ class Edge:
 
     # -- caches --------------------------------------------------------------------------------------------------------
 
-    def changed(self, entry: Entry, take: Callable[..., list[Fault]]) -> None:
+    def changed(self, entry: Entry) -> None:
         """Called with every change, before any watch shows it."""
         gate = self.gates.get(entry.collection)
         if gate is None or not gate.streams or gate.since is not None:
             return
-        for each in take(entry.point, "lag", "hang-up", "expire"):
+        for each in self._trial.strikes.take(entry.point, "lag", "hang-up", "expire"):
             if each.kind == "lag":
                 gate.shut(entry.revision)
                 relist = bool(each.get("relist"))

@@ -15,8 +15,10 @@ from setpoint.simulation.result import Finding
 from setpoint.simulation.search import Budget
 from setpoint.simulation.verdict import Reference
 from setpoint.torture.explore import Explorer
+from setpoint.torture.lives import ProgramError
+from setpoint.torture.outcome import Expected, Outcome
 from setpoint.torture.setup import Setup
-from setpoint.torture.trial import Expected, Outcome, ProgramError, Trial
+from setpoint.torture.trial import Trial
 from setpoint.torture.workers import Work, Workers
 
 Progress = Callable[[str, "Search"], None]

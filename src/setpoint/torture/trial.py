@@ -10,8 +10,6 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from setpoint.apiserver import HttpFront
 from setpoint.apiserver.http_types import Request, Response
 from setpoint.client import Client, InProcessTransport
@@ -30,42 +28,16 @@ from setpoint.simulation.tape import Tape
 from setpoint.torture.cluster import TorturedCluster
 from setpoint.torture.documents import as_object
 from setpoint.torture.edge import Edge, deletes_now
-from setpoint.torture.program import Program, tail
+from setpoint.torture.lives import TURN, Lives, ProgramError
+from setpoint.torture.outcome import Expected, Outcome
+from setpoint.torture.program import tail
+from setpoint.torture.rest import Rest
 from setpoint.torture.setup import Setup
 from setpoint.torture.steps import Steps
+from setpoint.torture.strikes import Strikes
 
-_TURN: Final = 0.02
-"""Seconds between two looks at whether there is rest."""
 _PATIENCE: Final = 30.0
 """Seconds that a step waits for rest before users go on."""
-_EXITS: Final = 3
-"""The number of times that the program may end by itself under faults: it is started again, as a kubelet does."""
-
-
-class ProgramError(Exception):
-    """The program can't be tortured: it can't be started, ends by itself, or never asks the server for anything."""
-
-
-class Expected(msgspec.Struct, frozen=True):
-    """The results of the undisturbed runs. ``silence``: seconds without a write that mean rest; ``hears``: the kinds
-    that the program watches then."""
-
-    silence: float
-    hears: frozenset[str] = frozenset()
-    rests: tuple[Snapshot, ...] = ()
-    there: tuple[dict[str, int], ...] = ()
-    end: Snapshot | None = None
-    masks: frozenset[str] = frozenset()
-
-
-class Outcome(msgspec.Struct):
-    """The outcome of a trial. ``failed``: why the program can't be tortured, ``""`` if it can."""
-
-    result: Result
-    longest: float = 0.0
-    hears: list[str] = []
-    failed: str = ""
-    log: str = ""
 
 
 class Trial:
@@ -76,32 +48,25 @@ class Trial:
     ) -> None:
         self.setup = setup
         self.plan = plan
-        self._expected = expected
+        self.expected = expected
         self._folder = folder
         self._stay = stay
-        self._tell_pid = told
         self.history = History(self._clock)
         self.history.untold |= {"leases.coordination.k8s.io"}
         self.tape = Tape(self._clock)
         self.steps = Steps()
+        self.strikes = Strikes(plan, self.tape)
         self.judge = Judge(self)
+        self.lives = Lives(self, told=told)
         self.edge = Edge(self)
+        self.rest = Rest(self)
         self.cluster = TorturedCluster(self)
         self.server = self.cluster.server
-        self.actor = Actor("program 1", "controller")
         self.options = Options()
         self.rests_expected = [dict(each) for each in expected.there]
         self.resting = False
         self.changed_at = 0.0
-        self.started_at = 0.0
         self._began = 0.0
-        self._program: Program | None = None
-        self._lives = 0
-        self._exits = 0
-        self._away = False
-        """Whether the program is meant to be away: it is down, or stopped."""
-        self._over = False
-        self._struck: list[Fault] = []
         self._waited = False
         self._tasks: set[asyncio.Task[Any]] = set()
         self._main: asyncio.Task[None] | None = None
@@ -126,14 +91,14 @@ class Trial:
             async with AsyncExitStack() as stack:
                 await self._warm(stack)
                 self._main = loop.create_task(self._story(), name="scenario")
-                minding = loop.create_task(self._mind(), name="minding the program")
+                minding = loop.create_task(self.lives.mind(), name="minding the program")
                 try:
                     await asyncio.wait((self._main,))
                 finally:
                     left = [self._main, minding, *self._tasks]
                     for task in left:
                         task.cancel()
-                    self._kill("")
+                    self.lives.kill("")
                     await end(left, within=5.0)
                     self._complete()
                 if not self._main.cancelled() and (problem := self._main.exception()) is not None:
@@ -151,6 +116,15 @@ class Trial:
     def log(self) -> Path:
         return self._folder / "program.log"
 
+    @property
+    def kubeconfig(self) -> Path:
+        return self._folder / "kubeconfig"
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether the plan has any faults."""
+        return bool(self.plan.faults)
+
     async def _warm(self, stack: AsyncExitStack) -> None:
         """Everything up to the point at which the program starts."""
         cluster = self.cluster
@@ -167,10 +141,10 @@ class Trial:
                 await cluster.client.apply(await as_object(cluster.client, document), field_manager="test")
         for obj in self.setup.objects:
             await cluster.client.create(obj)
-        self._front = await stack.enter_async_context(HttpFront(self.edge, grace=0.1))
-        self.kubeconfig = self._folder / "kubeconfig"
-        self.kubeconfig.write_text(to_yaml([self._front.kubeconfig()]))
-        await self._quiet(lambda: self.changed_at, 0.1, 10.0)
+        front = await stack.enter_async_context(HttpFront(self.edge, grace=0.1))
+        self.url = front.url
+        self.kubeconfig.write_text(to_yaml([front.kubeconfig()]))
+        await self.rest.since(lambda: self.changed_at, 0.1, 10.0)
         self._warm_at = self.history.revision
         self.history.restart(self._clock)
         self.history.watchers += [self._changed, self.judge.changed]
@@ -199,9 +173,9 @@ class Trial:
 
     async def _story(self) -> None:
         result = self._outcome.result
-        self._start()
-        await self._contact()
-        await self._end_step()
+        self.lives.start()
+        await self.lives.contact()
+        await self.end_step()
         try:
             await self.setup.scenario(self.cluster)
         except ProgramError:
@@ -215,12 +189,12 @@ class Trial:
                 told = f"the scenario raised {type(problem).__name__}: {problem}"
             self.judge.found("scenario", "scenario", told)
         else:
-            await self._end_step()
+            await self.end_step()
         await self._conclude()
 
     async def _conclude(self) -> None:
         """The faults are over: everything has to become, and to stay, as it should be."""
-        self._over = self.tape.full = True
+        self.strikes.over = self.tape.full = True
         self.steps.end_faults()
         await self._converge(self.setup.converge)
         self.judge.check_predicates()
@@ -229,16 +203,16 @@ class Trial:
         result.end = self.snapshot()
         self._outcome.hears = sorted(self.edge.watched())
         result.explained = tail(self.log)
-        if self._differs(self._expected.end):
+        if self._differs(self.expected.end):
             return
         self._told = len(self.tape.lines)
         self.judge.quiet_since = "while nothing happened any more"
-        await asyncio.sleep(max(self._stay, 2 * self._expected.silence))
+        await asyncio.sleep(max(self._stay, 2 * self.expected.silence))
         self.judge.quiet_since = "after a restart"
-        self._kill("killed when everything was done")
-        self._start()
-        await self._contact()
-        await self._rest(_PATIENCE)
+        self.lives.kill("killed when everything was done")
+        self.lives.start()
+        await self.lives.contact()
+        await self.rest.within(_PATIENCE)
 
     def _complete(self) -> None:
         result, judge = self._outcome.result, self.judge
@@ -249,7 +223,7 @@ class Trial:
         result.created, result.deleted = dict(judge.created), dict(judge.deleted)
         result.wrongly = dict(judge.wrongly)
         result.writes, result.steps = judge.writes, self.steps.number
-        result.struck = len(self._struck)
+        result.struck = len(self.strikes.struck)
         # The restart to see that nothing is written any more does not belong to the story, unless something is.
         told = len(self.tape.lines) if self._told is None else self._told
         after = [line for line in self.tape.lines[told:] if line.what in ("writes", "finding")]
@@ -268,148 +242,64 @@ class Trial:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    # -- the program ---------------------------------------------------------------------------------------------------
+    # -- what the parts ask for ----------------------------------------------------------------------------------------
 
-    def _start(self) -> None:
-        self._lives += 1
-        self.actor = Actor(f"program {self._lives}", "controller")
+    def heard_from(self) -> bool:
+        """Whether the program has asked for something in this life."""
+        return bool(self.edge.requests)
+
+    def forget(self) -> None:
+        """A life of the program begins."""
         self.edge.forget()
-        self._away = False
-        try:
-            self._program = Program(
-                self.setup.command, kubeconfig=self.kubeconfig, server=self._front.url, log=self.log
-            )
-        except OSError as problem:
-            why = problem.strerror or str(problem)
-            raise ProgramError(f"{self.setup.command[0]} can't be started: {why}") from None
-        self._tell_pid(self._program.pid)
-        self.started_at = asyncio.get_running_loop().time()
-        self.tape.tell("controller", self.actor.name, "starts", "starts with empty memory")
 
-    async def _contact(self) -> None:
-        """Returns when the program has asked for something. Raises ProgramError."""
-        deadline = asyncio.get_running_loop().time() + self.setup.start_within
-        while not self.edge.requests:
-            self._check_alive()
-            if asyncio.get_running_loop().time() > deadline:
-                raise ProgramError(
-                    f"{self.setup.command[0]} has asked the server for nothing in {self.setup.start_within:g} s: does "
-                    "it read {kubeconfig}, or the environment variable KUBECONFIG?" + self._said()
-                )
-            await asyncio.sleep(_TURN)
-
-    def _check_alive(self) -> None:
-        """Raises ProgramError if the program has ended by itself in an undisturbed run."""
-        program = self._program
-        if self.plan.faults or program is None or program.killed or (status := program.ended()) is None:
-            return
-        how = f"was ended by signal {-status}" if status < 0 else f"ended by itself with status {status}"
-        raise ProgramError(f"{self.setup.command[0]} {how}, though nothing went wrong in the world" + self._said())
-
-    def _said(self) -> str:
-        said = tail(self.log)
-        return "; it said:\n" + "\n".join(f"  {line}" for line in said.splitlines()) if said else "; it said nothing"
-
-    async def _mind(self) -> None:
-        """Starts the program again when it has ended by itself under faults."""
-        while True:
-            await asyncio.sleep(_TURN)
-            program = self._program
-            if program is None or program.killed or (status := program.ended()) is None or not self.plan.faults:
-                continue
-            program.kill()  # those that it may have left behind
-            self._exits += 1
-            self.tape.tell("controller", self.actor.name, "ended", f"ended by itself with status {status}")
-            if self._exits > _EXITS:
-                told = f"the program ended by itself {self._exits} times, at last with status {status}"
-                self.judge.found("error", "process", told, found=tail(self.log, 5))
-                self.give_up("the program ends by itself")
-                return
-            self.steps.after(0.5 * self._exits, self._revive)
-
-    def _kill(self, why: str) -> None:
-        if self._program is not None and not self._program.killed:
-            self._program.kill()
-            if why:
-                self.tape.tell("controller", self.actor.name, "killed", why)
-
-    def _revive(self) -> None:
-        if self._program is None or self._program.killed:
-            self._start()
-
-    def crash(self, fault: Fault) -> None:
-        """Kills the program; it is started again when the fault is over."""
-        self._away = True
-        self._kill(f"killed: {fault.kind}")
-        self.steps.begin(fault, self._revive)
+    def is_idle(self) -> bool:
+        """Whether the control plane has nothing to do."""
+        return all(idle() for idle in self._plane)
 
     # -- faults --------------------------------------------------------------------------------------------------------
 
-    def take(self, point: str, *kinds: str) -> list[Fault]:
-        """The plan's faults at this point; each strikes once."""
-        if self._over:
-            return []
-        found = [each for each in self.plan.faults if each.at == point and (not kinds or each.kind in kinds)]
-        fresh = [each for each in found if each not in self._struck]
-        for each in fresh:
-            self._struck.append(each)
-            self.tape.tell("world", "world", "fault", str(each), point=point)
-        return fresh
-
     def _changed(self, entry: Entry) -> None:
         self.changed_at = asyncio.get_running_loop().time()
-        self.edge.changed(entry, self.take)
+        self.edge.changed(entry)
 
     async def _at_rest(self, step: int) -> None:
         """The faults at the end of a step, when all is quiet."""
-        for each in self.take(f"step {step}", "restart", "expire-all"):
+        for each in self.strikes.take(f"step {step}", "restart", "expire-all"):
             if each.kind == "expire-all":
                 for gate in self.edge.gates.values():
                     for stream in list(gate.streams):
                         stream.expire()
             else:
                 self._restart(each)
-            await self._rest(_PATIENCE)
+            await self.rest.within(_PATIENCE)
 
     def _restart(self, fault: Fault) -> None:
         behind = None
         if name := fault.get("behind"):
             behind = next((entry for entry in self.history.entries if entry.point == name), None)
-        self._kill("killed at rest")
+        self.lives.kill("killed at rest")
         if behind is not None:
             gate = self.edge.gate(behind.collection)
             gate.shut(behind.revision + 1)
             self.edge.streams_lists = False
             self.steps.begin(fault, gate.open, seconds=3.0)
-        self._start()
+        self.lives.start()
 
     def _before_step(self, step: int) -> None:
         """The faults that last over what the user does in this step."""
-        for each in self.take(f"step {step}", "down", "pause"):
-            self._away = True
+        for each in self.strikes.take(f"step {step}", "down", "pause"):
             if each.kind == "down":
-                self._kill("down while the user goes on")
-                self.steps.over(step, self._revive)
-            elif self._program is not None:
-                self._program.pause()
-                self.steps.over(step, self._resume)
-
-    def _resume(self) -> None:
-        self._away = False
-        if self._program is not None:
-            self._program.resume()
-            self.started_at = asyncio.get_running_loop().time()
+                self.lives.down(step)
+            else:
+                self.lives.pause(step)
 
     # -- rest ----------------------------------------------------------------------------------------------------------
 
     async def end_step(self) -> None:
         """The end of one of the user's steps."""
-        await self._end_step()
-
-    async def _end_step(self) -> None:
         number = self.steps.number
-        if self.take(f"step {number}", "early"):
-            await asyncio.sleep(_TURN)
+        if self.strikes.take(f"step {number}", "early"):
+            await asyncio.sleep(TURN)
         else:
             await self._settle(number)
             while releases := self.steps.ending():
@@ -426,15 +316,15 @@ class Trial:
 
     async def _settle(self, number: int) -> None:
         """Rest; and, if nothing that lasts stands in the way, the state of the undisturbed run, or a while."""
-        await self._rest(_PATIENCE)
-        rests = self._expected.rests
-        if number < len(rests) and self._struck and not self.steps.lasting and not self._waited:
+        await self.rest.within(_PATIENCE)
+        rests = self.expected.rests
+        if number < len(rests) and self.strikes.struck and not self.steps.lasting and not self._waited:
             self._waited = not await self._until_equal(rests[number], self.setup.converge / 3)
 
     async def _converge(self, bound: float) -> None:
-        self._revive()
-        await self._rest(_PATIENCE)
-        await self._until_equal(self._expected.end, bound)
+        self.lives.revive()
+        await self.rest.within(_PATIENCE)
+        await self._until_equal(self.expected.end, bound)
 
     async def _until_equal(self, expected: Snapshot | None, bound: float) -> bool:
         loop = asyncio.get_running_loop()
@@ -443,68 +333,21 @@ class Trial:
             if loop.time() >= deadline:
                 return False
             await asyncio.sleep(0.1)
-            await self._rest(max(deadline - loop.time(), 0.0))
+            await self.rest.within(max(deadline - loop.time(), 0.0))
         return True
 
     def _differs(self, expected: Snapshot | None) -> bool:
-        return expected is not None and bool(differences(expected, self.snapshot(), self._expected.masks))
-
-    async def _rest(self, patience: float) -> None:
-        """Returns when nothing is left to do, as far as the server can see, or after ``patience`` seconds.
-
-        That is: no request is under way but watches, whatever the program watches at rest is watched, the control plane
-        is idle, nothing ends by itself soon, and for ``silence`` there was neither a change nor a request. Requests
-        that only read are waited for no longer than three times that: there are programs that ask again and again.
-        """
-        edge = self.edge
-
-        def last() -> float:
-            busy = max(self.changed_at, edge.wrote_at, self.started_at)
-            return max(busy, min(edge.asked_at, busy + 2 * self._expected.silence))
-
-        await self._quiet(last, self._expected.silence, patience)
-
-    async def _quiet(self, last: Callable[[], float], silence: float, patience: float) -> None:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + patience
-        while True:
-            self._check_alive()
-            now = loop.time()
-            if self.steps.due:
-                deadline = max(deadline, now + patience)
-            elif now - last() >= silence and self._is_ready():
-                return
-            if now >= deadline:
-                return
-            await asyncio.sleep(_TURN)
-
-    def _is_ready(self) -> bool:
-        if not all(idle() for idle in self._plane):
-            return False
-        if self._away or self._program is None:
-            return True
-        edge = self.edge
-        return bool(edge.requests) and not edge.under_way and self._expected.hears <= edge.watched()
+        return expected is not None and bool(differences(expected, self.snapshot(), self.expected.masks))
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
         """A step that ends when the condition holds. Raises AssertionError if it never does."""
-        held = await self._holds(condition, min(within, self.setup.converge) if self.plan.faults else within)
+        held = await self.rest.holds(condition, min(within, self.setup.converge) if self.plan.faults else within)
         if not held and self.steps.lasting:
             self.steps.end_faults()
-            held = await self._holds(condition, self.setup.converge)
+            held = await self.rest.holds(condition, self.setup.converge)
         if not held:
             raise AssertionError(why or "what the scenario waits for does not come true")
-        await self._end_step()
-
-    async def _holds(self, condition: Callable[[], Awaitable[bool]], within: float) -> bool:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + within
-        while not await condition():
-            self._check_alive()
-            if loop.time() >= deadline:
-                return False
-            await asyncio.sleep(0.05)
-        return True
+        await self.end_step()
 
     async def gone(self, collection: str, namespace: str, name: str) -> None:
         """Waits for the end of an object of that name which is being deleted: it can't be made anew before."""
@@ -515,7 +358,7 @@ class Trial:
 
         if self.plan.faults and not await is_gone():
             self.steps.end_faults()
-            await self._holds(is_gone, self.setup.converge)
+            await self.rest.holds(is_gone, self.setup.converge)
 
     def _rested(self, number: int) -> None:
         self.judge.check_predicates()

@@ -24,7 +24,7 @@ import msgspec
 
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.models.core_v1 import ConfigMap
-from setpoint.torture.trial import Outcome
+from setpoint.torture.outcome import Outcome
 
 K = TypeVar("K")
 Work: TypeAlias = Callable[[Path, Callable[[int], None]], Coroutine[None, None, Outcome]]

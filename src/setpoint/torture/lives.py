@@ -1,0 +1,170 @@
+"""Lives: the program under test, from life to life: started, killed, stopped, and started again when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Protocol
+
+from setpoint.simulation.actor import Actor
+from setpoint.simulation.judge import Judge
+from setpoint.simulation.plan import Fault
+from setpoint.simulation.tape import Tape
+from setpoint.torture.program import Program, tail
+from setpoint.torture.setup import Setup
+from setpoint.torture.steps import Steps
+
+TURN: Final = 0.02
+"""Seconds between two looks at the program, and at whether there is rest."""
+_EXITS: Final = 3
+"""The number of times that the program may end by itself under faults: it is started again, as a kubelet does."""
+
+
+class ProgramError(Exception):
+    """The program can't be tortured: it can't be started, ends by itself, or never asks the server for anything."""
+
+
+class Guardian(Protocol):
+    """A trial, as far as it minds its program."""
+
+    @property
+    def setup(self) -> Setup: ...
+    @property
+    def tape(self) -> Tape: ...
+    @property
+    def steps(self) -> Steps: ...
+    @property
+    def judge(self) -> Judge: ...
+    @property
+    def kubeconfig(self) -> Path: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def log(self) -> Path: ...
+    @property
+    def is_disturbed(self) -> bool: ...
+    def heard_from(self) -> bool: ...
+    def forget(self) -> None: ...
+    def give_up(self, why: str) -> None: ...
+
+
+class Lives:
+    """``told`` is called with the number of every process that is started."""
+
+    def __init__(self, trial: Guardian, *, told: Callable[[int], None]) -> None:
+        self._trial = trial
+        self._tell_pid = told
+        self.actor = Actor("program 1", "controller")
+        self.started_at = 0.0
+        self.is_away = False
+        """Whether the program is meant to be away: it is down, or stopped."""
+        self._program: Program | None = None
+        self._number = 0
+        self._exits = 0
+
+    @property
+    def runs(self) -> bool:
+        """Whether the program has been started, and is not meant to be away."""
+        return self._program is not None and not self.is_away
+
+    # -- beginnings ----------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Starts the program. Raises ProgramError."""
+        trial = self._trial
+        self._number += 1
+        self.actor = Actor(f"program {self._number}", "controller")
+        trial.forget()
+        self.is_away = False
+        command = trial.setup.command
+        try:
+            self._program = Program(command, kubeconfig=trial.kubeconfig, server=trial.url, log=trial.log)
+        except OSError as problem:
+            why = problem.strerror or str(problem)
+            raise ProgramError(f"{command[0]} can't be started: {why}") from None
+        self._tell_pid(self._program.pid)
+        self.started_at = asyncio.get_running_loop().time()
+        trial.tape.tell("controller", self.actor.name, "starts", "starts with empty memory")
+
+    def revive(self) -> None:
+        """Starts the program if it was killed."""
+        if self._program is None or self._program.killed:
+            self.start()
+
+    async def contact(self) -> None:
+        """Returns when the program has asked for something. Raises ProgramError."""
+        setup = self._trial.setup
+        deadline = asyncio.get_running_loop().time() + setup.start_within
+        while not self._trial.heard_from():
+            self.check()
+            if asyncio.get_running_loop().time() > deadline:
+                raise ProgramError(
+                    f"{setup.command[0]} has asked the server for nothing in {setup.start_within:g} s: does "
+                    "it read {kubeconfig}, or the environment variable KUBECONFIG?" + self._said()
+                )
+            await asyncio.sleep(TURN)
+
+    # -- ends ----------------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Raises ProgramError if the program has ended by itself in an undisturbed run."""
+        program = self._program
+        if self._trial.is_disturbed or program is None or program.killed or (status := program.ended()) is None:
+            return
+        how = f"was ended by signal {-status}" if status < 0 else f"ended by itself with status {status}"
+        command = self._trial.setup.command[0]
+        raise ProgramError(f"{command} {how}, though nothing went wrong in the world" + self._said())
+
+    def _said(self) -> str:
+        said = tail(self._trial.log)
+        return "; it said:\n" + "\n".join(f"  {line}" for line in said.splitlines()) if said else "; it said nothing"
+
+    async def mind(self) -> None:
+        """Starts the program again when it has ended by itself under faults."""
+        trial = self._trial
+        while True:
+            await asyncio.sleep(TURN)
+            program = self._program
+            if program is None or program.killed or (status := program.ended()) is None or not trial.is_disturbed:
+                continue
+            program.kill()  # those that it may have left behind
+            self._exits += 1
+            trial.tape.tell("controller", self.actor.name, "ended", f"ended by itself with status {status}")
+            if self._exits > _EXITS:
+                told = f"the program ended by itself {self._exits} times, at last with status {status}"
+                trial.judge.found("error", "process", told, found=tail(trial.log, 5))
+                trial.give_up("the program ends by itself")
+                return
+            trial.steps.after(0.5 * self._exits, self.revive)
+
+    def kill(self, why: str) -> None:
+        if self._program is not None and not self._program.killed:
+            self._program.kill()
+            if why:
+                self._trial.tape.tell("controller", self.actor.name, "killed", why)
+
+    def crash(self, fault: Fault) -> None:
+        """Kills the program; it is started again when the fault is over."""
+        self.is_away = True
+        self.kill(f"killed: {fault.kind}")
+        self._trial.steps.begin(fault, self.revive)
+
+    def down(self, step: int) -> None:
+        """Ends the program for as long as this step of the user lasts."""
+        self.is_away = True
+        self.kill("down while the user goes on")
+        self._trial.steps.over(step, self.revive)
+
+    def pause(self, step: int) -> None:
+        """Stops the program for as long as this step of the user lasts."""
+        self.is_away = True
+        if self._program is not None:
+            self._program.pause()
+            self._trial.steps.over(step, self._resume)
+
+    def _resume(self) -> None:
+        self.is_away = False
+        if self._program is not None:
+            self._program.resume()
+            self.started_at = asyncio.get_running_loop().time()

@@ -1,0 +1,85 @@
+"""Rest: when nothing is left to do, as far as the server can see."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from setpoint.torture.edge import Edge
+from setpoint.torture.lives import TURN, Lives
+from setpoint.torture.outcome import Expected
+from setpoint.torture.steps import Steps
+
+
+class Restless(Protocol):
+    """A trial, as far as its rest goes."""
+
+    @property
+    def expected(self) -> Expected: ...
+    @property
+    def edge(self) -> Edge: ...
+    @property
+    def lives(self) -> Lives: ...
+    @property
+    def steps(self) -> Steps: ...
+    @property
+    def changed_at(self) -> float: ...
+    def is_idle(self) -> bool: ...
+
+
+class Rest:
+    """Waits in real time."""
+
+    def __init__(self, trial: Restless) -> None:
+        self._trial = trial
+
+    async def within(self, patience: float) -> None:
+        """Returns when nothing is left to do, as far as the server can see, or after ``patience`` seconds.
+
+        That is: no request is under way but watches, whatever the program watches at rest is watched, the control plane
+        is idle, nothing ends by itself soon, and for ``silence`` there was neither a change nor a request. Requests
+        that only read are waited for no longer than three times that: there are programs that ask again and again.
+        """
+        trial, edge, silence = self._trial, self._trial.edge, self._trial.expected.silence
+
+        def last() -> float:
+            busy = max(trial.changed_at, edge.wrote_at, trial.lives.started_at)
+            return max(busy, min(edge.asked_at, busy + 2 * silence))
+
+        await self.since(last, silence, patience)
+
+    async def since(self, last: Callable[[], float], silence: float, patience: float) -> None:
+        """Returns when ``last()`` is ``silence`` seconds ago and everything is idle, or after ``patience`` seconds."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + patience
+        while True:
+            self._trial.lives.check()
+            now = loop.time()
+            if self._trial.steps.due:
+                deadline = max(deadline, now + patience)
+            elif now - last() >= silence and self._is_ready():
+                return
+            if now >= deadline:
+                return
+            await asyncio.sleep(TURN)
+
+    def _is_ready(self) -> bool:
+        trial = self._trial
+        if not trial.is_idle():
+            return False
+        if not trial.lives.runs:
+            return True
+        edge = trial.edge
+        return bool(edge.requests) and not edge.under_way and trial.expected.hears <= edge.watched()
+
+    async def holds(self, condition: Callable[[], Awaitable[bool]], within: float) -> bool:
+        """Whether a condition comes true within so many seconds."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within
+        while not await condition():
+            self._trial.lives.check()
+            if loop.time() >= deadline:
+                return False
+            await asyncio.sleep(0.05)
+        return True
