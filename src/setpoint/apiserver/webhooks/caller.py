@@ -102,8 +102,8 @@ class InProcessCaller:
 class HttpCaller:
     """Webhooks over HTTPS, on connections that are kept.
 
-    ``resolve`` gives a service's ``host:port``, or None. Without it every service is unknown, as there is no network of
-    pods here.
+    ``resolve`` gives a service's ``host:port``, or None where there is no such service; it may raise `CallFailed`.
+    Without it every service is unknown, as there is no network of pods here.
     """
 
     def __init__(self, resolve: Callable[[tuple[str, str, int]], str | None] | None = None) -> None:

@@ -1,0 +1,90 @@
+"""The addresses behind Services, for an API server that calls webhooks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver import CallFailed
+from setpoint.apiserver.storage import Storage
+from setpoint.cluster.endpoints import SERVICE
+from setpoint.cluster.nodes.behaviour import PREFIX
+from setpoint.cluster.nodes.kubelet import LOOPBACK
+
+__all__ = ["AT", "ServiceAddresses"]
+
+Document = dict[str, Any]
+AT: Final = f"{PREFIX}/at"
+"""Annotation of a hollow pod: the addresses at which programs on this machine answer for it, ``9443=127.0.0.1:54321``,
+separated by commas."""
+_SERVICES: Final = "services"
+_SLICES: Final = "endpointslices.discovery.k8s.io"
+_PODS: Final = "pods"
+
+
+class ServiceAddresses:
+    """Finds the address of a Service's port, as a kube-apiserver does: that of one ready pod, each in its turn.
+
+    There is no network of pods here. The pods that can be reached are processes of this machine, and hollow ones with
+    an annotation that says where a program answers for them (`AT`). A Service of the type ExternalName leads to that
+    name.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._turns: Counter[tuple[str, str, int]] = Counter()
+
+    def __call__(self, service: tuple[str, str, int]) -> str | None:
+        """``host:port`` for ``(namespace, name, port)``; None if there is no such Service.
+
+        Raises:
+            CallFailed: the Service has no such port, or no pod that is ready and can be reached.
+        """
+        namespace, name, port = service
+        record = self._storage.get(_SERVICES, namespace, name)
+        if record is None:
+            return None
+        spec: Document = msgspec.json.decode(record.value).get("spec") or {}
+        if spec.get("type") == "ExternalName":
+            return f"{spec.get('externalName')}:{port}"
+        wanted = next((each for each in spec.get("ports") or () if each.get("port") == port), None)
+        if wanted is None:
+            raise CallFailed(f'no service port {port} found for service "{name}"')
+        found: list[str] = []
+        hollow: list[str] = []
+        for address, number, pod in self._endpoints(namespace, name, wanted.get("name") or ""):
+            real = self._real(address, number, namespace, pod)
+            (found if real else hollow).append(real or f"{address}:{number}")
+        if found:
+            self._turns[service] += 1
+            return found[self._turns[service] % len(found)]
+        if hollow:
+            raise CallFailed(f"dial tcp {hollow[0]}: connect: no route to host (the pod is hollow and has no {AT})")
+        raise CallFailed(f'no endpoints available for service "{name}"')
+
+    def _endpoints(self, namespace: str, service: str, port: str) -> Iterator[tuple[str, int, str]]:
+        """The ready endpoints of a port: address, number, and the name of the pod."""
+        for record in self._storage.scan(_SLICES, namespace):
+            found: Document = msgspec.json.decode(record.value)
+            if (found["metadata"].get("labels") or {}).get(SERVICE) != service:
+                continue
+            numbers = [int(each["port"]) for each in found.get("ports") or () if (each.get("name") or "") == port]
+            for endpoint in found.get("endpoints") or () if numbers else ():
+                if (endpoint.get("conditions") or {}).get("ready") is not False:
+                    pod = str((endpoint.get("targetRef") or {}).get("name") or "")
+                    yield endpoint["addresses"][0], numbers[0], pod
+
+    def _real(self, address: str, number: int, namespace: str, pod: str) -> str:
+        """The address of a program on this machine; empty for a hollow pod that names none."""
+        record = self._storage.get(_PODS, namespace, pod) if pod else None
+        if record is None or address == LOOPBACK:
+            return f"{address}:{number}"  # a process; or an endpoint that a user has written
+        annotations = msgspec.json.decode(record.value)["metadata"].get("annotations") or {}
+        for part in annotations.get(AT, "").split(","):
+            place, equals, real = part.strip().partition("=")
+            if equals and place == str(number):
+                return str(real)
+        return ""
