@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 from tests.apiserver.harness import Api, serving
 
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
@@ -171,3 +177,81 @@ async def test_a_claim_does_not_ask_for_less_than_it_has(api: Api) -> None:
     made["spec"]["resources"]["requests"] = {}
     refused = await api.put(f"{claims}/a", made)
     refused.failed(422, "Invalid", "storage: Forbidden: field can not be less than status.capacity")
+
+
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+OF_PODS = "/apis/certificates.k8s.io/v1/namespaces/default/podcertificaterequests"
+
+
+def encoded(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
+
+
+def request_by(key: Any) -> x509.CertificateSigningRequest:
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "jane")])
+    return x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        pytest.param(lambda pem: b"text\n" + pem, "", id="text around a block is passed over"),
+        pytest.param(lambda pem: pem.replace(b"CERT", b"NEW CERT"), "PEM block type must be", id="another type"),
+        pytest.param(lambda pem: pem[:-30], "PEM block type must be", id="a block without end"),
+        pytest.param(lambda pem: pem.splitlines()[0] + b"\nAAEC\n" + pem.splitlines()[-1], "x509: ", id="rubbish"),
+    ],
+)
+async def test_a_signing_request_has_a_request_by_its_own_key(api: Api, wrong: Any, words: str) -> None:
+    pem = request_by(ec.generate_private_key(ec.SECP256R1())).public_bytes(Encoding.PEM)
+    spec = {"request": encoded(wrong(pem)), "signerName": "example.com/x", "usages": ["client auth"]}
+    answer = await api.post(REQUESTS, {"metadata": {"name": "A:b"}, "spec": spec})
+    if words:
+        answer.failed(422, "Invalid", "spec.request: Invalid value", words)
+    else:
+        assert "managedFields" not in answer.ok()["metadata"], "fields that never change belong to no manager"
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        (lambda: ec.generate_private_key(ec.SECP384R1()), ""),
+        (lambda: ec.generate_private_key(ec.SECP224R1()), '"curve P-224": elliptic public keys must use curve P256'),
+        (lambda: rsa.generate_private_key(65537, 2048), '"2048-bit modulus": RSA keys must have modulus size'),
+    ],
+)
+async def test_a_pod_asks_for_a_certificate_with_a_key_that_is_strong_enough(api: Api, key: Any, words: str) -> None:
+    spec = {
+        "signerName": "example.com/x",
+        "podName": "p",
+        "podUID": "u",
+        "serviceAccountName": "s",
+        "serviceAccountUID": "v",
+        "nodeName": "n",
+        "nodeUID": "w",
+        "stubPKCS10Request": encoded(request_by(key()).public_bytes(Encoding.DER)),
+    }
+    answer = await api.post(OF_PODS, {"metadata": {"name": "a"}, "spec": spec})
+    if words:
+        answer.failed(422, "Invalid", "spec.stubPKCS10Request: Invalid value", words)
+    else:
+        answer.ok()
+    rubbish = {**spec, "stubPKCS10Request": encoded(b"rubbish")}
+    refused = await api.post(OF_PODS, {"metadata": {"name": "b"}, "spec": rubbish})
+    refused.failed(422, "Invalid", "spec.stubPKCS10Request: Invalid value: must be a valid PKCS#10 CSR")
+
+
+async def test_networks_of_one_family_are_one_at_most(api: Api) -> None:
+    ranges = "/apis/networking.k8s.io/v1/servicecidrs"
+    twice = ["192.0.2.0/24", "192.0.2.0/24"]
+    (await api.post(ranges, {"metadata": {"name": "a"}, "spec": {"cidrs": twice[:1]}})).ok()
+    refused = await api.put(f"{ranges}/a", {"metadata": {"name": "a"}, "spec": {"cidrs": twice}})
+    refused.failed(422, "Invalid", "spec.cidrs: Invalid value", "may specify no more than one IP for each IP family")
+    both = [twice[0], "2001:db8::/64"]
+    (await api.put(f"{ranges}/a", {"metadata": {"name": "a"}, "spec": {"cidrs": both}})).ok()
+    refused = await api.put(f"{ranges}/a", {"metadata": {"name": "a"}, "spec": {"cidrs": twice[:1]}})
+    refused.failed(422, "Invalid", "spec.cidrs: Invalid value", "field is immutable")
+    nodes = "/api/v1/nodes"
+    node = {"metadata": {"name": "n"}, "spec": {"podCIDR": twice[0], "podCIDRs": twice[:1]}}
+    (await api.post(nodes, node)).ok()
+    refused = await api.put(f"{nodes}/n", {**node, "spec": {"podCIDR": twice[0], "podCIDRs": twice}})
+    refused.failed(422, "Invalid", "node updates may not change podCIDR", "no more than one CIDR for each IP family")

@@ -39,6 +39,50 @@ def causes(status: dict[str, Any]) -> list[tuple[str, str]]:
     return [(cause["field"], cause["message"]) for cause in status["details"]["causes"]]
 
 
+ROLLBACK = "deprecated.deployment.rollback.to"
+GENERATION = "deprecated.daemonset.template.generation"
+
+
+def annotated(name: str, value: str) -> dict[str, Any]:
+    return {**workload(), "metadata": {"name": "one", "annotations": {name: value}}}
+
+
+async def test_annotations_that_stand_for_fields_are_numbers(api: Api) -> None:
+    daemons = "/apis/apps/v1/namespaces/default/daemonsets"
+    refused = await api.post(daemons, annotated(GENERATION, "x"))
+    refused.failed(400, "BadRequest", 'cannot be handled as a DaemonSet: strconv.ParseInt: parsing "x": invalid syntax')
+    refused = await api.post(DEPLOYMENTS, annotated(ROLLBACK, "x"))
+    refused.failed(400, "BadRequest", f"failed to parse annotation[{ROLLBACK}]=x as int64: strconv.ParseInt")
+    made = (await api.post(DEPLOYMENTS, annotated(ROLLBACK, "+03"))).ok()
+    assert made["metadata"]["annotations"] == {ROLLBACK: "3"}
+    refused = await api.put(f"{DEPLOYMENTS}/one", annotated(ROLLBACK, "-3"))
+    status = refused.failed(422, "Invalid")
+    assert causes(status) == [("spec.rollback.version", "Invalid value: -3: must be greater than or equal to 0")]
+    patch = {"metadata": {"annotations": {ROLLBACK: "x"}}}
+    (await api.patch(f"{DEPLOYMENTS}/one", patch)).failed(422, "Invalid", "strconv.ParseInt")
+
+
+async def test_annotations_of_a_deployment_count_as_changes_of_what_is_wanted(api: Api) -> None:
+    generations = []
+    (await api.post(DEPLOYMENTS, workload())).ok()
+    for path, patch in (
+        ("", {"metadata": {"annotations": {"a": "b"}}}),
+        ("", {"metadata": {"labels": {"a": "b"}}}),
+        ("/status", {"metadata": {"annotations": {"c": "d"}}, "status": {"replicas": 1}}),
+    ):
+        made = (await api.patch(f"{DEPLOYMENTS}/one{path}", patch)).ok()
+        generations.append(made["metadata"]["generation"])
+    assert generations == [2, 2, 2]
+    assert made["metadata"]["annotations"] == {"a": "b", "c": "d"}
+
+
+async def test_a_daemon_set_without_a_selector_fits_no_template(api: Api) -> None:
+    refused = await api.post("/apis/apps/v1/namespaces/default/daemonsets", workload(selector=None))
+    assert causes(refused.failed(422, "Invalid")) == [
+        ("spec.template.metadata.labels", 'Invalid value: {"a":"b"}: `selector` does not match template `labels`')
+    ]
+
+
 async def test_a_volume_has_one_source_whose_rules_hold(api: Api) -> None:
     volumes = [{"name": "v", "secret": {"secretName": "s"}, "nfs": {"server": "s", "path": "p"}}]
     refused = (await api.post(PODS, pod(volumes=volumes))).failed(422, "Invalid")

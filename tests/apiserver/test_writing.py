@@ -6,6 +6,9 @@ from base64 import b64encode
 from collections.abc import AsyncIterator
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding
 from tests.apiserver.harness import DEPLOYMENTS, MAPS, PODS, STRATEGIC, Api, config_map, deployment, pod, serving
 
 
@@ -308,7 +311,9 @@ async def test_autoscalers_are_the_same_in_both_versions(api: Api) -> None:
 
 async def test_a_signing_request_is_approved_at_its_own_address(api: Api) -> None:
     requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-    request = b64encode(b"-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----\n").decode()
+    key = Ed25519PrivateKey.generate()
+    signed = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(key, None)
+    request = b64encode(signed.public_bytes(Encoding.PEM)).decode()
     spec = {"request": request, "signerName": "example.com/x", "usages": ["client auth"], "username": "mallory"}
     made = (await api.post(requests, {"metadata": {"name": "a"}, "spec": spec})).ok()
     assert made["spec"]["username"] == "system:admin"

@@ -12,7 +12,6 @@ __all__ = ["KNOWN"]
 
 WORDS: Final = "the same refusal of the same field, in other words or in another order"
 HTTP: Final = "refused before the server's own code upstream, by its HTTP library"
-SELECTOR: Final = "the whole selector is shown instead of the place where Go's parser stopped"
 ANSWERS: Final = "answers of a cluster: its address, its administrators, its audience"
 DISCOVERY: Final = "the order of things that have none, or other methods than GET on discovery and health"
 BOOKKEEPING: Final = "managedFields of what upstream's controllers and admission plugins, or a zero value in Go, set"
@@ -34,7 +33,6 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "applies": {**dict.fromkeys((19, 20, 37), BLAME), **dict.fromkeys((21, 22), WORDS)},
     "bad_requests": {
         **dict.fromkeys((16, 17), HTTP),
-        **dict.fromkeys((35, 36, 37, 38, 40), SELECTOR),
         **dict.fromkeys((47, 48), WORDS),
         52: BLAME,
     },
@@ -64,7 +62,7 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "deployments": {10: GO_EMPTY},
     "documents": {0: ANSWERS, 16: WORDS, **dict.fromkeys((7, 13, 15), DISCOVERY)},
     "every_patch": {**dict.fromkeys((8, 18), BLAME), **dict.fromkeys((19, 26, 28, 29), WORDS), 53: HTTP},
-    "lists": {14: SELECTOR, 32: TIMING, 33: TIMING, 39: WORDS},
+    "lists": {32: TIMING, 33: TIMING, 39: WORDS},
     "names_labels_and_other_metadata": {35: WORDS},
     "namespaces": {**dict.fromkeys((7, 8, 13, 14), STATUS), 17: HTTP},
     "objects_come_and_go": {14: BLAME},

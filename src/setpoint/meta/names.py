@@ -81,6 +81,11 @@ def path_segment(value: str) -> list[str]:
     """Checks a path segment: not ``.`` or ``..``, no ``/`` or ``%``."""
     if value in (".", ".."):
         return [f"may not be '{value}'"]
+    return path_segment_prefix(value)
+
+
+def path_segment_prefix(value: str) -> list[str]:
+    """Checks the beginning of a path segment: no ``/`` or ``%``."""
     return [f"may not contain '{bad}'" for bad in "/%" if bad in value]
 
 

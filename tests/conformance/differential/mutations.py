@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from setpoint.models import definition_name, schemas
 
-__all__ = ["Mutation", "applied", "mutations"]
+__all__ = ["Mutation", "applied", "mutations", "odd_name"]
 
 JsonObject = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -29,6 +29,11 @@ def mutations(random: Random, obj: JsonObject, kind: Any, count: int) -> list[Mu
     node = schemas()[definition_name(kind)]
     places = [place for place in _walk(obj, node, ()) if place[0]]
     return [_mutation(random, *random.choice(places)) for _ in range(count)]
+
+
+def odd_name(random: Random) -> str:
+    """A name that some kinds take and others do not."""
+    return random.choice(_WORDS[1:])
 
 
 def applied(obj: JsonObject, changes: list[Mutation]) -> JsonObject:

@@ -19,7 +19,7 @@ from setpoint.client.transport import Request, Transport, TransportError
 from setpoint.models import BUILTIN
 
 from .explained import explanation
-from .mutations import Mutation, applied, mutations
+from .mutations import Mutation, applied, mutations, odd_name
 from .samples import samples
 
 __all__ = ["CLASSES", "Case", "Differential", "Said", "compare", "resource_of"]
@@ -37,6 +37,8 @@ CLASSES: Final = (
     "message",
 )
 """Of a request's differences the first counts; the first six are those that matter."""
+_ODD_NAMES: Final = 0.05
+"""The share of new objects whose names are changed, too."""
 _VOLATILE: Final = frozenset(
     {
         "uid",
@@ -163,6 +165,9 @@ class Differential:
             else:
                 case = Case(number, "POST", sample, mutations(self._random, sample, resource.gvk, many))
                 body = applied(self._named(sample, f"try-{number}"), case.changes)
+                if self._random.random() < _ODD_NAMES and isinstance(body.get("metadata"), dict):
+                    body["metadata"]["name"] = odd = odd_name(self._random)
+                    case.changes.append(("set", ("metadata", "name"), odd))
                 answers = [await self._send(each, "POST", self._path(sample), body, dry_run=True) for each in both]
             self._note(case, *answers)
         for transport in both:

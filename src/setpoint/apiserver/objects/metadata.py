@@ -57,14 +57,19 @@ def clean(metadata: dict[str, Any]) -> None:
 
 
 def metadata_errors(
-    metadata: dict[str, Any], namespaced: bool, name_rule: NameRule, *, custom: bool = False
+    metadata: dict[str, Any],
+    namespaced: bool,
+    name_rule: NameRule,
+    prefix_rule: NameRule,
+    *,
+    custom: bool = False,
 ) -> list[FieldError]:
     """The errors in the metadata of a new or changed object. Finalizers of a ``custom`` one need no domain."""
     errors: list[FieldError] = []
     generate = metadata.get("generateName")
     if generate:
         # what is generated starts with it, so a dash may be its end
-        errors += [invalid("metadata.generateName", generate, text) for text in name_rule(_masked(generate))]
+        errors += [invalid("metadata.generateName", generate, text) for text in prefix_rule(_masked(generate))]
     name = metadata.get("name")
     if not name:
         errors.append(required("metadata.name", "name or generateName is required"))

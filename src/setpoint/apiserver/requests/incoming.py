@@ -175,6 +175,7 @@ def coerce(
                 drop_nulls(OBJECT_META, metadata)
             else:
                 drop_nulls(served.schema, obj)
+            served.strategy.read(obj)
         except ValueError as wrong:
             raise _malformed(what, str(wrong), patch) from None
     clean(metadata)

@@ -114,6 +114,22 @@ class Behaviour(Protocol):
         """The problems of a name; empty if it is valid."""
         ...
 
+    def read(self, obj: JsonObject) -> None:
+        """Brings into its form what upstream reads of an incoming object from texts, such as annotations.
+
+        Raises ValueError for a text that can't be read.
+        """
+        ...
+
+    def prefix_rule(self, name: str, /) -> list[str]:
+        """The problems of a ``generateName``; empty if it is valid."""
+        ...
+
+    @property
+    def draws_names(self) -> bool:
+        """Whether a generated name is ``generateName`` and random characters, and not ``generateName`` alone."""
+        ...
+
     @property
     def create_on_update(self) -> bool:
         """Whether a PUT of an object that does not exist creates it."""

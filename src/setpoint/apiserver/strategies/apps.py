@@ -14,6 +14,8 @@ from setpoint.apiserver.strategies.workloads import (
     replica_set_errors,
     stateful_set_errors,
 )
+from setpoint.meta.names import dns1123_label, dns1123_subdomain
+from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
 
@@ -61,9 +63,36 @@ def _specs(obj: JsonObject, old: JsonObject | None) -> tuple[JsonObject, JsonObj
     return obj.get("spec") or {}, None if old is None else old.get("spec") or {}
 
 
+_ROLLBACK: Final = "deprecated.deployment.rollback.to"
+_TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+"""Fields of older versions, which those of today have as annotations; they are numbers still."""
+
+
+def _annotated(obj: JsonObject, name: str) -> str | None:
+    found: str | None = (obj["metadata"].get("annotations") or {}).get(name)
+    return found
+
+
 class Deployments(_Workload):
+    def read(self, obj: JsonObject) -> None:
+        text = _annotated(obj, _ROLLBACK)
+        if text:
+            try:
+                obj["metadata"]["annotations"][_ROLLBACK] = str(parse_int(text))
+            except NumberError as problem:
+                raise ValueError(f"failed to parse annotation[{_ROLLBACK}]={text} as int64: {problem}") from None
+
+    def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
+        """Annotations count, too: replica sets have copies of them."""
+        annotations = [obj["metadata"].get("annotations") or {} for obj in (new, old)]
+        return annotations[0] != annotations[1] or super().wants_something_else(new, old)
+
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        return deployment_errors(*_specs(obj, old))
+        errors = deployment_errors(*_specs(obj, old))
+        revision = _annotated(obj, _ROLLBACK) or ""
+        if revision.startswith("-"):
+            errors.append(invalid("spec.rollback.version", int(revision), "must be greater than or equal to 0"))
+        return errors
 
     def default_spec(self, spec: JsonObject) -> None:
         strategy = spec.setdefault("strategy", {})
@@ -104,6 +133,13 @@ class ReplicationControllers(_Workload):
 
     propagation = "Orphan"
 
+    @staticmethod
+    def name_rule(name: str, /) -> list[str]:
+        return dns1123_subdomain(name, "bytes")
+
+    def prefix_rule(self, name: str, /) -> list[str]:
+        return []
+
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
         if not isinstance(spec, dict):
@@ -129,6 +165,8 @@ class ReplicationControllers(_Workload):
 
 
 class StatefulSets(_Workload):
+    name_rule = staticmethod(dns1123_label)
+
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         return stateful_set_errors(*_specs(obj, old))
 
@@ -156,11 +194,13 @@ class StatefulSets(_Workload):
         obj["status"] = {"replicas": 0, "availableReplicas": 0}
 
 
-_TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
-
-
 class DaemonSets(_Workload):
     has_replicas = False
+
+    def read(self, obj: JsonObject) -> None:
+        text = _annotated(obj, _TEMPLATE_GENERATION)
+        if text is not None:
+            obj["metadata"]["annotations"][_TEMPLATE_GENERATION] = str(parse_int(text))
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         return daemon_set_errors(*_specs(obj, old))

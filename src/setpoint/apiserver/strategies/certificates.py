@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.meta.names import path_segment
+from setpoint.patch import FieldSet
 from setpoint.schema import FieldError, json_equal
 from setpoint.schema.errors import invalid
 
@@ -35,6 +37,8 @@ class SigningRequests(Strategy):
     certificate.
     """
 
+    name_rule = staticmethod(path_segment)
+
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         spec = obj.setdefault("spec", {})
         spec["username"] = call.user.name
@@ -61,6 +65,10 @@ class SigningRequests(Strategy):
         others = [item for item in sent.get("conditions") or () if item.get("type") not in _DECISIONS]
         made["status"] = {**sent, **({"conditions": kept + others} if kept or others else {})}
         return made
+
+    def ignored_fields(self, subresource: str) -> FieldSet:
+        status = {"status": ("f:status", "f:conditions"), "approval": ("f:status", "f:certificate")}
+        return FieldSet.of(("f:spec",), status.get(subresource, ("f:status",)))
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
         def decisions(source: JsonObject) -> list[JsonObject]:

@@ -12,7 +12,7 @@ from setpoint.apiserver.strategies.pod_spec import template_errors
 from setpoint.apiserver.strategies.pod_template import default_template, default_volume_source
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import Resource
-from setpoint.meta.names import config_key
+from setpoint.meta.names import config_key, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError, go_syntax_error
 from setpoint.schema.errors import forbidden, invalid, required, too_long
 from setpoint.slices import pace
@@ -27,6 +27,7 @@ __all__ = [
     "Endpoints",
     "Events",
     "Leases",
+    "NewEvents",
     "Nodes",
     "PodTemplates",
     "Secrets",
@@ -251,9 +252,16 @@ class Events(Strategy):
     says_required = True
     create_on_update = True
     collectable = False
+    name_rule = staticmethod(path_segment)
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         return event_errors(obj, old)
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
         return convert_event(obj, target.api_version)
+
+
+class NewEvents(Events):
+    """Events of ``events.k8s.io``."""
+
+    name_rule = staticmethod(dns1123_subdomain)

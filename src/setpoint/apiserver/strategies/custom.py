@@ -41,7 +41,7 @@ class CustomStrategy(Strategy):
         return made
 
     def ignored_fields(self, subresource: str) -> FieldSet:
-        return _NOT_STATUS
+        return _NOT_STATUS if subresource == "status" else FieldSet()
 
     def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
         apart = ("apiVersion", "kind", "metadata", "status") if self._has_status else ("apiVersion", "kind", "metadata")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,6 +18,7 @@ from setpoint.apiserver.strategies.devices import (
 )
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import GroupKind
+from setpoint.meta.names import dns1123_subdomain, path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
 
 __all__ = [
+    "Addresses",
     "ApiServices",
     "ClaimTemplates",
     "DeviceClasses",
@@ -147,6 +150,8 @@ class StorageClasses(Strategy):
 class ApiServices(Strategy):
     """API services; those of other servers are at port 443."""
 
+    name_rule = staticmethod(path_segment)
+
     def default(self, obj: JsonObject) -> None:
         service = (obj.get("spec") or {}).get("service")
         if isinstance(service, dict):
@@ -154,6 +159,21 @@ class ApiServices(Strategy):
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["status"] = {}
+
+
+class Addresses(Strategy):
+    """Addresses of Services, which are their names."""
+
+    create_on_update = True
+    draws_names = False
+
+    @staticmethod
+    def name_rule(name: str, /) -> list[str]:
+        try:
+            address = ip_address("" if "%" in name else name)
+        except ValueError:
+            return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+        return [] if str(address) == name else [f'must be in canonical form ("{address}")']
 
 
 class PodCertificates(Strategy):
@@ -214,6 +234,13 @@ class DeviceClasses(Strategy):
     generation = True
     returns_deleted = True
     says_required = True
+
+    @staticmethod
+    def name_rule(name: str, /) -> list[str]:
+        return dns1123_subdomain(name, "bytes")
+
+    def prefix_rule(self, name: str, /) -> list[str]:
+        return []
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         return class_errors(obj.get("spec") or {})

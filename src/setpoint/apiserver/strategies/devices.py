@@ -305,12 +305,14 @@ def class_errors(spec: JsonObject) -> Errors:
 
 def _not_extended(name: str) -> list[str]:
     """The problems of the name of an extended resource; empty if it is valid."""
+    problems: list[str] = []
     if "/" not in name:
-        return ["a name must be a domain-prefixed path, such as 'example.com/my-prop'", *qualified_name(name)[-1:]]
-    problems = qualified_name(f"requests.{name}")
-    if not problems and ("kubernetes.io/" in name or name.startswith("requests.")):
-        return ["must be a valid extended resource name"]
-    return problems
+        problems.append("a name must be a domain-prefixed path, such as 'example.com/my-prop'")
+    elif "kubernetes.io/" in name:
+        problems.append('must not have "kubernetes.io/" domain')
+    if name.startswith("requests."):
+        problems.append('must not have "requests." prefix')
+    return problems + qualified_name(f"requests.{name}")
 
 
 def taint_rule_errors(spec: JsonObject, old: JsonObject | None) -> Errors:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.meta.names import path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported
 
@@ -25,6 +26,7 @@ class DisruptionBudgets(Strategy):
 
     generation = True
     says_required = True
+    name_rule = staticmethod(path_segment)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj.setdefault("spec", {})

@@ -81,6 +81,8 @@ class Pods(Strategy):
         ]
 
     def ignored_fields(self, subresource: str) -> FieldSet:
+        if subresource != "status":
+            return super().ignored_fields(subresource)
         return FieldSet.of(("f:spec",), ("f:metadata", "f:deletionTimestamp"), ("f:metadata", "f:ownerReferences"))
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:

@@ -7,7 +7,7 @@ from typing import Any
 from setpoint.apiserver.resources.behaviour import WriteContext
 from setpoint.apiserver.storage import Record
 from setpoint.meta import Resource
-from setpoint.meta.names import dns1123_subdomain
+from setpoint.meta.names import dns1123_subdomain, path_segment, path_segment_prefix
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError
 
@@ -41,6 +41,8 @@ class Strategy:
     """Whether a deletion answers with the object even when it is gone."""
     says_required = False
     """Whether `validate` says, too, what is missing; else the schema does."""
+    draws_names = True
+    """Whether a generated name is ``generateName`` and random characters, and not ``generateName`` alone."""
     zero: JsonObject = {}
     """The fields that every object has whatever was sent, for kinds without a table in `go_form`; never owned."""
 
@@ -48,6 +50,16 @@ class Strategy:
     def name_rule(name: str, /) -> list[str]:
         """The problems of a name; empty if it is valid."""
         return dns1123_subdomain(name)
+
+    def prefix_rule(self, name: str, /) -> list[str]:
+        """The problems of a ``generateName``; empty if it is valid."""
+        return path_segment_prefix(name) if self.name_rule is path_segment else self.name_rule(name)
+
+    def read(self, obj: JsonObject) -> None:
+        """Brings into its form what upstream reads of an incoming object from texts, such as annotations.
+
+        Raises ValueError for a text that can't be read.
+        """
 
     def default(self, obj: JsonObject) -> None:
         """Sets the defaults of fields that were left out."""

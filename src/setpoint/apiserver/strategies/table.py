@@ -57,20 +57,17 @@ VERSIONED: Final = frozenset(
 def _with(
     *,
     generation: bool = False,
-    create_on_update: bool = False,
     returns_deleted: bool = False,
 ) -> Strategy:
     made = Strategy()
     made.returns_deleted = returns_deleted
     made.generation = generation
-    made.create_on_update = create_on_update
     return made
 
 
-_EVENTS: Final = core.Events()
 STRATEGIES: Final[dict[str, Strategy]] = {
     "configmaps": core.ConfigMaps(),
-    "events": _EVENTS,
+    "events": core.Events(),
     "namespaces": Namespaces(),
     "nodes": core.Nodes(),
     "pods": Pods(),
@@ -83,7 +80,7 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "replicasets.apps": apps.ReplicaSets(),
     "statefulsets.apps": apps.StatefulSets(),
     "leases.coordination.k8s.io": core.Leases(),
-    "events.events.k8s.io": _EVENTS,
+    "events.events.k8s.io": core.NewEvents(),
     "endpoints": core.Endpoints(),
     "persistentvolumeclaims": core.Claims(),
     "persistentvolumes": core.Volumes(),
@@ -105,7 +102,7 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "clusterrolebindings.rbac.authorization.k8s.io": Bindings(namespaced=False),
     "roles.rbac.authorization.k8s.io": Roles(namespaced=True),
     "rolebindings.rbac.authorization.k8s.io": Bindings(namespaced=True),
-    "ipaddresses.networking.k8s.io": _with(create_on_update=True),
+    "ipaddresses.networking.k8s.io": defaults.Addresses(),
     "resourceclaims.resource.k8s.io": defaults.ResourceClaims(),
     "resourceclaimtemplates.resource.k8s.io": defaults.ClaimTemplates(),
     "resourceslices.resource.k8s.io": defaults.ResourceSlices(),

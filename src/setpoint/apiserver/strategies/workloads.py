@@ -150,8 +150,6 @@ def daemon_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
     errors = _same_selector(spec, old) + label_selector_errors(selector, "spec.selector")
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         errors.append(invalid("spec.selector", selector, "empty selector is invalid for daemonset"))
-    if selector is None:
-        errors.append(required("spec.selector"))
     errors += _template(spec, "DaemonSet", None)
     errors += _counts(spec, "minReadySeconds")
     strategy, path = spec.get("updateStrategy") or {}, "spec.updateStrategy"

@@ -83,7 +83,8 @@ def insert(
         metadata["generation"] = 1
     for _ in range(_ATTEMPTS):
         if generated:
-            metadata["name"] = generate_name(metadata["generateName"], call.random)
+            base = metadata["generateName"]
+            metadata["name"] = generate_name(base, call.random) if strategy.draws_names else base
         if (
             not generated
             or call.storage.get(served.collection, metadata.get("namespace", ""), metadata["name"]) is None

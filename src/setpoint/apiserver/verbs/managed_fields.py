@@ -20,8 +20,9 @@ _STATUS: Final = FieldSet.of(("f:status",))
 
 def ignored_fields(served: ServedResource, subresource: str) -> FieldSet:
     """Fields that requests to this endpoint can't set."""
-    if subresource == "status":
-        return served.strategy.ignored_fields("status")
+    found = served.strategy.ignored_fields(subresource)
+    if found or subresource == "status":
+        return found
     return _STATUS if served.has_status else _NOTHING
 
 

@@ -140,7 +140,7 @@ def _prepared(call: Call, served: ServedResource, old: JsonObject, new: JsonObje
     new["metadata"].pop("resourceVersion", None)  # a strategy that keeps the old metadata keeps this, too
     if not partial:
         strategy.prepare_update(call, new, old)
-    if strategy.generation and strategy.wants_something_else(new, old):
+    if strategy.generation and subresource != "status" and strategy.wants_something_else(new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     return new
 
@@ -223,7 +223,8 @@ def _keep_system_fields(metadata: JsonObject, old: JsonObject) -> None:
 
 def _precondition_failed(call: Call, wanted: str, found: str) -> errors.ApiStatusError:
     served, path = call.served, call.path
-    key = "/".join(part for part in ("registry", served.resource.plural, path.namespace, path.name) if part)
+    parts = ("" if call.dry_run else "registry", served.resource.plural, path.namespace, path.name)
+    key = "/".join(part for part in parts if part)
     return conflict(
         served.group_resource,
         path.name,

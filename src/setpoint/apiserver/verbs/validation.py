@@ -75,9 +75,8 @@ _COMPARED: Final = 2000
 def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
     """Raises ApiStatusError (422)."""
     strategy = served.strategy
-    errors = metadata_errors(
-        obj["metadata"], served.resource.namespaced, strategy.name_rule, custom=_any_finalizer(served)
-    )
+    rules = strategy.name_rule, strategy.prefix_rule
+    errors = metadata_errors(obj["metadata"], served.resource.namespaced, *rules, custom=_any_finalizer(served))
     errors += _schema_errors(call, served, obj)
     if not served.custom:
         errors += rule_errors(str(served.group_resource), obj, None)
@@ -94,11 +93,7 @@ def check_update(
     """Raises ApiStatusError (422)."""
     strategy = served.strategy
     resource = served.resource
-    errors = [
-        error
-        for error in metadata_errors(new["metadata"], resource.namespaced, lambda _: [], custom=_any_finalizer(served))
-        if error.field != "metadata.generateName"
-    ]
+    errors = metadata_errors(new["metadata"], resource.namespaced, _unruled, _unruled, custom=_any_finalizer(served))
     errors += update_errors(new["metadata"], old["metadata"])
     errors += _schema_errors(call, served, new, old)
     if not errors or not served.custom:
@@ -110,6 +105,11 @@ def check_update(
     if errors:
         raise _invalid(served, new, errors)
     _warn(call, served, new, old)
+
+
+def _unruled(_: str) -> list[str]:
+    """Names don't change, so they are not looked at again."""
+    return []
 
 
 def _schema_errors(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Final
 
+from setpoint.apiserver.strategies.certificate_requests import pod_request_errors, signing_request_errors
 from setpoint.apiserver.strategies.projected_volumes import signer_errors
 from setpoint.apiserver.strategies.rules.row import (
     Place,
@@ -83,15 +83,8 @@ def _usages(place: Place) -> list[FieldError]:
 # -- certificates of pods ----------------------------------------------------------------------------------------------
 
 
-def _pem(place: Place) -> list[FieldError]:
-    text = place.value or ""
-    try:
-        found = base64.b64decode(text)
-    except ValueError:
-        found = b""
-    if b"-----BEGIN CERTIFICATE REQUEST-----" in found or b"-----BEGIN NEW CERTIFICATE REQUEST-----" in found:
-        return []
-    return [invalid(place.path, place.value or None, "PEM block type must be CERTIFICATE REQUEST")]
+def _request(place: Place) -> list[FieldError]:
+    return settled(place) if place.old is not None else signing_request_errors(place.value or "", place.path)
 
 
 def _uid(place: Place) -> list[FieldError]:
@@ -116,7 +109,9 @@ def _asked_for(place: Place) -> list[FieldError]:
     for key in spec.get("unverifiedUserAnnotations") or ():
         errors += _annotation_errors(key.lower(), f"{path}.unverifiedUserAnnotations")
     ways = [bool(spec.get(name)) for name in ("stubPKCS10Request", "pkixPublicKey", "proofOfPossession")]
-    if ways not in ([True, False, False], [False, True, True]):
+    if ways == [True, False, False]:
+        return errors + pod_request_errors(spec["stubPKCS10Request"], f"{path}.stubPKCS10Request")
+    if ways != [False, True, True]:
         text = "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set"
         errors.append(invalid(path, OMITTED, text))
     return errors
@@ -151,7 +146,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
             "spec.expirationSeconds",
             at_least(600, "may not specify a duration less than 600 seconds (10 minutes)"),
         ),
-        row("spec.request", _pem),
+        row("spec.request", _request),
     ),
     "podcertificaterequests.certificates.k8s.io": (
         row("spec.signerName", _signer_name),

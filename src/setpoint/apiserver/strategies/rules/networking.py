@@ -283,22 +283,24 @@ def _parent(place: Place) -> list[FieldError]:
 def _cidrs(place: Place) -> list[FieldError]:
     cidrs, before = place.value or [], ((place.old or {}).get("spec") or {}).get("cidrs") or []
     if place.old is not None:
-        if len(cidrs) < len(before):
+        several = (len(before), len(cidrs)) == (1, 2)
+        if len(cidrs) != len(before) and not several:
             return [invalid(place.path, place.value, IMMUTABLE)]
         pairs = enumerate(zip(cidrs, before, strict=False))
         errors = [invalid(f"{place.path}[{i}]", new, IMMUTABLE) for i, (new, old) in pairs if new != old]
-        added = cidrs if len(cidrs) > len(before) else []
-        return errors + [
-            invalid(f"{place.path}[{i}]", text, _CIDR) for i, text in enumerate(added) if not _is_cidr(text)
-        ]
+        return errors + (_new_cidrs(place.path, cidrs) if several else [])
+    return _new_cidrs(place.path, cidrs)
+
+
+def _new_cidrs(path: str, cidrs: list[str]) -> list[FieldError]:
     if not cidrs:
-        return [required(place.path, "at least one CIDR required")]
+        return [required(path, "at least one CIDR required")]
     if len(cidrs) > 2:
-        return [invalid(place.path, {"CIDRs": cidrs}, "may only hold up to 2 values")]
-    errors = [invalid(f"{place.path}[{i}]", text, _CIDR) for i, text in enumerate(cidrs) if not _is_cidr(text)]
+        return [invalid(path, {"CIDRs": cidrs}, "may only hold up to 2 values")]
+    errors = [invalid(f"{path}[{i}]", text, _CIDR) for i, text in enumerate(cidrs) if not _is_cidr(text)]
     if len(cidrs) == 2 and not errors and len({ip_network(text, strict=False).version for text in cidrs}) == 1:
         why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
-        errors.append(invalid(place.path, cidrs, why))
+        errors.append(invalid(path, cidrs, why))
     return errors
 
 

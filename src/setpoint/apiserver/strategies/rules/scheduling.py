@@ -49,6 +49,8 @@ _NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 
 def _priority(place: Place) -> list[FieldError]:
     name, value = place.obj["metadata"].get("name", ""), place.value or 0
+    if place.old is not None:
+        return []
     if name.startswith("system-"):
         if _SYSTEM.get(name) == value and not place.obj.get("globalDefault"):
             return []
@@ -290,14 +292,16 @@ def _pod_networks(place: Place) -> list[FieldError]:
         if not changed:
             return []
     families: list[int] = []
+    wrong: list[FieldError] = []
     for index, text in enumerate(networks):
         try:
             families.append(ip_network(text, strict=False).version)
             if "/" not in text:
                 raise ValueError
         except ValueError:
-            errors.append(invalid(f"{place.path}[{index}]", text, _CIDR))
-    if len(networks) > 1 and not errors and (len(networks) > 2 or len({*families}) < 2):
+            wrong.append(invalid(f"{place.path}[{index}]", text, _CIDR))
+    errors += wrong
+    if len(networks) > 1 and not wrong and (len(networks) > 2 or len({*families}) < 2):
         errors.append(invalid(place.path, networks, "may specify no more than one CIDR for each IP family"))
     return errors
 
