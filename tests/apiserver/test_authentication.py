@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -16,8 +19,9 @@ from tests.apiserver.harness import NOW, PODS, Answer, Api, pod, serving
 
 from setpoint.apiserver import AccountTokens, Authentication, Peer, Request
 from setpoint.apiserver.identity.certificates import certified
-from setpoint.apiserver.identity.keys import BadKeyError, PemKeys, SecretKey, keys_of_jwks, make_key
+from setpoint.apiserver.identity.keys import BadKeyError, PemKeys, PublicKey, SecretKey, keys_of_jwks, make_key
 from setpoint.apiserver.identity.oidc import OidcProvider
+from setpoint.apiserver.identity.provider_keys import ProviderKeys
 from setpoint.apiserver.identity.static_tokens import read_tokens
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
@@ -293,13 +297,77 @@ async def test_a_bootstrap_token_that_is_not_for_authentication_is_refused(chang
 
 
 def provider(**options: Any) -> OidcProvider:
-    keys = keys_of_jwks(json.dumps({"keys": PemKeys(rsa_key()).jwks}).encode())
-    return OidcProvider(ISSUER, "kube", keys, **options)
+    return OidcProvider(ISSUER, "kube", ProviderKeys(public(rsa_key())), **options)
 
 
-def identity(**claims: Any) -> str:
-    given = {"iss": ISSUER, "aud": "kube", "sub": "7", "exp": NOW.timestamp() + 60, **claims}
-    return PemKeys(rsa_key()).sign(given)
+def public(key: bytes) -> list[PublicKey]:
+    return keys_of_jwks(json.dumps({"keys": PemKeys(key).jwks}).encode())
+
+
+def identity(key: bytes = b"", **claims: Any) -> str:
+    given = {"iss": ISSUER, "aud": "kube", "sub": "7", "exp": NOW.timestamp() + 86400, **claims}
+    return PemKeys(key or rsa_key()).sign(given)
+
+
+class Provider:
+    """A provider that changes its keys; it counts how often it is asked, and may not answer."""
+
+    def __init__(self) -> None:
+        self.keys = public(rsa_key())
+        self.asked = 0
+        self.silent = False
+        self.clock = Clock()
+
+    async def fetch(self) -> list[PublicKey]:
+        self.asked += 1
+        await asyncio.sleep(0)
+        if self.silent:
+            raise BadKeyError("no answer in 10 s")
+        return self.keys
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[Api]:
+        known = OidcProvider(ISSUER, "kube", ProviderKeys(self.keys, self.fetch), algorithms=("RS256", "ES256"))
+        async with serving(authentication=Authentication(oidc=[known]), now=self.clock) as api:
+            yield api
+
+
+async def test_a_new_key_of_a_provider_is_fetched_for_the_first_token_that_names_it() -> None:
+    provider, new = Provider(), make_key()
+    async with provider.serving() as api:
+        await who(api, identity())
+        assert provider.asked == 0
+        provider.keys = public(new)
+        answers = await asyncio.gather(*(from_network(api, identity(new)) for _ in range(5)))
+        assert [answer.status for answer in answers] == [201] * 5
+        assert provider.asked == 1, "one fetch serves all that wait for it"
+        assert (await reviewed(api, identity(new)))["authenticated"]
+        (await from_network(api, identity())).failed(401, "Unauthorized")
+        assert provider.asked == 1, "tokens with unknown keys do not make the server ask all the time"
+        provider.clock.now += timedelta(seconds=10)
+        (await from_network(api, identity())).failed(401, "Unauthorized")
+        assert provider.asked == 2
+
+
+async def test_a_review_may_need_a_new_key_too() -> None:
+    provider, new = Provider(), make_key()
+    async with provider.serving() as api:
+        provider.keys = public(new)
+        assert (await reviewed(api, identity(new)))["authenticated"]
+
+
+async def test_keys_that_a_provider_has_given_up_are_not_good_for_ever() -> None:
+    provider = Provider()
+    async with provider.serving() as api:
+        await who(api, identity())
+        provider.silent = True
+        provider.clock.now += timedelta(hours=1)
+        await who(api, identity())
+        assert provider.asked == 1, "a provider without an answer changes nothing"
+        provider.silent, provider.keys = False, public(make_key())
+        provider.clock.now += timedelta(seconds=10)
+        (await from_network(api, identity())).failed(401, "Unauthorized")
+        assert provider.asked == 2
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from setpoint.apiserver.audit.log import AuditLog
 from setpoint.apiserver.audit.policy import AuditPolicy, AuditPolicyError
 from setpoint.apiserver.identity.keys import BadKeyError, PemKeys, PublicKey, keys_of_jwks, make_key
 from setpoint.apiserver.identity.oidc import OidcProvider
+from setpoint.apiserver.identity.provider_keys import ProviderKeys
 from setpoint.apiserver.identity.static_tokens import read_tokens
 from setpoint.apiserver.identity.tokens import AUDIENCE
 from setpoint.webhook.authority import CertificateError, Pair, facts_of, issue, make_authority, matches
@@ -48,8 +49,9 @@ class SecurityError(ValueError):
 class OidcOptions:
     """As kube-apiserver's ``--oidc-…`` flags.
 
-    The provider's keys are those of ``jwks_file``; without it they are fetched from ``issuer_url`` at the start, whose
-    certificate is checked by ``ca_file`` or the system's authorities. ``username_prefix``: see `OidcProvider`.
+    The provider's keys are those of ``jwks_file``; without it they are fetched from ``issuer_url``, at the start and
+    when it has changed them (`ProviderKeys`). The provider's certificate is checked by ``ca_file`` or the system's
+    authorities. ``username_prefix``: see `OidcProvider`.
     """
 
     issuer_url: str
@@ -309,13 +311,10 @@ async def oidc_provider(options: OidcOptions) -> OidcProvider:
         listed = ", ".join(sorted(_ASYMMETRIC))
         raise SecurityError(f"--oidc-signing-algs: {', '.join(sorted(wrong))} is not one of {listed}")
     if options.jwks_file is not None:
-        where, document = f"--oidc-jwks-file {options.jwks_file}", _read(options.jwks_file, "--oidc-jwks-file")
+        document = _read(options.jwks_file, "--oidc-jwks-file")
+        keys = ProviderKeys(_keys(document, f"--oidc-jwks-file {options.jwks_file}"))
     else:
-        where, document = f"--oidc-issuer-url {options.issuer_url}", await _fetched(options)
-    try:
-        keys: list[PublicKey] = keys_of_jwks(document)
-    except BadKeyError as problem:
-        raise SecurityError(f"{where}: {problem}") from None
+        keys = ProviderKeys(await _provided(options), lambda: _provided_again(options))
     return OidcProvider(
         options.issuer_url,
         options.client_id,
@@ -327,6 +326,25 @@ async def oidc_provider(options: OidcOptions) -> OidcProvider:
         required_claims=options.required_claims,
         algorithms=options.signing_algorithms,
     )
+
+
+def _keys(document: bytes, where: str) -> list[PublicKey]:
+    try:
+        return keys_of_jwks(document)
+    except BadKeyError as problem:
+        raise SecurityError(f"{where}: {problem}") from None
+
+
+async def _provided(options: OidcOptions) -> list[PublicKey]:
+    return _keys(await _fetched(options), f"--oidc-issuer-url {options.issuer_url}")
+
+
+async def _provided_again(options: OidcOptions) -> list[PublicKey]:
+    """Raises BadKeyError."""
+    try:
+        return await _provided(options)
+    except SecurityError as problem:
+        raise BadKeyError(str(problem)) from None
 
 
 async def _fetched(options: OidcOptions) -> bytes:

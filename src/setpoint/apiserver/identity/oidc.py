@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from setpoint.apiserver.http_types import UserInfo
-from setpoint.apiserver.identity.keys import BadTokenError, PublicKey, check_signature, claims_of
+from setpoint.apiserver.identity.keys import BadTokenError, check_signature, claims_of
+from setpoint.apiserver.identity.provider_keys import ProviderKeys
 from setpoint.apiserver.identity.users import CREDENTIAL
 from setpoint.meta.text import quote
 
@@ -26,7 +27,7 @@ class OidcProvider:
 
     issuer: str
     client_id: str
-    keys: Sequence[PublicKey]
+    keys: ProviderKeys
     username_claim: str = "sub"
     username_prefix: str | None = None
     groups_claim: str = ""
@@ -39,6 +40,7 @@ class OidcProvider:
 
         Raises:
             BadTokenError: it is not valid.
+            Suspended: the provider's keys have to be fetched first.
         """
         try:
             header, claims = claims_of(token)
@@ -48,7 +50,8 @@ class OidcProvider:
             return None
         if header.get("alg") not in self.algorithms:
             raise BadTokenError(f"oidc: the token is signed with {header.get('alg')}, which is not accepted")
-        check_signature(token, header, self.keys)
+        self.keys.prepare(now, header.get("kid"))
+        check_signature(token, header, self.keys.known)
         audience = claims.get("aud")
         if self.client_id not in (audience if isinstance(audience, list) else [audience]):
             raise BadTokenError(f"oidc: verify token: oidc: expected audience {quote(self.client_id)} got {audience!r}")
