@@ -50,7 +50,7 @@ class ListSplitter:
         self._patience = 1 << 20
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The items that are complete with this chunk, or a few chunks later.
+        """Takes the next chunk; returns items that are complete by now. Small chunks are collected first.
 
         Raises:
             WatchBroken: an item, or the part before the items, is longer than any that a server sends.

@@ -116,7 +116,7 @@ class Call:
         return format_time(self.now())
 
     def annotate(self, key: str, value: str) -> None:
-        """For the event of this request in the audit log, if there is one."""
+        """Adds an annotation to the event of this request in the audit log, if it has one."""
         notes = self.state.notes.get(id(self.request))
         if notes is not None:
             notes[key] = value

@@ -21,13 +21,13 @@ class Input:
         self._ended = False
 
     def feed(self, data: bytes) -> None:
-        """Bytes have come; what comes after the end is dropped."""
+        """Adds bytes that the client sent; bytes after the end are dropped."""
         if data and not self._ended:
             self._parts.append(data)
             self._changed.set()
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """Marks the end: readers get what is left, then nothing."""
         self._ended = True
         self._changed.set()
 

@@ -74,7 +74,7 @@ class Pace:
         behavior: HorizontalPodAutoscalerBehavior | None,
         now: float,
     ) -> Verdict:
-        """As much of it as is allowed now."""
+        """The wanted number of replicas, or the nearest one that limits and the behavior's policies allow now."""
         upper, lower = most, least
         rate = False
         if behavior is None:

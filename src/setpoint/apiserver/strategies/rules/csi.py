@@ -131,7 +131,7 @@ def _tokens_in_secrets(place: Place) -> list[FieldError]:
 
 
 def _attach_kept(place: Place) -> list[FieldError]:
-    """(Upstream says another name.)"""
+    """``spec.attachRequired`` can't change. Upstream's message has the field's name wrong, and so has this one."""
     return [invalid("spec.attachedRequired", error.bad_value, error.detail) for error in immutable(place)]
 
 
