@@ -342,7 +342,9 @@ async def test_a_running_pod_gets_ephemeral_containers_at_their_own_address(api:
 
 
 async def test_a_pod_is_resized_at_its_own_address(api: Api) -> None:
-    (await api.post(PODS, pod())).ok()
+    made = pod()
+    made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    (await api.post(PODS, made)).ok()
     container = {"name": "main", "image": "other", "resources": {"requests": {"cpu": "2"}}}
     changed = (await api.patch(f"{PODS}/web/resize", {"spec": {"containers": [container]}}, STRATEGIC)).ok()
     assert changed["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "2"}}

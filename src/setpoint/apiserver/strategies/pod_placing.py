@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.node_selectors import node_selector_errors, node_term_errors
+from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
@@ -23,7 +24,6 @@ __all__ = [
 ]
 
 Errors = list[FieldError]
-_IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _WEIGHT: Final = "must be in the range 1-100"
 _LABEL: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -40,7 +40,7 @@ def address_errors(address: str, path: str) -> Errors:
     try:
         ip_address(address)
     except ValueError:
-        return [invalid(path, address, _IP)]
+        return [invalid(path, address, NOT_AN_IP)]
     return []
 
 

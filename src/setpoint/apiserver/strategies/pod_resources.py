@@ -11,7 +11,13 @@ from setpoint.meta.names import dns1123_label, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required
 
-__all__ = ["container_resource_errors", "pod_requirements_errors", "requirements_errors", "resizing_errors"]
+__all__ = [
+    "container_resource_errors",
+    "pod_requirements_errors",
+    "qos_class",
+    "requirements_errors",
+    "resizing_errors",
+]
 
 Errors = list[FieldError]
 _NOT_NEGATIVE: Final = "must be greater than or equal to 0"
@@ -24,6 +30,8 @@ _STANDARD: Final = frozenset(
     }
 )  # fmt: skip
 _NOTHING: Final = Quantity("0")
+_OF_QUALITY: Final = ("cpu", "memory")
+"""Resources that a pod's quality of service depends on."""
 
 
 def _native(name: str) -> bool:
@@ -194,3 +202,23 @@ def resizing_errors(policies: list[JsonObject], restart: str, path: str) -> Erro
             text = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
             errors.append(invalid(path, manner, text))
     return errors
+
+
+def qos_class(spec: JsonObject) -> str:
+    """Guaranteed, Burstable or BestEffort, from the CPU and memory of the pod as a whole, if given, or of its
+    containers."""
+    whole = spec.get("resources") or {}
+    parts = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    all_resources = [whole] if any(whole.values()) else [part.get("resources") or {} for part in parts]
+    guaranteed, any_given = True, False
+    for resources in all_resources:
+        limits = _given(resources.get("limits"))
+        requests = limits | _given(resources.get("requests"))
+        any_given = any_given or bool(requests)
+        guaranteed = guaranteed and len(limits) == len(_OF_QUALITY) and requests == limits
+    return "BestEffort" if not any_given else "Guaranteed" if guaranteed else "Burstable"
+
+
+def _given(amounts: JsonObject | None) -> dict[str, Quantity]:
+    quantities = {name: Quantity(amounts[name]) for name in _OF_QUALITY if name in amounts} if amounts else {}
+    return {name: quantity for name, quantity in quantities.items() if quantity > _NOTHING}

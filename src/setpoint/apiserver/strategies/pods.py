@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from setpoint.apiserver.strategies.pod_parts import (
+    EPHEMERAL,
+    RESIZE,
+    ephemeral_errors,
+    resize_errors,
+    with_ephemeral_containers,
+    with_resources,
+)
+from setpoint.apiserver.strategies.pod_resources import qos_class
 from setpoint.apiserver.strategies.pod_spec import pod_spec_errors
+from setpoint.apiserver.strategies.pod_status import completed_status, status_errors
 from setpoint.apiserver.strategies.pod_template import default_pod_spec
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.patch import FieldSet
@@ -16,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Pods"]
 
+_OF_THE_WRITE: Final = ("managedFields", "resourceVersion")
+"""Metadata that a write of a part changes."""
 _ENDED: Final = ("Succeeded", "Failed")
 _FROZEN: Final = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -51,6 +63,7 @@ class Pods(Strategy):
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
         made = super().prepare_status_update(call, new, old)
         if isinstance(made.get("status"), dict):
+            made["status"] = completed_status(made["status"])
             made["status"].setdefault("qosClass", (old.get("status") or {}).get("qosClass") or qos_class(old["spec"]))
         return made
 
@@ -59,26 +72,14 @@ class Pods(Strategy):
     ) -> JsonObject:
         if subresource == "status":
             return self.prepare_status_update(call, new, old)
-        made: JsonObject = {**old, "metadata": new["metadata"], "spec": copy_json(old["spec"])}
-        sent = new.get("spec") or {}
-        if subresource == "ephemeralcontainers":
-            made["spec"].pop("ephemeralContainers", None)
-            if sent.get("ephemeralContainers"):
-                made["spec"]["ephemeralContainers"] = sent["ephemeralContainers"]
-            return made
-        return _resized(made, sent)
+        part = with_resources if subresource == RESIZE else with_ephemeral_containers
+        written = {key: new["metadata"][key] for key in _OF_THE_WRITE if key in new["metadata"]}
+        return {**old, "metadata": old["metadata"] | written, "spec": part(old["spec"], new.get("spec") or {})}
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
-        if subresource != "ephemeralcontainers":
-            return []
-        before = {item["name"]: item for item in old["spec"].get("ephemeralContainers") or ()}
-        after = {item.get("name"): item for item in obj["spec"].get("ephemeralContainers") or ()}
-        text = "existing ephemeral containers may not be removed or changed"
-        return [
-            forbidden("spec.ephemeralContainers", f"{text}: {name}")
-            for name, container in before.items()
-            if after.get(name) != container
-        ]
+        if subresource == RESIZE:
+            return resize_errors(obj, old)
+        return ephemeral_errors(obj, old) if subresource == EPHEMERAL else status_errors(obj, old)
 
     def ignored_fields(self, subresource: str) -> FieldSet:
         if subresource != "status":
@@ -108,19 +109,6 @@ class Pods(Strategy):
         if not spec.get("nodeName") or status.get("phase") in _ENDED:
             seconds = 0  # no kubelet could end it gracefully
         return 1 if seconds < 0 else seconds
-
-
-def _resized(pod: JsonObject, sent: JsonObject) -> JsonObject:
-    """``pod`` with the resources of ``sent``, a spec: what ``pods/resize`` changes."""
-    for key in ("containers", "initContainers"):
-        by_name = {item.get("name"): item for item in sent.get(key) or ()}
-        for container in pod["spec"].get(key) or ():
-            wanted = by_name.get(container["name"], container)
-            for part in ("resources", "resizePolicy"):
-                container.pop(part, None)
-                if part in wanted:
-                    container[part] = wanted[part]
-    return pod
 
 
 def _token_errors(spec: JsonObject) -> list[FieldError]:
@@ -169,20 +157,6 @@ def _change_errors(new: JsonObject, old: JsonObject) -> list[FieldError]:
 
 def _timeless(toleration: JsonObject) -> JsonObject:
     return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
-
-
-def qos_class(spec: JsonObject) -> str:
-    """Guaranteed, Burstable or BestEffort, from the containers' CPU and memory."""
-    guaranteed, any_given = True, False
-    containers: list[Any] = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    for container in containers:
-        resources = container.get("resources") or {}
-        requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
-        for name in ("cpu", "memory"):
-            limit, request = limits.get(name), requests.get(name, limits.get(name))
-            any_given = any_given or limit is not None or request is not None
-            guaranteed = guaranteed and limit is not None and request == limit
-    return "BestEffort" if not any_given else "Guaranteed" if guaranteed else "Burstable"
 
 
 def _only_allowed_changes(new: JsonObject, old: JsonObject) -> bool:

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from setpoint.apiserver.errors import bad_request
 from setpoint.apiserver.errors import invalid as refused
+from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import GroupKind
 from setpoint.schema import FieldError
@@ -33,7 +34,6 @@ _TAKEN: Final = "provided port is already allocated"
 ALLOCATED: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _FAMILIES: Final = ("IPv4", "IPv6")
 _POLICIES: Final = ("PreferDualStack", "RequireDualStack", "SingleStack")
-_IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _POLICY: Final = "spec.ipFamilyPolicy"
 
 
@@ -325,7 +325,7 @@ def family_errors(spec: JsonObject) -> list[FieldError]:
                 errors.append(invalid(where, addresses, "'None' must be the first and only value"))
         elif not _is_address(text):
             wrong = True
-            errors.append(invalid(f"{where}[{index}]", text, _IP))
+            errors.append(invalid(f"{where}[{index}]", text, NOT_AN_IP))
     if len(addresses) > 2:
         errors.append(invalid(where, addresses, "may only hold up to 2 values"))
     if wrong:

@@ -6,7 +6,7 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.strategies.go_dump import dump
-from setpoint.apiserver.strategies.pod_fields import port_name_problems
+from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP, port_name_problems
 from setpoint.apiserver.strategies.rules.networking import special_errors
 from setpoint.apiserver.strategies.rules.row import Check, Place, Table, between, row
 from setpoint.apiserver.strategies.service_addresses import (
@@ -31,7 +31,6 @@ __all__ = ["Services"]
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _NODE_PORTS: Final = ("LoadBalancer", "NodePort")
 _PORT: Final = "must be between 1 and 65535, inclusive"
-_IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
 
@@ -40,7 +39,7 @@ def _address(place: Place) -> list[FieldError]:
     try:
         ip_address(place.value or "")
     except ValueError:
-        return [invalid(place.path, place.value or "", _IP)]
+        return [invalid(place.path, place.value or "", NOT_AN_IP)]
     return special_errors(place.value or "", place.path)
 
 

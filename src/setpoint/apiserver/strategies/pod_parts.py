@@ -1,0 +1,131 @@
+"""Parts of a pod that subresources write: ``resize`` the resources of containers, ``ephemeralcontainers`` those."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.strategies.pod_resources import qos_class
+from setpoint.apiserver.strategies.pod_spec import pod_spec_errors
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.schema import FieldError, copy_json, json_equal
+from setpoint.schema.errors import forbidden, invalid
+
+__all__ = ["EPHEMERAL", "RESIZE", "ephemeral_errors", "resize_errors", "with_ephemeral_containers", "with_resources"]
+
+RESIZE: Final = "resize"
+EPHEMERAL: Final = "ephemeralcontainers"
+
+Errors = list[FieldError]
+_LISTS: Final = ("initContainers", "containers")
+_MIRROR: Final = "kubernetes.io/config.mirror"
+_WHOLE: Final = "[]"
+"""The path of the pod itself, as upstream prints it."""
+_RESIZED: Final = ("cpu", "memory")
+
+
+def with_resources(old: JsonObject, sent: JsonObject) -> JsonObject:
+    """``old``, a spec, with the resources of ``sent`` and its order of containers, which `resize_errors` refuses if it
+    is another one."""
+    made: JsonObject = copy_json(old)
+    if "resources" in sent:
+        made["resources"] = sent["resources"]
+    for key in _LISTS:
+        if key not in made and not sent.get(key):
+            continue
+        by_name = {item["name"]: item for item in made.get(key) or ()}
+        made[key] = [_with_part(by_name.get(item.get("name", ""), item), item) for item in sent.get(key) or ()]
+    return made
+
+
+def _with_part(container: JsonObject, sent: JsonObject) -> JsonObject:
+    made = {name: value for name, value in container.items() if name not in ("resources", "resizePolicy")}
+    return made | {name: sent[name] for name in ("resources", "resizePolicy") if name in sent}
+
+
+def with_ephemeral_containers(old: JsonObject, sent: JsonObject) -> JsonObject:
+    """``old``, a spec, with the ephemeral containers of ``sent``."""
+    made: JsonObject = copy_json(old)
+    made.pop("ephemeralContainers", None)
+    if sent.get("ephemeralContainers"):
+        made["ephemeralContainers"] = sent["ephemeralContainers"]
+    return made
+
+
+def resize_errors(pod: JsonObject, old: JsonObject) -> Errors:
+    """The errors of a write of ``pods/resize``."""
+    if _is_static(old):
+        return [forbidden(_WHOLE, "static pods cannot be resized")]
+    new, before = pod["spec"], old["spec"]
+    if (before.get("os") or {}).get("name") == "windows":
+        return [forbidden(_WHOLE, "windows pods cannot be resized")]
+    errors = pod_spec_errors(new, "spec", pod=pod["metadata"].get("name", ""))
+    if others := _other_containers(new, before):
+        return errors + others
+    quality = (old.get("status") or {}).get("qosClass") or qos_class(before)
+    if quality != qos_class(new):
+        errors.append(invalid("spec", quality, "Pod QOS Class may not change as a result of resizing"))
+    for key in _LISTS:
+        for index, (container, was) in enumerate(zip(new.get(key) or (), before.get(key) or (), strict=True)):
+            for part in ("requests", "limits"):
+                if set(_amounts(was, part)) - set(_amounts(container, part)):
+                    text = f"resource {part} cannot be removed"
+                    errors.append(forbidden(f"spec.{key}[{index}].resources.{part}", text))
+    if not json_equal(_without_resized(new), _without_resized(before)):
+        errors.append(forbidden("spec", "only cpu and memory resources are mutable"))
+    return errors
+
+
+def ephemeral_errors(pod: JsonObject, old: JsonObject) -> Errors:
+    """The errors of a write of ``pods/ephemeralcontainers``."""
+    if _is_static(old):
+        return [forbidden(_WHOLE, "static pods do not support ephemeral containers")]
+    errors = pod_spec_errors(pod["spec"], "spec", pod=pod["metadata"].get("name", ""))
+    after = {item.get("name"): item for item in pod["spec"].get("ephemeralContainers") or ()}
+    for container in old["spec"].get("ephemeralContainers") or ():
+        name = container["name"]
+        if not json_equal(after.get(name), container):
+            done = "changed" if name in after else "removed"
+            # The newline is in upstream's message as well.
+            text = f'existing ephemeral containers "{name}" may not be {done}\n'
+            errors.append(forbidden("spec.ephemeralContainers", text))
+    return errors
+
+
+def _is_static(pod: JsonObject) -> bool:
+    return _MIRROR in (pod["metadata"].get("annotations") or {})
+
+
+def _other_containers(new: JsonObject, old: JsonObject) -> Errors:
+    errors: Errors = []
+    for key in _LISTS:
+        now, before = ([item.get("name", "") for item in spec.get(key) or ()] for spec in (new, old))
+        if len(now) != len(before):
+            errors.append(forbidden(f"spec.{key}", f"{_said(key)} may not be added or removed on resize"))
+            continue
+        text = f"{_said(key)} may not be renamed or reordered on resize"
+        for index, (name, was) in enumerate(zip(now, before, strict=True)):
+            if name != was:
+                errors.append(forbidden(f"spec.{key}[{index}].name", text))
+    return errors
+
+
+def _said(key: str) -> str:
+    return "containers" if key == "containers" else "initContainers"
+
+
+def _amounts(container: JsonObject, part: str) -> JsonObject:
+    return (container.get("resources") or {}).get(part) or {}
+
+
+def _without_resized(spec: JsonObject) -> JsonObject:
+    made: JsonObject = copy_json(spec)
+    for whole in (made, *(item for key in _LISTS for item in made.get(key) or ())):
+        resources = whole.pop("resources", None) or {}
+        kept = {name: value for name, value in resources.items() if name not in ("requests", "limits")}
+        for part in ("requests", "limits"):
+            others = {name: value for name, value in (resources.get(part) or {}).items() if name not in _RESIZED}
+            if others:
+                kept[part] = others
+        if kept:
+            whole["resources"] = kept
+    return made
