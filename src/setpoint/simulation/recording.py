@@ -7,17 +7,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
 from setpoint.client import ApiError
-from setpoint.controller import Controller
-from setpoint.meta import Resource
+from setpoint.controller import Controller, watched_kinds
+from setpoint.meta import Resource, resource_of
 from setpoint.simulation.setup import Scenario
 from setpoint.testing.clusters import Cluster
 
-FORMAT: Final = "setpoint-recording/1"
+_FORMATS: Final = "setpoint-recording/"
+FORMAT: Final = f"{_FORMATS}1"
 STEPS: Final = 30
 """Steps of a scenario at most: the longest pauses of the recording become waits for rest."""
 _TOGETHER: Final = 1.0
@@ -39,7 +40,7 @@ class RecordingError(Exception):
 class Recorded(msgspec.Struct, frozen=True):
     """One change."""
 
-    at: datetime
+    at: Annotated[datetime, msgspec.Meta(tz=True)]
     type: str
     collection: str
     key: str
@@ -65,7 +66,37 @@ class Recorded(msgspec.Struct, frozen=True):
         return str(oldest.get("manager", ""))
 
 
-_line = msgspec.json.Decoder(Recorded).decode
+class _Metadata(msgspec.Struct, rename="camel"):
+    name: str
+    managed_fields: list[dict[str, Any]] | None = None
+    owner_references: list[dict[str, Any]] | None = None
+
+
+class _Document(msgspec.Struct, rename="camel"):
+    """The fields of a recorded object that are relied on."""
+
+    api_version: str
+    kind: str
+    metadata: _Metadata
+
+
+_read = msgspec.json.Decoder(Recorded).decode
+
+
+def _line(raw: bytes) -> Recorded:
+    found = _read(raw)
+    msgspec.convert(found.object, _Document)
+    return found
+
+
+def _check_head(path: Path, raw: bytes) -> None:
+    found = str(msgspec.json.decode(raw).get("format"))
+    if found.startswith(_FORMATS) and found != FORMAT:
+        raise RecordingError(
+            f"{path} was written by another version of setpoint: its format is {found}, and this version reads {FORMAT}"
+        )
+    if found != FORMAT:
+        raise ValueError
 
 
 def read_lines(path: Path) -> Iterator[tuple[Recorded | None, int]]:
@@ -83,8 +114,7 @@ def read_lines(path: Path) -> Iterator[tuple[Recorded | None, int]]:
             end += len(raw)
             try:
                 if number == 1:
-                    if msgspec.json.decode(raw).get("format") != FORMAT:
-                        raise ValueError
+                    _check_head(path, raw)
                     yield None, end
                 else:
                     yield _line(raw), end
@@ -107,7 +137,10 @@ class Recording:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.changes = [line for line, _ in read_lines(self.path) if line is not None]
+        found = [line for line, _ in read_lines(self.path)]
+        if not found:
+            raise RecordingError(f"{self.path}: it is empty")
+        self.changes = [line for line in found if line is not None]
 
     def scenario(self, controllers: Sequence[Controller[Any]], *, mine: Collection[str] = ()) -> Scenario:
         """The actions of others, at their times, as a scenario.
@@ -115,7 +148,17 @@ class Recording:
         Left out is what ``controllers`` did: objects that kinds of theirs own, their statuses, and what managers wrote
         that are named in ``mine`` (field managers; the names of the controllers always are). So is what every cluster's
         own programs do (pods of workloads, statuses of kubelets), since the embedded cluster has such, too.
+
+        Raises:
+            RecordingError: there is nothing that others did, or no object of a kind that ``controllers`` watch.
         """
+        watched = {str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)}
+        there = {each.collection for each in self.changes}
+        if there and not watched & there:
+            raise RecordingError(
+                f"{self.path}: it is about {', '.join(sorted(there))}, and the controllers watch "
+                f"{', '.join(sorted(watched))}: record those"
+            )
         owners = {(each.resource.group, each.resource.kind) for each in controllers}
         played = _Played(owners, {*mine, *(each.name for each in controllers)})
         changes = [each for each in self.changes if played.wants(each)]

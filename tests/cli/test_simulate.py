@@ -1,0 +1,120 @@
+"""``simulate --from``: what was recorded of a live cluster, played to the program, from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import mykind
+import pytest
+from tests.simulation.test_recording import recording
+
+import setpoint as sp
+from setpoint.cli.program import main
+from setpoint.models.core_v1 import Container, Pod, PodSpec
+from setpoint.testing import virtual_time
+
+KINDS = ("mykinds.grp.example.com", "pods")
+HEAD = {"format": "setpoint-recording/1", "began": "2026-01-01T00:00:00Z"}
+SAMPLE = {
+    "apiVersion": "grp.example.com/v1alpha1", "kind": "Mykind",
+    "metadata": {"name": "sample", "namespace": "default"}, "spec": {"numpods": 1},
+}  # fmt: skip
+
+
+def change(document: Any, *, collection: str = KINDS[0], at: str = "2026-01-01T00:00:01Z") -> dict[str, Any]:
+    return {"at": at, "type": "ADDED", "collection": collection, "key": "default/sample", "object": document}
+
+
+@virtual_time
+async def record_a_day(path: Path) -> None:
+    """A user makes two objects, and deletes one an hour later."""
+    async with sp.testing.cluster(mykind.controller) as cluster, recording(cluster, path, KINDS):
+        for name, number in (("sample", 2), ("other", 1)):
+            await cluster.apply(mykind.Mykind.named(name, "default", spec=mykind.MykindSpec(numpods=number)))
+            await asyncio.sleep(3600)
+        await cluster.delete(await cluster.get(mykind.Mykind, "other"))
+
+
+async def one_after_the_other(owner: mykind.Mykind, ctx: sp.Context) -> None:
+    """Believes that all pods are there when the first is."""
+    if await ctx.get(Pod, f"{owner.name}-0") is None:
+        spec = PodSpec(containers=[Container(name="main", image="busybox")])
+        for number in range(owner.spec.numpods):
+            await ctx.create(Pod.named(f"{owner.name}-{number}", spec=spec))
+
+
+def simulated(controller: sp.Controller[Any], path: Path, *words: str) -> int:
+    """The exit status of the program, run in the folder of the recording."""
+    with pytest.raises(SystemExit) as ended:
+        main(controller, argv=["simulate", "--from", str(path), *words])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_a_recorded_day_is_survived_by_one_version_and_not_by_the_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "tuesday.jsonl"
+    record_a_day(path)
+    monkeypatch.chdir(tmp_path)
+    options = ("--budget", "9runs", "--faults", "crash")
+
+    assert simulated(mykind.controller, path, *options) == 0
+    told = capsys.readouterr().out
+    assert "writes: " in told
+    assert told.endswith("nothing was found\n")
+    assert not (tmp_path / "counterexamples").exists()
+
+    worse = sp.Controller(mykind.Mykind, one_after_the_other).owns(Pod)
+    assert simulated(worse, path, *options) == 1
+    told = capsys.readouterr().out
+    assert "create mykinds.grp.example.com default/sample" in told, "what the recorded user did is in the story"
+    assert "1 finding\n" in told
+    assert {each.suffix for each in (tmp_path / "counterexamples").iterdir()} == {".yaml", ".html"}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "FILE: it is empty"),
+        (b"kind: Pod\n", "FILE: line 1 is not one that setpoint record has written"),
+        (b"\x1f\x8b\x08\x00\xff\xfe\n", "FILE: line 1 is not one that setpoint record has written"),
+        (
+            [{"format": "setpoint-recording/2"}],
+            "FILE was written by another version of setpoint: its format is setpoint-recording/2, and this version "
+            "reads setpoint-recording/1",
+        ),
+        ([HEAD], "FILE: it holds nothing that others did"),
+        ([HEAD, change({})], "FILE: line 2 is not one that setpoint record has written"),
+        (
+            [HEAD, change(SAMPLE), change(SAMPLE, at="2026-01-01T00:00:02")],
+            "FILE: line 3 is not one that setpoint record has written",
+        ),
+        (
+            [HEAD, change({**SAMPLE, "metadata": {"name": "sample", "managedFields": ["x"]}})],
+            "FILE: line 2 is not one that setpoint record has written",
+        ),
+        (
+            [HEAD, change({**SAMPLE, "kind": "Foo"}, collection="foos.example.com")],
+            "FILE: it is about foos.example.com, and the controllers watch mykinds.grp.example.com, pods: record those",
+        ),
+    ],
+)  # fmt: skip
+def test_a_file_that_can_not_be_played_is_told_in_one_line(
+    content: Any, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "tuesday.jsonl"
+    if isinstance(content, list):
+        content = b"".join(json.dumps(each).encode() + b"\n" for each in content)
+    path.write_bytes(content)
+    assert simulated(mykind.controller, path) == 1
+    _, _, said = capsys.readouterr().err.partition(": ")
+    assert said == told.replace("FILE", str(path)) + "\n"
+
+
+def test_a_recording_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert simulated(mykind.controller, tmp_path / "monday.jsonl") == 1
+    assert capsys.readouterr().err.endswith(f"No such file or directory: {tmp_path / 'monday.jsonl'}\n")
