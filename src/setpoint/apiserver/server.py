@@ -7,13 +7,12 @@ import logging
 import secrets
 import socket
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 from types import TracebackType
 from typing import Final, cast
 
-from setpoint.apiserver.access.attributes import Attributes, requested
+from setpoint.apiserver.access.attributes import requested
 from setpoint.apiserver.access.authorizer import Authorizer
 from setpoint.apiserver.access.flow import Flows
 from setpoint.apiserver.access.record import AccessRecord
@@ -33,9 +32,9 @@ from setpoint.apiserver.errors import (
     timeout,
 )
 from setpoint.apiserver.http_types import SYSTEM_ADMIN, IncomingRequest, Response, UserInfo
-from setpoint.apiserver.identity.authentication import Authentication, TokenUsers, bearer_token, unauthorized
-from setpoint.apiserver.identity.impersonation import act_as, wanted
-from setpoint.apiserver.identity.keys import BadTokenError, SecretKey
+from setpoint.apiserver.identity.authentication import Authentication, TokenUsers
+from setpoint.apiserver.identity.keys import SecretKey
+from setpoint.apiserver.identity.requesters import Requesters
 from setpoint.apiserver.identity.tokens import AccountTokens
 from setpoint.apiserver.metrics import RequestMetrics
 from setpoint.apiserver.objects.metadata import new_uid
@@ -48,7 +47,7 @@ from setpoint.apiserver.requests.options import Query, check_timeout
 from setpoint.apiserver.requests.path import parse_path
 from setpoint.apiserver.resources.registry import Registry
 from setpoint.apiserver.routing import route
-from setpoint.apiserver.state import DECISION, LARGE, REASON, OpenWatch, State
+from setpoint.apiserver.state import LARGE, OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.strategies.builtin import add_builtin
 from setpoint.apiserver.strategies.usage import served_usage
@@ -131,15 +130,12 @@ class ApiServer:
         if account_tokens is None:
             secret = random.randbytes(32) if random is not None else secrets.token_bytes(32)
             account_tokens = AccountTokens(SecretKey(secret))
-        self._token_users = TokenUsers(kept, account_tokens, authentication)
-        self._closed = authentication is not None
+        users = TokenUsers(kept, account_tokens, authentication)
         self._default_objects = default_objects
         self._identity: IdentityLease | None = None
         self._flows = Flows(kept) if default_objects else None
         self._audit = audit
         self._plain = self._flows is None and audit is None
-        self._asked: dict[int, tuple[Attributes, UserInfo]] = {}
-        """The attributes of requests from the network that are under way, and their users."""
         self.state = State(
             storage=kept,
             configurations=self.hooks,
@@ -148,12 +144,14 @@ class ApiServer:
             authorizer=authorizer,
             access_record=access_record,
             account_tokens=account_tokens,
-            token_users=self._token_users,
+            token_users=users,
             admin=admin,
             webhook_caller=webhook_caller if webhook_caller is not None else HttpCaller(),
             bookmark_period=bookmark_period,
             plugins_off=frozenset(plugins_off),
         )
+        closed = authentication is not None
+        self._requesters = Requesters(self.state, users, closed=closed, follows=not self._plain)
         add_builtin(self.state.registry)
         self._metrics = self.state.metrics = RequestMetrics(self.state.registry)
         self._usage = served_usage()
@@ -279,7 +277,7 @@ class ApiServer:
             self.state.notes[id(request)] = notes
         try:
             response = await self._handled(request)
-            known = self._asked.get(id(request))
+            known = self._requesters.asked.get(id(request))
             if known is not None and self._flows is not None:
                 response.headers.update(self._flows.headers(known[0]))
             if self._audit is not None:
@@ -289,7 +287,7 @@ class ApiServer:
                 self._audit.note(request, *known, response, uid=uid, came=came, now=self.state.now, notes=notes)
             return response
         finally:
-            self._asked.pop(id(request), None)
+            self._requesters.asked.pop(id(request), None)
             self.state.notes.pop(id(request), None)
 
     async def _handled(self, request: IncomingRequest) -> Response:
@@ -347,7 +345,7 @@ class ApiServer:
         state = self.state
         if not state.running:
             raise ApiStatusError(503, "ServiceUnavailable", "the server is not running")
-        user = self._user(request)
+        user = self._requesters.user_of(request)
         if request.query:
             check_timeout(request.query)
         path = parse_path(request.path)
@@ -377,51 +375,6 @@ class ApiServer:
         except ApiStatusError as error:
             error.warnings = call.warnings
             raise
-
-    def _user(self, request: IncomingRequest) -> UserInfo:
-        """The user that the request is made as, impersonated or not.
-
-        Raises:
-            ApiStatusError: 401, or 403 if that user may not do what is asked for, or not act as another.
-        """
-        state = self.state
-        user = self._requester(request)
-        other = wanted(request)
-        notes = state.notes.get(id(request))
-        if not state.guarded:
-            if notes is not None:
-                notes.update({DECISION: "allow", REASON: ""})
-            acting = user if other is None else act_as(other)
-            self._remember(request, acting, user)
-            return acting
-        attributes = requested(request.method, request.path, request.query, user)
-        self._remember(request, user, user)
-        if other is not None:
-            acting = act_as(other, attributes, state.authorizer)
-            self._remember(request, acting, user)
-            attributes = replace(attributes, user=acting)
-        state.check(attributes, notes)
-        return attributes.user
-
-    def _remember(self, request: IncomingRequest, user: UserInfo, requester: UserInfo) -> None:
-        """For the headers of the answer, and for the audit log."""
-        if (self._flows is not None or self._audit is not None) and getattr(request, "peer", None) is not None:
-            asked = requested(request.method, request.path, request.query, user)
-            self._asked[id(request)] = asked, requester
-
-    def _requester(self, request: IncomingRequest) -> UserInfo:
-        """The authenticated user of the request. Raises ApiStatusError (401)."""
-        state = self.state
-        if self._closed and getattr(request, "peer", None) is not None:
-            return self._token_users.of_request(request, state.now())
-        token = bearer_token(request)
-        if token:
-            try:
-                return self._token_users.user_of(token, (), state.now())[0]
-            except BadTokenError:
-                if self._closed:
-                    raise unauthorized() from None
-        return getattr(request, "user", None) or state.admin
 
 
 def _written(request: IncomingRequest) -> tuple[str, ...] | None:

@@ -6,8 +6,10 @@ Each check says of a pod what is forbidden in it, in a reason and details, as ``
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
+
+from setpoint.apiserver.plugins.pod_view import PodView, named, quoted, who_sets
 
 __all__ = ["LEVELS", "NEWEST", "violations"]
 
@@ -49,57 +51,16 @@ _FREE_VOLUMES: Final = frozenset(
     }
 )
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
-_CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
-
-
-class _Pod:
-    """A pod with the questions that checks ask of it."""
-
-    __slots__ = ("annotations", "containers", "security", "spec", "version")
-
-    def __init__(self, metadata: JsonObject, spec: JsonObject, version: int) -> None:
-        self.annotations: dict[str, str] = metadata.get("annotations") or {}
-        self.spec = spec
-        self.security: JsonObject = spec.get("securityContext") or {}
-        self.version = version
-        self.containers: list[tuple[str, JsonObject, JsonObject]] = [
-            (container.get("name", ""), container, container.get("securityContext") or {})
-            for kind in _CONTAINERS
-            for container in spec.get(kind) or ()
-        ]
-        """The name, the container, and its security context."""
-
-    @property
-    def own_users(self) -> bool:
-        """Whether root in it is not root on its node, which since 1.35 relaxes some checks."""
-        return self.spec.get("hostUsers") is False and self.version >= 35
-
-    @property
-    def is_windows(self) -> bool:
-        return (self.spec.get("os") or {}).get("name") == "windows" and self.version >= 25
 
 
 _Finding = tuple[str, str] | None
 """A reason with details; None if all is well."""
 
 
-def _quoted(items: Sequence[str]) -> str:
-    return ", ".join(f'"{item}"' for item in items)
-
-
-def _named(noun: str, names: Sequence[str]) -> str:
-    return f"{noun if len(names) == 1 else f'{noun}s'} {_quoted(names)}"
-
-
-def _setters(pod: bool, containers: Sequence[str]) -> str:
-    parts = ["pod"] if pod else []
-    return " and ".join([*parts, _named("container", containers)] if containers else parts)
-
-
 # -- baseline ---------------------------------------------------------------------------------------------------------
 
 
-def _app_armor(pod: _Pod) -> _Finding:
+def _app_armor(pod: PodView) -> _Finding:
     def wrong(security: JsonObject) -> bool:
         profile = security.get("appArmorProfile")
         return profile is not None and profile.get("type") not in ("RuntimeDefault", "Localhost")
@@ -114,17 +75,17 @@ def _app_armor(pod: _Pod) -> _Finding:
         for key, value in pod.annotations.items()
         if key.startswith(_APP_ARMOR) and value not in ("", "runtime/default") and not value.startswith("localhost/")
     )
-    setters = [part for part in (_setters(whole, [name for name, _ in found]),) if part]
+    setters = [part for part in (who_sets(whole, [name for name, _ in found]),) if part]
     if annotations:
         setters.append("annotation" if len(annotations) == 1 else "annotations")
     values = sorted(kinds) + annotations
     if not setters:
         return None
     reason = "forbidden AppArmor profile" if len(values) == 1 else "forbidden AppArmor profiles"
-    return reason, f"{' and '.join(setters)} must not set AppArmor profile type to {_quoted(values)}"
+    return reason, f"{' and '.join(setters)} must not set AppArmor profile type to {quoted(values)}"
 
 
-def _added(pod: _Pod, allowed: frozenset[str]) -> str:
+def _added(pod: PodView, allowed: frozenset[str]) -> str:
     found = {
         name: [item for item in (security.get("capabilities") or {}).get("add") or () if item not in allowed]
         for name, _, security in pod.containers
@@ -133,25 +94,25 @@ def _added(pod: _Pod, allowed: frozenset[str]) -> str:
     names = sorted({item for items in found.values() for item in items})
     if not bad:
         return ""
-    return f"{_named('container', bad)} must not include {_quoted(names)} in securityContext.capabilities.add"
+    return f"{named('container', bad)} must not include {quoted(names)} in securityContext.capabilities.add"
 
 
-def _capabilities_baseline(pod: _Pod) -> _Finding:
+def _capabilities_baseline(pod: PodView) -> _Finding:
     text = _added(pod, _CAPABILITIES)
     return ("non-default capabilities", text) if text else None
 
 
-def _host_namespaces(pod: _Pod) -> _Finding:
+def _host_namespaces(pod: PodView) -> _Finding:
     found = [f"{name}=true" for name in ("hostNetwork", "hostPID", "hostIPC") if pod.spec.get(name)]
     return ("host namespaces", ", ".join(found)) if found else None
 
 
-def _host_paths(pod: _Pod) -> _Finding:
+def _host_paths(pod: PodView) -> _Finding:
     found = [item.get("name", "") for item in pod.spec.get("volumes") or () if item.get("hostPath") is not None]
-    return ("hostPath volumes", _named("volume", found)) if found else None
+    return ("hostPath volumes", named("volume", found)) if found else None
 
 
-def _host_ports(pod: _Pod) -> _Finding:
+def _host_ports(pod: PodView) -> _Finding:
     found = {
         name: [str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")]
         for name, container, _ in pod.containers
@@ -161,7 +122,7 @@ def _host_ports(pod: _Pod) -> _Finding:
     if not bad:
         return None
     noun = "hostPort" if len(ports) == 1 else "hostPorts"
-    return "hostPort", f"{_named('container', bad)} {'uses' if len(bad) == 1 else 'use'} {noun} {', '.join(ports)}"
+    return "hostPort", f"{named('container', bad)} {'uses' if len(bad) == 1 else 'use'} {noun} {', '.join(ports)}"
 
 
 def _hosts_of(container: JsonObject) -> Iterator[str]:
@@ -173,35 +134,35 @@ def _hosts_of(container: JsonObject) -> Iterator[str]:
                 yield host
 
 
-def _probed_hosts(pod: _Pod) -> _Finding:
+def _probed_hosts(pod: PodView) -> _Finding:
     found = {name: [*_hosts_of(container)] for name, container, _ in pod.containers}
     bad = sorted(name for name, hosts in found.items() if hosts)
     hosts = sorted({host for each in found.values() for host in each})
     if not bad:
         return None
     use = "uses" if len(bad) == 1 else "use"
-    return "probe or lifecycle host", f"{_named('container', bad)} {use} {_named('probe or lifecycle host', hosts)}"
+    return "probe or lifecycle host", f"{named('container', bad)} {use} {named('probe or lifecycle host', hosts)}"
 
 
-def _privileged(pod: _Pod) -> _Finding:
+def _privileged(pod: PodView) -> _Finding:
     bad = [name for name, _, security in pod.containers if security.get("privileged")]
-    return ("privileged", f"{_named('container', bad)} must not set securityContext.privileged=true") if bad else None
+    return ("privileged", f"{named('container', bad)} must not set securityContext.privileged=true") if bad else None
 
 
-def _proc_mount(pod: _Pod) -> _Finding:
+def _proc_mount(pod: PodView) -> _Finding:
     found = [(name, security.get("procMount") or "Default") for name, _, security in pod.containers]
     bad = [name for name, value in found if value != "Default"]
     kinds = sorted({value for _, value in found if value != "Default"})
     if not bad:
         return None
-    return "procMount", f"{_named('container', bad)} must not set securityContext.procMount to {_quoted(kinds)}"
+    return "procMount", f"{named('container', bad)} must not set securityContext.procMount to {quoted(kinds)}"
 
 
-def _proc_mount_baseline(pod: _Pod) -> _Finding:
+def _proc_mount_baseline(pod: PodView) -> _Finding:
     return None if pod.own_users else _proc_mount(pod)
 
 
-def _selinux(pod: _Pod) -> _Finding:
+def _selinux(pod: PodView) -> _Finding:
     def wrong(security: JsonObject) -> bool:
         options = security.get("seLinuxOptions") or {}
         return bool(
@@ -216,9 +177,9 @@ def _selinux(pod: _Pod) -> _Finding:
         security.get("seLinuxOptions") or {} for security in (pod.security, *(item[2] for item in pod.containers))
     ]
     kinds = sorted({item["type"] for item in options if _SELINUX.get(item.get("type", ""), 99) > pod.version})
-    data = [_named("type", kinds)] if kinds else []
+    data = [named("type", kinds)] if kinds else []
     data += [f"{name} may not be set" for name in ("user", "role") if any(item.get(name) for item in options)]
-    text = f"{_setters(whole, bad)} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}"
+    text = f"{who_sets(whole, bad)} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}"
     return "seLinuxOptions", text
 
 
@@ -230,17 +191,17 @@ def _bad_seccomp(security: JsonObject) -> str | None:
     return str(profile.get("type", ""))
 
 
-def _set_seccomp(pod: _Pod) -> _Finding:
+def _set_seccomp(pod: PodView) -> _Finding:
     whole = _bad_seccomp(pod.security)
     found = {name: kind for name, _, security in pod.containers if (kind := _bad_seccomp(security)) is not None}
     kinds: list[str] = sorted({*found.values(), *([] if whole is None else [whole])})
     if not kinds:
         return None
-    setters = _setters(whole is not None, [*found])
-    return "seccompProfile", f"{setters} must not set securityContext.seccompProfile.type to {_quoted(kinds)}"
+    setters = who_sets(whole is not None, [*found])
+    return "seccompProfile", f"{setters} must not set securityContext.seccompProfile.type to {quoted(kinds)}"
 
 
-def _seccomp_annotations(pod: _Pod) -> _Finding:
+def _seccomp_annotations(pod: PodView) -> _Finding:
     keys = [_SECCOMP_OF_POD, *(f"{_SECCOMP_OF_CONTAINER}{name}" for name, _, _ in pod.containers)]
     allowed = ("runtime/default", "docker/default")
     found = sorted(
@@ -257,17 +218,17 @@ def _seccomp_annotations(pod: _Pod) -> _Finding:
     return "seccompProfile", f"forbidden {'annotation' if len(found) == 1 else 'annotations'} {', '.join(found)}"
 
 
-def _sysctls(pod: _Pod) -> _Finding:
+def _sysctls(pod: PodView) -> _Finding:
     names = [item.get("name", "") for item in pod.security.get("sysctls") or ()]
     bad = [name for name in names if _SYSCTLS.get(name, 99) > pod.version]
     return ("forbidden sysctls", ", ".join(bad)) if bad else None
 
 
-def _host_process(pod: _Pod) -> _Finding:
+def _host_process(pod: PodView) -> _Finding:
     def wrong(security: JsonObject) -> bool:
         return bool((security.get("windowsOptions") or {}).get("hostProcess"))
 
-    setters = _setters(wrong(pod.security), [name for name, _, security in pod.containers if wrong(security)])
+    setters = who_sets(wrong(pod.security), [name for name, _, security in pod.containers if wrong(security)])
     return (
         ("hostProcess", f"{setters} must not set securityContext.windowsOptions.hostProcess=true") if setters else None
     )
@@ -276,15 +237,15 @@ def _host_process(pod: _Pod) -> _Finding:
 # -- restricted -------------------------------------------------------------------------------------------------------
 
 
-def _escalation(pod: _Pod) -> _Finding:
+def _escalation(pod: PodView) -> _Finding:
     bad = [name for name, _, security in pod.containers if security.get("allowPrivilegeEscalation") is not False]
     if not bad or pod.is_windows:
         return None
-    text = f"{_named('container', bad)} must set securityContext.allowPrivilegeEscalation=false"
+    text = f"{named('container', bad)} must set securityContext.allowPrivilegeEscalation=false"
     return "allowPrivilegeEscalation != false", text
 
 
-def _capabilities_restricted(pod: _Pod) -> _Finding:
+def _capabilities_restricted(pod: PodView) -> _Finding:
     if pod.is_windows:
         return None
     bad = [
@@ -292,12 +253,12 @@ def _capabilities_restricted(pod: _Pod) -> _Finding:
         for name, _, security in pod.containers
         if "ALL" not in ((security.get("capabilities") or {}).get("drop") or ())
     ]
-    dropped = f'{_named("container", bad)} must set securityContext.capabilities.drop=["ALL"]' if bad else ""
+    dropped = f'{named("container", bad)} must set securityContext.capabilities.drop=["ALL"]' if bad else ""
     texts = [text for text in (dropped, _added(pod, frozenset({"NET_BIND_SERVICE"}))) if text]
     return ("unrestricted capabilities", "; ".join(texts)) if texts else None
 
 
-def _volumes(pod: _Pod) -> _Finding:
+def _volumes(pod: PodView) -> _Finding:
     bad: list[str] = []
     kinds: set[str] = set()
     for volume in pod.spec.get("volumes") or ():
@@ -308,32 +269,32 @@ def _volumes(pod: _Pod) -> _Finding:
     if not bad:
         return None
     use = "uses" if len(bad) == 1 else "use"
-    return "restricted volume types", f"{_named('volume', bad)} {use} {_named('restricted volume type', sorted(kinds))}"
+    return "restricted volume types", f"{named('volume', bad)} {use} {named('restricted volume type', sorted(kinds))}"
 
 
-def _not_root(pod: _Pod) -> _Finding:
+def _not_root(pod: PodView) -> _Finding:
     if pod.own_users:
         return None
     said = pod.security.get("runAsNonRoot")
     bad = [name for name, _, security in pod.containers if security.get("runAsNonRoot") is False]
     reason = "runAsNonRoot != true"
     if said is False or bad:
-        return reason, f"{_setters(said is False, bad)} must not set securityContext.runAsNonRoot=false"
+        return reason, f"{who_sets(said is False, bad)} must not set securityContext.runAsNonRoot=false"
     silent = [name for name, _, security in pod.containers if security.get("runAsNonRoot") is None and not said]
     if not silent:
         return None
-    return reason, f"pod or {_named('container', silent)} must set securityContext.runAsNonRoot=true"
+    return reason, f"pod or {named('container', silent)} must set securityContext.runAsNonRoot=true"
 
 
-def _user(pod: _Pod) -> _Finding:
+def _user(pod: PodView) -> _Finding:
     if pod.own_users:
         return None
     bad = [name for name, _, security in pod.containers if security.get("runAsUser") == 0]
-    setters = _setters(pod.security.get("runAsUser") == 0, bad)
+    setters = who_sets(pod.security.get("runAsUser") == 0, bad)
     return ("runAsUser=0", f"{setters} must not set runAsUser=0") if setters else None
 
 
-def _seccomp_restricted(pod: _Pod) -> _Finding:
+def _seccomp_restricted(pod: PodView) -> _Finding:
     if pod.is_windows:
         return None
     wrong = _set_seccomp(pod)
@@ -343,13 +304,13 @@ def _seccomp_restricted(pod: _Pod) -> _Finding:
     if not silent:
         return None
     text = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
-    return "seccompProfile", f"pod or {_named('container', silent)} {text}"
+    return "seccompProfile", f"pod or {named('container', silent)} {text}"
 
 
 class _Check(NamedTuple):
     """``since`` and ``until`` are minor versions, the latter excluded."""
 
-    run: Callable[[_Pod], _Finding]
+    run: Callable[[PodView], _Finding]
     since: int = 0
     until: int = 1000
 
@@ -400,6 +361,6 @@ def violations(level: str, version: int, metadata: JsonObject, spec: JsonObject)
         checks += [check for versions in _RESTRICTED.values() for check in versions]
     elif level == "privileged":
         return []
-    pod = _Pod(metadata, spec, version)
+    pod = PodView(metadata, spec, version)
     found = (check.run(pod) for check in checks if check.since <= version < check.until)
     return [finding for finding in found if finding is not None]

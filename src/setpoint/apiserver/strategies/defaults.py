@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from setpoint.apiserver.errors import invalid as refused
+from setpoint.apiserver.strategies.device_slices import slice_errors
 from setpoint.apiserver.strategies.devices import (
     admin_errors,
     claim_spec_errors,
     claim_template_errors,
     class_errors,
-    slice_errors,
     taint_rule_errors,
 )
+from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import GroupKind
 from setpoint.meta.names import dns1123_subdomain, path_segment
@@ -172,7 +173,7 @@ class Addresses(Strategy):
         try:
             address = ip_address("" if "%" in name else name)
         except ValueError:
-            return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+            return [NOT_AN_IP]
         return [] if str(address) == name else [f'must be in canonical form ("{address}")']
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP, port_name_problems
-from setpoint.apiserver.strategies.rules.networking import special_errors
+from setpoint.apiserver.strategies.rules.addresses import special_errors
 from setpoint.apiserver.strategies.rules.row import Check, Place, Table, between, row
 from setpoint.apiserver.strategies.service_addresses import (
     ALLOCATED,

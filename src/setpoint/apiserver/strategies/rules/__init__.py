@@ -17,9 +17,18 @@ __all__ = ["has_rules", "rule_errors"]
 
 @cache
 def _tables() -> dict[str, Table]:
-    from setpoint.apiserver.strategies.rules import access, cluster, csi, flow, networking, scheduling, storage
+    from setpoint.apiserver.strategies.rules import (
+        access,
+        cluster,
+        csi,
+        endpoints,
+        flow,
+        networking,
+        scheduling,
+        storage,
+    )
 
-    modules = (access, cluster, csi, flow, networking, scheduling, storage)
+    modules = (access, cluster, csi, endpoints, flow, networking, scheduling, storage)
     return {name: Table(rows) for module in modules for name, rows in module.RULES.items()}
 
 

@@ -1,63 +1,30 @@
-"""Ingresses and their classes, network policies, addresses, endpoint slices, endpoints."""
+"""Ingresses and their classes, network policies, addresses of Services."""
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import ip_network
 from typing import Final
 
 from setpoint.apiserver.strategies.pod_fields import port_name_problems
+from setpoint.apiserver.strategies.rules.addresses import CIDR, PORT, PROTOCOLS, address_of, is_cidr
 from setpoint.apiserver.strategies.rules.row import (
     IMMUTABLE,
-    Check,
     Place,
     Row,
     immutable,
     longest,
     named,
     needed,
-    one_of,
     row,
     selector,
     settled,
-    unless_missing,
 )
-from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, path_segment, qualified_name
+from setpoint.meta.names import dns1123_label, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError
-from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_many
+from setpoint.schema.errors import forbidden, invalid, not_supported, required
 
-_PORT: Final = "must be between 1 and 65535, inclusive"
-_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
-_IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-_CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _PATH_PARTS: Final = ("//", "/./", "/../", "%2f", "%2F")
 _PATH_ENDS: Final = ("/..", "/.")
-_SPECIAL: Final = (
-    ("is_unspecified", "may not be unspecified (0.0.0.0 or ::)"),
-    ("is_loopback", "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
-    ("is_link_local", "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
-    ("is_multicast", "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
-)
-
-
-def _address(text: str) -> IPv4Address | IPv6Address | None:
-    try:
-        return ip_address(text)
-    except ValueError:
-        return None
-
-
-def special_errors(text: str, path: str) -> list[FieldError]:
-    """The errors in an address that endpoints and services can't have."""
-    address = _address(text)
-    return [invalid(path, text, why) for name, why in _SPECIAL if address is not None and getattr(address, name)]
-
-
-def _is_cidr(text: str) -> bool:
-    try:
-        ip_network(text, strict=False)
-    except ValueError:
-        return False
-    return "/" in text
 
 
 # -- network policies -------------------------------------------------------------------------------------------------
@@ -67,15 +34,15 @@ def _policy_port(place: Place) -> list[FieldError]:
     port, path = place.value, place.path
     errors: list[FieldError] = []
     protocol, number, end = port.get("protocol"), port.get("port"), port.get("endPort")
-    if protocol is not None and protocol not in _PROTOCOLS:
+    if protocol is not None and protocol not in PROTOCOLS:
         errors.append(not_supported(f"{path}.protocol", protocol, ("TCP", "UDP", "SCTP")))
     if isinstance(number, int):
         if not 1 <= number <= 65535:
-            errors.append(invalid(f"{path}.port", number, _PORT))
+            errors.append(invalid(f"{path}.port", number, PORT))
         if end is not None and end < number:
             errors.append(invalid(f"{path}.endPort", end, "must be greater than or equal to `port`"))
         if end is not None and not 1 <= end <= 65535:
-            errors.append(invalid(f"{path}.endPort", end, _PORT))
+            errors.append(invalid(f"{path}.endPort", end, PORT))
         return errors
     if end is not None:
         text = "specified" if number is None else "non-numeric"
@@ -96,13 +63,13 @@ def _peer(place: Place) -> list[FieldError]:
     path, cidr = f"{place.path}.ipBlock", block.get("cidr", "")
     if not cidr:
         return [*errors, required(f"{path}.cidr")]
-    if not _is_cidr(cidr):
-        return [*errors, invalid(f"{path}.cidr", cidr, _CIDR)]
+    if not is_cidr(cidr):
+        return [*errors, invalid(f"{path}.cidr", cidr, CIDR)]
     outer = ip_network(cidr, strict=False)
     for index, text in enumerate(block.get("except") or ()):
         where = f"{path}.except[{index}]"
-        if not _is_cidr(text):
-            errors.append(invalid(where, text, _CIDR))
+        if not is_cidr(text):
+            errors.append(invalid(where, text, CIDR))
             continue
         inner = ip_network(text, strict=False)
         within = inner.version == outer.version and inner.network_address in outer
@@ -139,7 +106,7 @@ def _host(place: Place) -> list[FieldError]:
     if not host:
         return []
     errors: list[FieldError] = []
-    if place.path.endswith(".host") and _address(host) is not None:
+    if place.path.endswith(".host") and address_of(host) is not None:
         errors.append(invalid(place.path, host, "must be a DNS name, not an IP address"))
     rule = _wildcard if "*" in host else dns1123_subdomain
     return errors + [invalid(place.path, host, text) for text in rule(host)]
@@ -186,7 +153,7 @@ def _backend(place: Place) -> list[FieldError]:
     elif not number:
         errors.append(required(path, "port name or number is required"))
     elif not 1 <= number <= 65535:
-        errors.append(invalid(f"{path}.service.port.number", number, _PORT))
+        errors.append(invalid(f"{path}.service.port.number", number, PORT))
     return errors
 
 
@@ -260,7 +227,7 @@ def _parameters(place: Place) -> list[FieldError]:
     return errors
 
 
-# -- addresses and endpoints ------------------------------------------------------------------------------------------
+# -- addresses of Services --------------------------------------------------------------------------------------------
 
 
 def _parent(place: Place) -> list[FieldError]:
@@ -297,95 +264,12 @@ def _new_cidrs(path: str, cidrs: list[str]) -> list[FieldError]:
         return [required(path, "at least one CIDR required")]
     if len(cidrs) > 2:
         return [invalid(path, {"CIDRs": cidrs}, "may only hold up to 2 values")]
-    errors = [invalid(f"{path}[{i}]", text, _CIDR) for i, text in enumerate(cidrs) if not _is_cidr(text)]
+    errors = [invalid(f"{path}[{i}]", text, CIDR) for i, text in enumerate(cidrs) if not is_cidr(text)]
     if len(cidrs) == 2 and not errors and len({ip_network(text, strict=False).version for text in cidrs}) == 1:
         why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
         errors.append(invalid(path, cidrs, why))
     return errors
 
-
-def _endpoint_addresses(place: Place) -> list[FieldError]:
-    found, kind = place.value or [], place.obj.get("addressType", "")
-    if not found:
-        return [required(place.path)]
-    if len(found) > 100:
-        return [too_many(place.path, len(found), 100)]
-    errors: list[FieldError] = []
-    for index, text in enumerate(found):
-        where, address = f"{place.path}[{index}]", _address(text)
-        if kind == "FQDN":
-            errors += _domain_errors(text.removesuffix("."), where)
-        elif kind in ("IPv4", "IPv6"):
-            if address is None:
-                errors.append(invalid(where, text, _IP))
-                continue
-            if address.version != int(kind[-1]):
-                errors.append(invalid(place.path, text, f"must be an {kind} address"))
-            errors += special_errors(text, where)
-    return errors
-
-
-def _domain_errors(name: str, path: str) -> list[FieldError]:
-    """The errors in a fully qualified name of a host."""
-    if not name:
-        return [required(path)]
-    if problems := dns1123_subdomain(name):
-        return [invalid(path, name, ",".join(problems))]
-    parts = name.split(".")
-    if len(parts) < 2:
-        return [invalid(path, name, "should be a domain with at least two segments separated by dots")]
-    wrong = ((part, problems) for part in parts if (problems := dns1123_label(part)))
-    return [invalid(path, part, ",".join(problems)) for part, problems in wrong][:1]
-
-
-def _unique_names(check: Check) -> Check:
-    """``check`` of each item's name, which no two have."""
-
-    def of(place: Place) -> list[FieldError]:
-        errors: list[FieldError] = []
-        seen: set[str] = set()
-        for index, item in enumerate(place.value or ()):
-            name, where = item.get("name", ""), f"{place.path}[{index}].name"
-            if name in seen:
-                errors.append(duplicate(where, name))
-            seen.add(name)
-            errors += check(Place(name, where, item, place.obj, place.old))
-        return errors
-
-    return of
-
-
-def _subset(place: Place) -> list[FieldError]:
-    subset = place.value
-    errors: list[FieldError] = []
-    if not subset.get("addresses") and not subset.get("notReadyAddresses"):
-        errors.append(required(place.path, "must specify `addresses` or `notReadyAddresses`"))
-    for field in ("addresses", "notReadyAddresses"):
-        for index, item in enumerate(subset.get(field) or ()):
-            text, where = item.get("ip", ""), f"{place.path}.{field}[{index}].ip"
-            if _address(text) is None:
-                errors.append(invalid(where, text, _IP))
-                errors.append(invalid(where, text, "must be a valid IP address"))
-            errors += special_errors(text, where)
-    ports = subset.get("ports") or []
-    for index, port in enumerate(ports):
-        where = f"{place.path}.ports[{index}]"
-        if len(ports) > 1 and not port.get("name"):
-            errors.append(required(f"{where}.name"))
-        number = port.get("port", 0)
-        if not 1 <= number <= 65535:
-            errors.append(invalid(f"{where}.port", number, _PORT))
-    return errors
-
-
-_HOSTNAMES: Final = tuple(
-    item
-    for field in ("addresses", "notReadyAddresses")
-    for item in (
-        row(f"subsets[].{field}[].hostname", named(dns1123_label)),
-        row(f"subsets[].{field}[].nodeName", unless_missing(named(dns1123_subdomain, empty=True))),
-    )
-)
 
 RULES: Final[dict[str, tuple[Row, ...]]] = {
     "services": (),  # in `setpoint.apiserver.strategies.services`
@@ -412,22 +296,4 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
     ),
     "ipaddresses.networking.k8s.io": (row("spec.parentRef", _parent, settled),),
     "servicecidrs.networking.k8s.io": (row("spec.cidrs", _cidrs),),
-    "endpointslices.discovery.k8s.io": (
-        row("addressType", needed(), one_of("FQDN", "IPv4", "IPv6"), settled),
-        row("endpoints[].addresses", _endpoint_addresses),
-        row("endpoints[].nodeName", unless_missing(named(dns1123_subdomain, empty=True))),
-        row("endpoints[].hostname", named(dns1123_label)),
-        row("endpoints[].hints.forZones", _unique_names(named(label_value))),
-        row("endpoints[].hints.forNodes", _unique_names(named(dns1123_subdomain, empty=True))),
-        row("ports", _unique_names(named(dns1123_label))),
-        row("ports[].protocol", unless_missing(one_of(*_PROTOCOLS, empty=True))),
-        row("ports[].appProtocol", unless_missing(named(qualified_name, empty=True))),
-    ),
-    "endpoints": (
-        row("subsets[]", _subset),
-        *_HOSTNAMES,
-        row("subsets[].ports[].name", named(dns1123_label)),
-        row("subsets[].ports[].protocol", one_of(*_PROTOCOLS)),
-        row("subsets[].ports[].appProtocol", unless_missing(named(qualified_name, empty=True))),
-    ),
 }

@@ -1,0 +1,72 @@
+"""The users of requests: who sends one, whose name it is made in, and whether that user may."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from setpoint.apiserver.access.attributes import Attributes, requested
+from setpoint.apiserver.http_types import IncomingRequest, UserInfo
+from setpoint.apiserver.identity.authentication import TokenUsers, bearer_token, unauthorized
+from setpoint.apiserver.identity.impersonation import act_as, wanted
+from setpoint.apiserver.identity.keys import BadTokenError
+from setpoint.apiserver.state import DECISION, REASON, State
+
+__all__ = ["Requesters"]
+
+
+class Requesters:
+    """Finds the user of each request, and asks whether the user may do what is requested.
+
+    ``closed``: whether requests from the network need credentials. ``follows``: whether `asked` is kept.
+    """
+
+    def __init__(self, state: State, users: TokenUsers, *, closed: bool, follows: bool) -> None:
+        self._state = state
+        self._users = users
+        self._closed = closed
+        self._follows = follows
+        self.asked: dict[int, tuple[Attributes, UserInfo]] = {}
+        """The attributes and senders of the requests from the network that are under way, by the requests' ids."""
+
+    def user_of(self, request: IncomingRequest) -> UserInfo:
+        """The user that the request is made as, impersonated or not.
+
+        Raises:
+            ApiStatusError: 401, or 403 if that user may not do what is asked for, or not act as another.
+        """
+        state = self._state
+        user = self._sender(request)
+        other = wanted(request)
+        notes = state.notes.get(id(request))
+        if not state.guarded:
+            if notes is not None:
+                notes.update({DECISION: "allow", REASON: ""})
+            acting = user if other is None else act_as(other)
+            self._remember(request, acting, user)
+            return acting
+        attributes = requested(request.method, request.path, request.query, user)
+        self._remember(request, user, user)
+        if other is not None:
+            acting = act_as(other, attributes, state.authorizer)
+            self._remember(request, acting, user)
+            attributes = replace(attributes, user=acting)
+        state.check(attributes, notes)
+        return attributes.user
+
+    def _remember(self, request: IncomingRequest, user: UserInfo, sender: UserInfo) -> None:
+        if self._follows and getattr(request, "peer", None) is not None:
+            self.asked[id(request)] = requested(request.method, request.path, request.query, user), sender
+
+    def _sender(self, request: IncomingRequest) -> UserInfo:
+        """The authenticated user of the request. Raises ApiStatusError (401)."""
+        state = self._state
+        if self._closed and getattr(request, "peer", None) is not None:
+            return self._users.of_request(request, state.now())
+        token = bearer_token(request)
+        if token:
+            try:
+                return self._users.user_of(token, (), state.now())[0]
+            except BadTokenError:
+                if self._closed:
+                    raise unauthorized() from None
+        return getattr(request, "user", None) or state.admin

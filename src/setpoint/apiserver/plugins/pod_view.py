@@ -1,0 +1,51 @@
+"""A pod as the checks of Pod Security Standards look at it, and the words in which they name its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+__all__ = ["CONTAINERS", "PodView", "named", "quoted", "who_sets"]
+
+JsonObject = dict[str, Any]
+CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
+
+
+class PodView:
+    """A pod with the questions that checks ask of it."""
+
+    __slots__ = ("annotations", "containers", "security", "spec", "version")
+
+    def __init__(self, metadata: JsonObject, spec: JsonObject, version: int) -> None:
+        self.annotations: dict[str, str] = metadata.get("annotations") or {}
+        self.spec = spec
+        self.security: JsonObject = spec.get("securityContext") or {}
+        self.version = version
+        self.containers: list[tuple[str, JsonObject, JsonObject]] = [
+            (container.get("name", ""), container, container.get("securityContext") or {})
+            for kind in CONTAINERS
+            for container in spec.get(kind) or ()
+        ]
+        """The name, the container, and its security context."""
+
+    @property
+    def own_users(self) -> bool:
+        """Whether root in it is not root on its node, which since 1.35 relaxes some checks."""
+        return self.spec.get("hostUsers") is False and self.version >= 35
+
+    @property
+    def is_windows(self) -> bool:
+        return (self.spec.get("os") or {}).get("name") == "windows" and self.version >= 25
+
+
+def quoted(items: Sequence[str]) -> str:
+    return ", ".join(f'"{item}"' for item in items)
+
+
+def named(noun: str, names: Sequence[str]) -> str:
+    return f"{noun if len(names) == 1 else f'{noun}s'} {quoted(names)}"
+
+
+def who_sets(pod: bool, containers: Sequence[str]) -> str:
+    parts = ["pod"] if pod else []
+    return " and ".join([*parts, named("container", containers)] if containers else parts)

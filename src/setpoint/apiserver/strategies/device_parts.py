@@ -1,0 +1,87 @@
+"""Rules of what claims, classes and slices of devices have in common: their names and taints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from setpoint.apiserver.strategies.pod_volumes import driver_name_errors
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.meta.names import dns1123_subdomain, label_value, qualified_name
+from setpoint.schema import FieldError
+from setpoint.schema.errors import duplicate, invalid, not_supported, required, too_long
+
+__all__ = [
+    "EFFECTS",
+    "fully_qualified_errors",
+    "name_errors",
+    "pool_errors",
+    "qualified_errors",
+    "repeated_errors",
+    "taint_errors",
+]
+
+Errors = list[FieldError]
+EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
+_IDENTIFIER: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+_IDENTIFIER_RULE: Final = (
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters "
+    "or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')"
+)
+
+
+def name_errors(value: str, rule: Callable[[str], list[str]], path: str) -> Errors:
+    return [invalid(path, value, text) for text in rule(value)]
+
+
+def repeated_errors(names: Sequence[str], path: str) -> Errors:
+    """(Declared keys of a list are shown with their field.)"""
+    return [duplicate(f"{path}[{index}]", name) for index, name in enumerate(names) if name in names[:index]]
+
+
+def qualified_errors(name: str, path: str) -> Errors:
+    parts = name.split("/")
+    if len(parts) == 1:
+        return _identifier(name, path)
+    if len(parts) > 2:
+        return []
+    domain, rest = parts
+    errors = driver_name_errors(domain, path) if domain else [invalid(path, "", "the domain must not be empty")]
+    return errors + (_identifier(rest, path) if rest else [invalid(path, "", "the name must not be empty")])
+
+
+def fully_qualified_errors(name: str, path: str) -> Errors:
+    errors = qualified_errors(name, path)
+    if name.count("/") == 1 and not name.startswith("/"):
+        found = driver_name_errors(name.partition("/")[0], path)
+        errors = [replace(error, detail=f"prefix: {error.detail}") if error in found else error for error in errors]
+    if "/" not in name:
+        text = "a fully qualified name must be a domain and a name separated by a slash"
+        errors.append(invalid(path, name, text))
+    return errors
+
+
+def _identifier(name: str, path: str) -> Errors:
+    errors = [too_long(path, 32)] if len(name) > 32 else []
+    return errors if _IDENTIFIER.fullmatch(name) else [*errors, invalid(path, name, _IDENTIFIER_RULE)]
+
+
+def taint_errors(taint: JsonObject, path: str, old: JsonObject | None = None) -> Errors:
+    key, value, effect = taint.get("key", ""), taint.get("value", ""), taint.get("effect", "")
+    errors = name_errors(key, qualified_name, f"{path}.key") + name_errors(value, label_value, f"{path}.value")
+    if old is not None and old.get("effect", "") == effect:
+        return errors
+    if not effect:
+        errors.append(required(f"{path}.effect"))
+    elif effect not in EFFECTS:
+        errors.append(not_supported(f"{path}.effect", effect, EFFECTS))
+    return errors
+
+
+def pool_errors(name: str, path: str) -> Errors:
+    if not name:
+        return [required(path)]
+    errors = [too_long(path, 253)] if len(name) > 253 else []
+    return errors + [error for part in name.split("/") for error in name_errors(part, dns1123_subdomain, path)]

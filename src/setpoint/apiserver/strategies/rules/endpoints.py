@@ -1,0 +1,127 @@
+"""Rules for endpoint slices and endpoints."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
+from setpoint.apiserver.strategies.rules.addresses import PORT, PROTOCOLS, address_of, special_errors
+from setpoint.apiserver.strategies.rules.row import (
+    Check,
+    Place,
+    Row,
+    named,
+    needed,
+    one_of,
+    row,
+    settled,
+    unless_missing,
+)
+from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
+from setpoint.schema import FieldError
+from setpoint.schema.errors import duplicate, invalid, required, too_many
+
+
+def _endpoint_addresses(place: Place) -> list[FieldError]:
+    found, kind = place.value or [], place.obj.get("addressType", "")
+    if not found:
+        return [required(place.path)]
+    if len(found) > 100:
+        return [too_many(place.path, len(found), 100)]
+    errors: list[FieldError] = []
+    for index, text in enumerate(found):
+        where, address = f"{place.path}[{index}]", address_of(text)
+        if kind == "FQDN":
+            errors += _domain_errors(text.removesuffix("."), where)
+        elif kind in ("IPv4", "IPv6"):
+            if address is None:
+                errors.append(invalid(where, text, NOT_AN_IP))
+                continue
+            if address.version != int(kind[-1]):
+                errors.append(invalid(place.path, text, f"must be an {kind} address"))
+            errors += special_errors(text, where)
+    return errors
+
+
+def _domain_errors(name: str, path: str) -> list[FieldError]:
+    """The errors in a fully qualified name of a host."""
+    if not name:
+        return [required(path)]
+    if problems := dns1123_subdomain(name):
+        return [invalid(path, name, ",".join(problems))]
+    parts = name.split(".")
+    if len(parts) < 2:
+        return [invalid(path, name, "should be a domain with at least two segments separated by dots")]
+    wrong = ((part, problems) for part in parts if (problems := dns1123_label(part)))
+    return [invalid(path, part, ",".join(problems)) for part, problems in wrong][:1]
+
+
+def _unique_names(check: Check) -> Check:
+    """``check`` of each item's name, which no two have."""
+
+    def of(place: Place) -> list[FieldError]:
+        errors: list[FieldError] = []
+        seen: set[str] = set()
+        for index, item in enumerate(place.value or ()):
+            name, where = item.get("name", ""), f"{place.path}[{index}].name"
+            if name in seen:
+                errors.append(duplicate(where, name))
+            seen.add(name)
+            errors += check(Place(name, where, item, place.obj, place.old))
+        return errors
+
+    return of
+
+
+def _subset(place: Place) -> list[FieldError]:
+    subset = place.value
+    errors: list[FieldError] = []
+    if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+        errors.append(required(place.path, "must specify `addresses` or `notReadyAddresses`"))
+    for field in ("addresses", "notReadyAddresses"):
+        for index, item in enumerate(subset.get(field) or ()):
+            text, where = item.get("ip", ""), f"{place.path}.{field}[{index}].ip"
+            if address_of(text) is None:
+                errors.append(invalid(where, text, NOT_AN_IP))
+                errors.append(invalid(where, text, "must be a valid IP address"))
+            errors += special_errors(text, where)
+    ports = subset.get("ports") or []
+    for index, port in enumerate(ports):
+        where = f"{place.path}.ports[{index}]"
+        if len(ports) > 1 and not port.get("name"):
+            errors.append(required(f"{where}.name"))
+        number = port.get("port", 0)
+        if not 1 <= number <= 65535:
+            errors.append(invalid(f"{where}.port", number, PORT))
+    return errors
+
+
+_HOSTNAMES: Final = tuple(
+    item
+    for field in ("addresses", "notReadyAddresses")
+    for item in (
+        row(f"subsets[].{field}[].hostname", named(dns1123_label)),
+        row(f"subsets[].{field}[].nodeName", unless_missing(named(dns1123_subdomain, empty=True))),
+    )
+)
+
+RULES: Final[dict[str, tuple[Row, ...]]] = {
+    "endpointslices.discovery.k8s.io": (
+        row("addressType", needed(), one_of("FQDN", "IPv4", "IPv6"), settled),
+        row("endpoints[].addresses", _endpoint_addresses),
+        row("endpoints[].nodeName", unless_missing(named(dns1123_subdomain, empty=True))),
+        row("endpoints[].hostname", named(dns1123_label)),
+        row("endpoints[].hints.forZones", _unique_names(named(label_value))),
+        row("endpoints[].hints.forNodes", _unique_names(named(dns1123_subdomain, empty=True))),
+        row("ports", _unique_names(named(dns1123_label))),
+        row("ports[].protocol", unless_missing(one_of(*PROTOCOLS, empty=True))),
+        row("ports[].appProtocol", unless_missing(named(qualified_name, empty=True))),
+    ),
+    "endpoints": (
+        row("subsets[]", _subset),
+        *_HOSTNAMES,
+        row("subsets[].ports[].name", named(dns1123_label)),
+        row("subsets[].ports[].protocol", one_of(*PROTOCOLS)),
+        row("subsets[].ports[].appProtocol", unless_missing(named(qualified_name, empty=True))),
+    ),
+}
