@@ -69,8 +69,8 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "pods": {
         25: PLUGIN,
         31: WARNING,
-        **dict.fromkeys((32, 33, 34, 35, 36, 39, 42, 43), GO_ZEROS),
-        **dict.fromkeys((40, 44), WORDS),
+        **dict.fromkeys((33, 35, 39, 42, 43), GO_ZEROS),
+        40: WORDS,
         45: RULES,
         **dict.fromkeys((46, 47, 48, 49, 50, 52), LATER),
     },
