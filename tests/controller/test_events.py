@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from random import Random
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import ApiError, Client, InProcessTransport, TransportError
 from setpoint.client.errors import error_from_status
+from setpoint.controller import events
 from setpoint.controller.events import AGGREGATE_AFTER, BURST, CAPACITY, EventRecorder
 from setpoint.meta import Status
 from setpoint.models.core_v1 import ConfigMap, Namespace
@@ -246,3 +249,32 @@ async def test_controllers_report_events_and_what_is_left_is_sent_at_the_end() -
             ("Last", "test.example.com/widget"),
             ("Made", "test.example.com/widget"),
         ]
+
+
+@virtual_time
+async def test_a_report_costs_the_same_however_many_series_there_are() -> None:
+    lines = 0
+
+    def count(frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal lines
+        if frame.f_code.co_filename != events.__file__:
+            return None
+        lines += event == "line"
+        return count
+
+    costs = []
+    async with recording() as (made, about):
+        for number in (20, 400):
+            for each in range(number):
+                other = ConfigMap.named(f"other-{number}-{each}", "default")
+                made.recorder.event(other, "Normal", "Scaled", "to 3")
+            await advance(1)
+            before, lines = sys.gettrace(), 0
+            sys.settrace(count)
+            try:
+                made.recorder.event(about, "Normal", f"Scaled{number}", "to 3")
+                await advance(1)
+            finally:
+                sys.settrace(before)
+            costs.append(lines)
+    assert costs[0] == costs[1] > 10

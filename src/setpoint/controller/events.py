@@ -58,12 +58,11 @@ class _Report(NamedTuple):
 class _Series:
     """An Event that was sent, and how often it was reported since."""
 
-    __slots__ = ("count", "event", "last", "last_at", "written", "written_at")
+    __slots__ = ("count", "event", "last", "last_at", "written_at")
 
     def __init__(self, event: Event, last: float, last_at: datetime) -> None:
         self.event = event
         self.count = 1
-        self.written = 1
         self.last = last
         self.last_at = last_at
         self.written_at = last
@@ -89,6 +88,9 @@ class EventRecorder:
         self._queue: deque[_Report] = deque()
         self._wake = asyncio.Event()
         self._series: dict[tuple[str, ...], _Series] = {}
+        """In the order of their last reports, so that those which are over come first."""
+        self._unwritten: dict[tuple[str, ...], _Series] = {}
+        """Those of which the server does not know the count."""
         self._similar: dict[tuple[str, ...], deque[tuple[float, str]]] = {}
         self._buckets: dict[tuple[str, str], tuple[float, float]] = {}
 
@@ -145,9 +147,8 @@ class EventRecorder:
         """Sends until it is cancelled. A failure never gets out of here: events must not end a process."""
         while True:
             await self._send_waiting()
-            pending = any(series.count != series.written for series in self._series.values())
             try:
-                async with asyncio.timeout(SERIES_REFRESH if pending else None):
+                async with asyncio.timeout(SERIES_REFRESH if self._unwritten else None):
                     await self._wake.wait()
             except TimeoutError:
                 await self._write_series()
@@ -213,16 +214,20 @@ class EventRecorder:
         now = asyncio.get_running_loop().time()
         series = self._series.get(key)
         if series is not None and now - series.last <= SERIES_IDLE:
+            del self._series[key]
+            self._series[key] = series
             series.count += 1
             series.last, series.last_at = now, report.at
+            self._unwritten[key] = series
             if series.count == 2 or now - series.written_at >= SERIES_REFRESH:
-                await self._write_one(series)
+                await self._write_one(key, series)
             return
         event = self._event(combined)
         if await self._create(event, tries):
+            self._forget(key)
             self._series[key] = _Series(event, now, report.at)
             if len(self._series) > MAX_OBJECTS:
-                del self._series[next(iter(self._series))]
+                self._forget(next(iter(self._series)))
 
     async def _create(self, event: Event, tries: int) -> bool:
         last: Exception | None = None
@@ -246,13 +251,14 @@ class EventRecorder:
 
     async def _write_series(self, *, everything: bool = False) -> None:
         now = asyncio.get_running_loop().time()
-        for series in list(self._series.values()):
-            if series.count != series.written and (everything or now - series.written_at >= SERIES_REFRESH):
-                await self._write_one(series)
+        for key, series in list(self._unwritten.items()):
+            if everything or now - series.written_at >= SERIES_REFRESH:
+                await self._write_one(key, series)
         self._end_series()
 
-    async def _write_one(self, series: _Series) -> None:
-        series.written, series.written_at = series.count, asyncio.get_running_loop().time()
+    async def _write_one(self, key: tuple[str, ...], series: _Series) -> None:
+        series.written_at = asyncio.get_running_loop().time()
+        del self._unwritten[key]
         patch = {
             "series": {"count": series.count, "lastObservedTime": format_micro_time(series.last_at)},
         }
@@ -263,14 +269,25 @@ class EventRecorder:
             event.metadata.resource_version = ""
             await self._create(event, 1)  # it was too old for the server, or was deleted
         except (ApiError, TransportError) as problem:
-            series.written = 0
+            self._unwritten[key] = series
             logger.debug("series not written", extra={"fields": {"event": event.reason, "error": str(problem)}})
 
     def _end_series(self) -> None:
+        """Forgets those that are over. There may be thousands, and this is done for each report: it looks at no more
+        than the first that goes on."""
         now = asyncio.get_running_loop().time()
-        for key, series in list(self._series.items()):
-            if now - series.last > SERIES_IDLE and series.count == series.written:
-                del self._series[key]
+        over = []
+        for key, series in self._series.items():
+            if now - series.last <= SERIES_IDLE:
+                break
+            if key not in self._unwritten:
+                over.append(key)
+        for key in over:
+            self._forget(key)
+
+    def _forget(self, key: tuple[str, ...]) -> None:
+        self._series.pop(key, None)
+        self._unwritten.pop(key, None)
 
     def _event(self, report: _Report) -> Event:
         regarding = report.regarding
