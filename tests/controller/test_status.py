@@ -44,6 +44,21 @@ class Plain(sp.CustomResource, group="plain.example.com", version="v1"):
     status: WidgetStatus = WidgetStatus()
 
 
+class RackStatus(sp.ConditionedStatus):
+    ready: int = 0
+    machine: str = ""
+
+
+class Rack(sp.CustomResource, group="rack.example.com", version="v1"):
+    spec: WidgetSpec = WidgetSpec()
+    status: RackStatus = RackStatus()
+
+
+BY_HAND = {
+    "type": "Ready", "status": "True", "reason": "ByHand", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
+}  # fmt: skip
+
+
 # -- conditions --------------------------------------------------------------------------------------------------------
 
 
@@ -439,6 +454,70 @@ async def test_a_status_of_an_object_that_never_rests_is_a_conflict_and_tried_ag
         running = world.running("widget")
         assert (running.metrics.conflicts, running.metrics.errors, restless) == (1, 0, 0)
         assert (await world.get(Widget, "a")).status.ready == 3
+
+
+@virtual_time
+async def test_the_late_status_of_an_earlier_leader_does_not_replace_its_successors() -> None:
+    seen: list[tuple[int, int, int | None]] = []
+
+    async def reconcile(obj: Rack, ctx: sp.Context) -> None:
+        seen.append((obj.spec.size, obj.status.ready, obj.status.observed_generation))
+        if obj.spec.size == 1:
+            # Meanwhile the other leader sees another size, and is done with it.
+            await world.client.patch(Rack, "a", {"spec": {"size": 2}}, type=PatchType.MERGE)
+            status = {"ready": 2, "observedGeneration": 2}
+            await world.client.patch(Rack, "a", {"status": status}, type=PatchType.MERGE, subresource="status")
+        obj.status.ready = obj.spec.size
+        obj.status.machine = "m-1"
+
+    async with bare(sp.Controller(Rack, reconcile)) as world:
+        await world.create(Rack.named("a", "default"))
+        await world.settle()
+        assert seen[:2] == [(1, 0, None), (2, 2, 2)], "no value of the first was ever written onto the second's"
+        status = (await world.get(Rack, "a")).status
+        assert (status.ready, status.observed_generation, status.machine) == (2, 2, "m-1")
+        assert world.running("rack").metrics.errors == 0
+
+
+@virtual_time
+async def test_the_part_of_a_status_that_nobody_else_has_changed_is_written_though_another_part_is_contested() -> None:
+    machines: list[str] = []
+
+    async def reconcile(obj: Rack, ctx: sp.Context) -> None:
+        if not obj.status.machine:
+            machines.append(f"m-{len(machines)}")
+            obj.status.machine = machines[-1]
+            body = {"status": {"ready": 7, "conditions": [BY_HAND]}}
+            await world.client.patch(Rack, "a", body, type=PatchType.MERGE, subresource="status")
+            obj.status.ready = 1
+            ctx.set_condition("Ready", False, "Beginning")
+        else:
+            states.append((obj.status.ready, [each.reason for each in obj.status.conditions]))
+
+    states: list[tuple[int, list[str]]] = []
+    async with bare(sp.Controller(Rack, reconcile)) as world:
+        await world.create(Rack.named("a", "default"))
+        await world.settle()
+        assert machines == ["m-0"], "what was made is remembered"
+        assert states[0] == (7, ["ByHand"])
+
+
+@virtual_time
+async def test_a_reconcile_that_writes_its_status_before_the_end_contests_nothing_with_itself() -> None:
+    reconciles = 0
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        nonlocal reconciles
+        reconciles += 1
+        if obj.status.ready == 0:
+            await ctx.patch(obj, {"status": {"ready": 1}}, subresource="status")
+            obj.status.ready = 2
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget())
+        await world.settle()
+        assert (await world.get(Widget, "a")).status.ready == 2
+        assert world.running("widget").metrics.conflicts == 0
 
 
 @virtual_time

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from datetime import datetime
 from functools import cache
-from typing import Any, TypeAlias, cast, get_args, get_origin
+from typing import Any, Final, TypeAlias, cast, get_args, get_origin
 
 import msgspec
 
@@ -19,6 +19,7 @@ RECONCILED = "Reconciled"
 after its kind. Others have one of their own each, `Controller.failure_condition`."""
 MAX_MESSAGE = 1024
 _CONDITIONS = "conditions"
+_GONE: Final = object()
 
 Json: TypeAlias = dict[str, Any]
 _fingerprint = msgspec.json.Encoder(enc_hook=str).encode
@@ -42,11 +43,13 @@ class StatusDraft:
     reports is taken away by its own success alone, also after a restart and by another process.
     """
 
-    __slots__ = ("_before", "_failure", "_generation", "_obj", "_owned")
+    __slots__ = ("_before", "_failure", "_generation", "_obj", "_owned", "contested")
 
     def __init__(self, obj: Object, *, owned: bool, generations: bool = True, failure: str = RECONCILED) -> None:
         self._obj = obj
         self._owned = owned
+        self.contested: list[str] = []
+        """The fields that the last `patch` left to another writer, as dotted paths."""
         self._failure = failure
         self._generation = obj.metadata.generation if generations else 0
         status = getattr(obj, "status", None)
@@ -67,11 +70,15 @@ class StatusDraft:
         if conditions and any(found.type == self._failure and found.status != "True" for found in conditions):
             remove_condition(conditions, self._failure)
 
-    def patch(self, *, observed: bool, now: Callable[[], datetime], onto: Object | None = None) -> Json | None:
+    def patch(
+        self, *, observed: bool, now: Callable[[], datetime], onto: Object | None = None, yields: bool = False
+    ) -> Json | None:
         """The merge patch of the status, None if there is nothing to write.
 
         ``observed`` says whether the reconcile came far enough for the status to be that of this generation. ``onto``
         is the newer state of the object, if it has changed since it was read: the patch makes the same changes there.
+        With ``yields`` a field that has another value there than the one that was read, and another than the one that
+        this draft gives it, stays as it is there, and is named in `contested`.
 
         Raises:
             ValueError: the object was not read from a server.
@@ -90,10 +97,15 @@ class StatusDraft:
             _settle_conditions(original, status, generation, now())
         if observed and tracks and self._owned:
             status.observed_generation = generation
-        raw = raw_of(onto if onto is not None else self._obj)
-        read: Json = (msgspec.json.decode(raw).get("status") or {}) if raw is not None else {}
+        read = _status_of(onto if onto is not None else self._obj)
         before: Json = to_wire(original) if original is not None else {}
         wanted = _edited(read, before, to_wire(status))
+        self.contested = []
+        if yields:
+            base = _status_of(self._obj)
+            for path in _contested(base, read, _edited(base, before, to_wire(status))):
+                wanted = _yielding(wanted, read, path)
+                self.contested.append(".".join(path))
         if self._owned:
             _spell_out(wanted, status)
         return merge_patch.diff(read, wanted) or None
@@ -166,6 +178,53 @@ def _merged(found: list[Any], before: list[Any], after: list[Any]) -> list[Any] 
             result.append(wanted)
     result += [condition for name, condition in new.items() if name not in present and old.get(name) != condition]
     return result
+
+
+def _status_of(obj: Object) -> Json:
+    raw = raw_of(obj)
+    status: Json = (msgspec.json.decode(raw).get("status") or {}) if raw is not None else {}
+    return status
+
+
+def _contested(base: Any, theirs: Any, ours: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """The fields to which two writers gave different values since ``base``; of conditions, their types."""
+    if _GONE not in (theirs, ours) and path == (_CONDITIONS,):
+        known = [_by_type(each if isinstance(each, list) else []) for each in (base, theirs, ours)]
+        if None not in known:
+            base, theirs, ours = ({name: _said(each) for name, each in (found or {}).items()} for found in known)
+            names = [name for name in ours if _differ(*(each.get(name, _GONE) for each in (base, theirs, ours)))]
+            return [(*path, name) for name in names]
+    if not _differ(base, theirs, ours):
+        return []
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        was = base if isinstance(base, dict) else {}
+        found = []
+        for key in {**theirs, **ours}:
+            found += _contested(was.get(key, _GONE), theirs.get(key, _GONE), ours.get(key, _GONE), (*path, key))
+        return found
+    return [path]
+
+
+def _differ(base: Any, theirs: Any, ours: Any) -> bool:
+    """Whether both have changed it, and not in the same way."""
+    return bool(ours != theirs and ours != base and theirs != base)
+
+
+def _said(condition: Json) -> Json:
+    return {name: value for name, value in condition.items() if name != "lastTransitionTime"}
+
+
+def _yielding(ours: Json, theirs: Json, path: tuple[str, ...]) -> Json:
+    """``ours``, with that field as it is in ``theirs``."""
+    name, *rest = path
+    if name == _CONDITIONS and rest:
+        mine, their = (_by_type(each.get(_CONDITIONS) or []) or {} for each in (ours, theirs))
+        merged = {**mine, **({rest[0]: their[rest[0]]} if rest[0] in their else {})}
+        return {**ours, _CONDITIONS: list(merged.values())}
+    if rest:
+        return {**ours, name: _yielding(ours.get(name) or {}, theirs.get(name) or {}, tuple(rest))}
+    kept = {key: value for key, value in ours.items() if key != name}
+    return {**kept, name: theirs[name]} if name in theirs else kept
 
 
 def _by_type(conditions: list[Any]) -> dict[str, Any] | None:

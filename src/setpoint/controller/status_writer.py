@@ -26,7 +26,10 @@ class StatusWriter(Generic[K]):
 
     - A write holds for the version that was read. Where the object has changed since, it is read from the server, and
       the same changes are made to the status that it has now: what other controllers wrote in between stays, also
-      their conditions. Another object of the same name, created since, is left alone.
+      their conditions. A field (or condition) that another writer has given another value since stays as that writer
+      made it, and the reconcile is tried again (`Conflict`): what it made of the field came of an older state. So the
+      late status of a leader that is one no more does not replace its successor's. Another object of the same name,
+      created since, is left alone.
     - A status that the server refuses does not keep the reason of that from the object: the refusal becomes the
       condition `Controller.failure_condition` of the status that was there before.
     """
@@ -52,7 +55,7 @@ class StatusWriter(Generic[K]):
         Raises:
             ApiError: the server refused; unless that is of no use, the object tells so.
             StatusNotServed: the object is there and its status is not.
-            Conflict: others changed the object again and again.
+            Conflict: others changed the object again and again, or the same field to another value.
         """
         if self._controller.owns_status:
             draft.succeeded()
@@ -102,9 +105,15 @@ class StatusWriter(Generic[K]):
 
     async def _write(self, draft: StatusDraft, obj: K, context: Context, *, observed: bool) -> None:
         onto = obj
+        refusal: ApiError | None = None
         for attempt in range(TRIES):
-            patch = draft.patch(observed=observed, now=self._env.now, onto=onto)
+            # A version that this reconcile has made by itself has no other writer's fields.
+            yields = refusal is not None and not any(
+                onto.metadata.resource_version == each.resource_version for each in context.writes
+            )
+            patch = draft.patch(observed=observed, now=self._env.now, onto=onto, yields=yields)
             if patch is None:
+                self._check_contested(draft, refusal, context)
                 return
             metadata = {"uid": onto.uid, "resourceVersion": onto.metadata.resource_version}
             try:
@@ -129,11 +138,18 @@ class StatusWriter(Generic[K]):
                     return
                 if attempt == TRIES - 1:
                     raise
-                onto = live
+                onto, refusal = live, problem
             else:
                 own = () if self._subresource else ("generation",)
                 expect_echo(self._echoes, onto, answer, status=patch, ignoring=own)
+                self._check_contested(draft, refusal, context)
                 return
+
+    def _check_contested(self, draft: StatusDraft, refusal: ApiError | None, context: Context) -> None:
+        """Raises the refusal of the first write if another writer has changed a field that this reconcile changed."""
+        if refusal is not None and draft.contested:
+            context.log.debug("another writer was first", extra={"fields": draft.contested})
+            raise refusal
 
     async def _live(self, obj: K) -> K | None:
         """The same object as the server has it now; None if it is gone, whoever has its name."""
