@@ -60,7 +60,7 @@ def test_configurations_say_what_the_declaration_says() -> None:
         "metadata": {"name": "mykind", "labels": {"app": "mykind"}},
         "webhooks": [
             {
-                "name": "mutate.v1alpha2.mykinds.grp.example.com",
+                "name": "mutate.mykinds.grp.example.com",
                 "clientConfig": {
                     "service": {"name": "mykind-webhook", "namespace": "system", "path": MUTATE, "port": 443},
                     "caBundle": base64.b64encode(b"PEM").decode(),
@@ -100,7 +100,7 @@ def test_every_option_is_registered() -> None:
         name="second",
     )
     (entry,) = configurations(Webhooks(admission), "x", UrlTarget("https://dev.example.com:9443/"))[0]["webhooks"]
-    assert entry["name"] == "second.mutate.v1alpha2.mykinds.grp.example.com"
+    assert entry["name"] == "second.mutate.mykinds.grp.example.com"
     assert entry["clientConfig"] == {"url": f"https://dev.example.com:9443{MUTATE}-second"}
     assert entry["failurePolicy"] == "Ignore"
     assert entry["matchPolicy"] == "Exact"

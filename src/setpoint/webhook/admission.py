@@ -177,10 +177,11 @@ class Admission(Generic[K]):
         """The operations for which the server must call, in the order of Kubernetes."""
         return [word for word in _OPERATIONS if any(word in function.on for function in self.functions(role))]
 
-    def path(self, role: Role) -> str:
-        """The path: ``/mutate-grp-example-com-v1alpha2-mykind``, as in controller-runtime."""
+    def path(self, role: Role, version: str = "") -> str:
+        """The path: ``/mutate-grp-example-com-v1alpha2-mykind``, as in controller-runtime; for requests of another
+        ``version`` of the kind, if one is given."""
         group = self.resource.group.replace(".", "-")
-        path = f"/{role}-{group}-{self.resource.version}-{self.resource.kind.lower()}"
+        path = f"/{role}-{group}-{version or self.resource.version}-{self.resource.kind.lower()}"
         return "-".join([path, *filter(None, (self.subresource, self.name))])
 
     def _function(self, function: Callable[..., Any], on: frozenset[Operation]) -> Function:

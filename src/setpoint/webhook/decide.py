@@ -18,7 +18,7 @@ from setpoint.webhook.messages import AdmissionRequest, AdmissionResponse
 from setpoint.webhook.probe import probed
 from setpoint.webhook.review import NO_READS, Operation, Reads, Review
 
-__all__ = ["Misdirected", "apply_defaults", "check", "decide", "patch_of", "refusal"]
+__all__ = ["Misdirected", "apply_defaults", "check", "decide", "invalid", "patch_of", "refusal", "status"]
 
 K = TypeVar("K", bound=Object)
 _ABSENT = (b"", b"null")
@@ -152,19 +152,20 @@ def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
 def refusal(admission: Admission[Any], review: Review[Any]) -> Status:
     """The status of a refusal: the `deny` if there was one, else 422 with every field's error as a cause."""
     if review.denial is None:
-        return _invalid(admission, review.name, review.errors)
-    status = _status(review.denial.code, review.denial.reason, review.denial.message)
+        return invalid(admission, review.name, review.errors)
+    found = status(review.denial.code, review.denial.reason, review.denial.message)
     if review.errors:
-        status.details = _details(admission, review.name, review.errors)
-    return status
+        found.details = _details(admission, review.name, review.errors)
+    return found
 
 
-def _invalid(admission: Admission[Any], name: str, errors: Sequence[FieldError]) -> Status:
+def invalid(admission: Admission[Any], name: str, errors: Sequence[FieldError]) -> Status:
+    """The status of an object with these errors: 422, each of them a cause."""
     group = admission.gvk.group
     kind = f"{admission.gvk.kind}.{group}" if group else admission.gvk.kind
-    status = _status(422, "Invalid", f'{kind} "{name}" is invalid: {to_aggregate_message(errors)}')
-    status.details = _details(admission, name, errors)
-    return status
+    found = status(422, "Invalid", f'{kind} "{name}" is invalid: {to_aggregate_message(errors)}')
+    found.details = _details(admission, name, errors)
+    return found
 
 
 def _details(admission: Admission[Any], name: str, errors: Sequence[FieldError]) -> StatusDetails:
@@ -175,7 +176,8 @@ def _details(admission: Admission[Any], name: str, errors: Sequence[FieldError])
     return StatusDetails(name=name, group=admission.gvk.group, kind=admission.gvk.kind, causes=causes)
 
 
-def _status(code: int, reason: str, message: str) -> Status:
+def status(code: int, reason: str, message: str) -> Status:
+    """A refusal."""
     return Status(status="Failure", code=code, reason=reason, message=message)
 
 
@@ -232,14 +234,14 @@ def _goes(request: AdmissionRequest) -> bool:
 
 def _misfit(admission: Admission[Any], request: AdmissionRequest, problem: Exception) -> Status:
     if isinstance(problem, RecursionError):
-        return _status(400, "BadRequest", "nested too deeply")
+        return status(400, "BadRequest", "nested too deeply")
     if isinstance(problem, DecodeError) and issubclass(admission.kind, CustomResource):
         raw = bytes(request.old_object if request.operation == "DELETE" else request.object)
         schema = Versions.of(admission.kind).schemas[admission.gvk.version]
         document = _document(raw) if raw not in _ABSENT else None
         if document is not None and (errors := validate(schema, document)):
-            return _invalid(admission, request.name, errors)
-    return _status(400, "BadRequest", str(problem))
+            return invalid(admission, request.name, errors)
+    return status(400, "BadRequest", str(problem))
 
 
 def _document(raw: msgspec.Raw | bytes) -> Any:

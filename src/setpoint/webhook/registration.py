@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,6 +14,7 @@ from setpoint.meta.names import dns1035_label, dns1123_label, dns1123_subdomain
 from setpoint.webhook.admission import Admission, Role
 from setpoint.webhook.conversion import CONVERT_PATH, Converter
 from setpoint.webhook.injection import Trusting
+from setpoint.webhook.translation import called_version
 
 __all__ = [
     "ServiceTarget",
@@ -105,7 +107,9 @@ def configurations(
     admissions = [each for each in served if isinstance(each, Admission)]
     documents: list[Document] = []
     for role, kind in _KINDS.items():
-        entries = [_entry(each, role, target, bundle) for each in admissions if each.functions(role)]
+        called = [each for each in admissions if each.functions(role)]
+        entries = [_entry(each, role, called_version(each, admissions), target, bundle) for each in called]
+        _distinguish(entries)
         if entries:
             metadata: Document = {"name": name}
             if labels:
@@ -149,15 +153,15 @@ def definition_name(converter: Converter) -> str:
     return f"{resource.plural}.{resource.group}"
 
 
-def _entry(admission: Admission[Any], role: Role, target: Target, bundle: bytes) -> Document:
+def _entry(admission: Admission[Any], role: Role, version: str, target: Target, bundle: bytes) -> Document:
     resource = admission.resource
     entry: Document = {
         "name": _name(admission, role),
-        "clientConfig": _trusted(target.client_config(admission.path(role)), bundle),
+        "clientConfig": _trusted(target.client_config(admission.path(role, version)), bundle),
         "rules": [
             {
                 "apiGroups": [resource.group],
-                "apiVersions": [resource.version],
+                "apiVersions": [version],
                 "operations": [operation.upper() for operation in admission.operations(role)],
                 "resources": [f"{resource.plural}/{admission.subresource}".rstrip("/")],
                 "scope": "Namespaced" if resource.namespaced else "Cluster",
@@ -186,16 +190,32 @@ def _entry(admission: Admission[Any], role: Role, target: Target, bundle: bytes)
 
 
 def _name(admission: Admission[Any], role: Role) -> str:
-    """Unique within a configuration, and a domain name of three parts at least, as API servers require."""
+    """A domain name of three parts at least, as API servers require.
+
+    The version of an own kind is not in it: a release with another version changes the entry that is there, with the CA
+    bundle in it, and makes no new one.
+    """
     resource = admission.resource
-    parts = (admission.name, role, resource.version, resource.plural, admission.subresource, resource.group or "core")
+    version = "" if _is_own(resource) else resource.version
+    parts = (admission.name, role, version, resource.plural, admission.subresource, resource.group or "core")
     return ".".join(filter(None, parts))
+
+
+def _distinguish(entries: list[Document]) -> None:
+    """Makes names unique within a configuration: those for several versions of a kind get their version."""
+    names = Counter(entry["name"] for entry in entries)
+    for entry in entries:
+        if names[entry["name"]] > 1:
+            entry["name"] = f"{entry['rules'][0]['apiVersions'][0]}.{entry['name']}"
+
+
+def _is_own(resource: Resource) -> bool:
+    return "." in resource.group and not resource.group.endswith(".k8s.io")
 
 
 def _spared(resource: Resource, target: Target) -> Document | None:
     """Namespaces without which the webhook itself could not come up, if it is for built-in kinds."""
-    own = "." in resource.group and not resource.group.endswith(".k8s.io")
-    if own or not (resource.namespaced or resource.kind == "Namespace"):
+    if _is_own(resource) or not (resource.namespaced or resource.kind == "Namespace"):
         return None
     names = ["kube-system"]
     if isinstance(target, ServiceTarget) and target.namespace not in names:

@@ -6,9 +6,9 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import coroutine
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -31,6 +31,7 @@ from setpoint.webhook.messages import (
 )
 from setpoint.webhook.metrics import WebhookMetrics
 from setpoint.webhook.reply import Reply
+from setpoint.webhook.translation import Translation, other_versions
 
 __all__ = ["Webhooks", "failed"]
 
@@ -42,6 +43,8 @@ MAX_TIMEOUT: Final = 30.0
 _MARGIN: Final = 0.95
 """The fraction of the caller's timeout that is used: a late answer is worth nothing."""
 _JSON: Final = {"content-type": "application/json"}
+_ROLES: Final[tuple[Role, ...]] = ("mutate", "validate")
+_Decides: TypeAlias = Callable[[Role, AdmissionRequest, "DeclaredReads"], Awaitable[AdmissionResponse]]
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _admission_reviews: Final = msgspec.json.Decoder(AdmissionReview)
@@ -110,6 +113,9 @@ class Webhooks:
                 if isinstance(each, Versions):
                     verify(each, [sample for sample in samples if isinstance(sample, tuple(each.classes))])
                 self._routes[CONVERT_PATH] = _Route(self._convert, at_once=True)
+        for each in served:
+            if isinstance(each, Admission):
+                self._understand(each, factory)
         for path in self._routes:
             self.metrics.at(path)
 
@@ -127,18 +133,27 @@ class Webhooks:
         if not admission.defaulters and not admission.validators:
             raise TypeError(f"{admission!r} has no function: give it some with .defaults(...) or .validates(...)")
         reads = DeclaredReads(admission.read_kinds, factory)
-        roles: tuple[Role, ...] = ("mutate", "validate")
-        for role in roles:
+        for role in _ROLES:
             if not admission.functions(role):
                 continue
             path = admission.path(role)
             if path in self._routes:
                 raise ValueError(f"there are two {admission!r} at {path}: give one of them a name=")
-            self._routes[path] = _Route(
-                self._admitter(admission, role, reads),
-                at_once=not any(function.waits for function in admission.functions(role)),
-                reads=reads,
-            )
+            self._routes[path] = self._route(admission, role, partial(decide, admission), reads)
+
+    def _understand(self, admission: Admission[Any], factory: InformerFactory | None) -> None:
+        """Serves an admission for the other versions of its kind, too, but for those that have one of their own."""
+        for version in other_versions(admission):
+            translation = Translation(admission, version)
+            for role in _ROLES:
+                path = admission.path(role, version)
+                if admission.functions(role) and path not in self._routes:
+                    reads = DeclaredReads(admission.read_kinds, factory)
+                    self._routes[path] = self._route(admission, role, translation.decide, reads)
+
+    def _route(self, admission: Admission[Any], role: Role, decides: _Decides, reads: DeclaredReads) -> _Route:
+        at_once = not any(function.waits for function in admission.functions(role))
+        return _Route(self._admitter(decides, role, reads), at_once=at_once, reads=reads)
 
     # -- one request ---------------------------------------------------------------------------------------------------
 
@@ -213,14 +228,14 @@ class Webhooks:
         return failed(500, "InternalError", "the webhook failed; its log has the reason")
 
     def _admitter(
-        self, admission: Admission[Any], role: Role, reads: DeclaredReads
+        self, decides: _Decides, role: Role, reads: DeclaredReads
     ) -> Callable[[bytes], Coroutine[Any, Any, Reply]]:
         async def admit(body: bytes) -> Reply:
             request = _request(_admission_reviews, body, "AdmissionReview", ADMISSION_V1)
             if isinstance(request, Reply):
                 return request
             try:
-                response = await decide(admission, role, request, reads)
+                response = await decides(role, request, reads)
             except Misdirected as problem:
                 status = Status(status="Failure", code=400, reason="BadRequest", message=str(problem))
                 response = AdmissionResponse(uid=request.uid, allowed=False, status=status)

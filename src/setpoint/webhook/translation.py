@@ -1,0 +1,133 @@
+"""Admission of objects in another version than that of the declared class.
+
+An admission is called for the version that is stored, and understands every version of its kind: while one release of a
+program replaces another, requests that are meant for either come to both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from setpoint.client.patches import edited
+from setpoint.crd import ConversionError, CustomResource, Versions
+from setpoint.crd.family import newest_of
+from setpoint.meta import Object, Status, resource_of
+from setpoint.schema import validate
+from setpoint.webhook.admission import Admission, Role
+from setpoint.webhook.decide import UNREADABLE, Misdirected, decide, invalid, status
+from setpoint.webhook.json_diff import diff
+from setpoint.webhook.messages import AdmissionRequest, AdmissionResponse
+from setpoint.webhook.review import NO_READS, Reads
+
+__all__ = ["Translation", "called_version", "other_versions"]
+
+_ABSENT: Final = (b"", b"null")
+
+
+def _versions(admission: Admission[Any]) -> Versions | None:
+    """The versions of an admission's kind; None for built-in kinds, and for subresources of another kind."""
+    kind = admission.kind
+    if not issubclass(kind, CustomResource) or admission.resource != resource_of(kind):
+        return None
+    return Versions.of(newest_of(kind))
+
+
+def other_versions(admission: Admission[Any]) -> list[str]:
+    """The versions of its kind that the admission understands, besides its own."""
+    versions = _versions(admission) if admission.match_policy == "Equivalent" else None
+    return [] if versions is None else [name for name in versions.versions if name != admission.gvk.version]
+
+
+def called_version(admission: Admission[Any], admissions: Iterable[Admission[Any]]) -> str:
+    """The version for which API servers call: the one that is stored, as the release before knows it, too; the class's
+    own where another of the ``admissions`` is for another version of the kind."""
+    versions = _versions(admission)
+    if versions is None or admission.match_policy != "Equivalent":
+        return admission.resource.version
+    kind = (admission.gvk.group, admission.gvk.kind)
+    alike = {each.gvk.version for each in admissions if (each.gvk.group, each.gvk.kind) == kind}
+    if len(alike) > 1:
+        return admission.resource.version
+    stored = [name for name, kind in versions.by_name.items() if _is_stored(kind)]
+    return stored[0] if len(stored) == 1 else admission.resource.version
+
+
+def _is_stored(kind: type[Object]) -> bool:
+    return issubclass(kind, CustomResource) and kind.definition.storage
+
+
+class Translation:
+    """Decides requests for another ``version`` of an admission's kind: as the class's own, and back.
+
+    Conversions lose nothing (`Versions`), so a patch changes what the functions have changed, and nothing else. The
+    fields of a function's errors are those of its class.
+    """
+
+    def __init__(self, admission: Admission[Any], version: str) -> None:
+        found = _versions(admission)
+        assert found is not None
+        self._admission = admission
+        self._versions = found
+        self._version = version
+
+    async def decide(self, role: Role, request: AdmissionRequest, reads: Reads = NO_READS) -> AdmissionResponse:
+        """As `setpoint.webhook.decide.decide`.
+
+        Raises:
+            Misdirected: the request is for another version, or kind.
+        """
+        own = self._admission.gvk.version
+        if request.kind.version != self._version:
+            came = f"{request.kind.group}/{request.kind.version} {request.kind.kind}"
+            raise Misdirected(f"this webhook is for {self._version} of {self._admission.gvk.kind}, not for {came}")
+        try:
+            sent, known = _document(request.object), _document(request.old_object)
+            here, stored = self._up(sent), self._up(known)
+        except (*UNREADABLE, ConversionError) as problem:
+            return AdmissionResponse(
+                uid=request.uid, allowed=False, status=self._misfit(request) or status(400, "BadRequest", str(problem))
+            )
+        translated = replace(
+            request, kind=replace(request.kind, version=own), object=_raw(here), old_object=_raw(stored)
+        )
+        response = await decide(self._admission, role, translated, reads)
+        if not response.allowed and (misfit := self._misfit(request)) is not None:
+            response.status = misfit
+        if response.patch is not None:
+            from setpoint.patch import json_patch  # only requests for other versions need it
+
+            changed = json_patch.apply(here, msgspec.json.decode(response.patch))
+            wanted = edited(sent, self._down(here), self._down(changed))
+            operations = diff(sent, wanted)
+            response.patch = msgspec.json.encode(operations) if operations else None
+            response.patch_type = "JSONPatch" if operations else None
+        return response
+
+    def _up(self, document: Any) -> Any:
+        return None if document is None else self._versions.convert(document, self._admission.gvk.version)
+
+    def _down(self, document: Any) -> Any:
+        return self._versions.convert(document, self._version)
+
+    def _misfit(self, request: AdmissionRequest) -> Status | None:
+        """The refusal of an object that its own schema does not allow, in the words and fields of that schema."""
+        try:
+            document = _document(request.old_object if request.operation == "DELETE" else request.object)
+        except UNREADABLE:
+            return None
+        if document is None:
+            return None
+        errors = validate(self._versions.schemas[self._version], document)
+        return invalid(self._admission, request.name, errors) if errors else None
+
+
+def _document(raw: msgspec.Raw) -> Any:
+    return None if bytes(raw) in _ABSENT else msgspec.json.decode(raw)
+
+
+def _raw(document: Any) -> msgspec.Raw:
+    return msgspec.Raw() if document is None else msgspec.Raw(msgspec.json.encode(document))
