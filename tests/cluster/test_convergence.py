@@ -376,7 +376,7 @@ NAMES = sorted(SCENARIOS)
 
 
 def test_each_controller_has_a_scenario() -> None:
-    elsewhere = ("csrcleaner", "csrsigning", "service-lb")  # test_signing_requests, test_load_balancers
+    elsewhere = ("csrapproving", "csrcleaner", "csrsigning", "service-lb")  # test_signing_requests, test_load_balancers
     played = {name for play in SCENARIOS.values() for name in play.controllers}
     assert {entry_of(name).name for name in (*played, *elsewhere)} == {entry.name for entry in ENTRIES}
 

@@ -10,13 +10,16 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from tests.cluster.crashes import Play, Restartable, played
+from tests.cluster.crashes import Play, Restartable, of_controllers, played
 from tests.cluster.test_security import as_, who
 
-from setpoint.client import Client, ClientCertificate
+from setpoint.apiserver import ApiServer, MemoryStorage, Rbac
+from setpoint.client import Client, ClientCertificate, InProcessTransport, Request
+from setpoint.cluster import ControlPlane
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.security import Security
 from setpoint.models.certificates_v1 import CertificateSigningRequest, CertificateSigningRequestSpec
+from setpoint.models.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
 from setpoint.testing import Cluster, advance, cluster, run, virtual_time
 
 pytestmark = pytest.mark.wall_clock
@@ -112,6 +115,74 @@ async def test_a_request_that_its_signer_does_not_sign_fails_and_says_why(
         assert await found(world) == (None, [("Approved", "by a test"), ("Failed", message)])
 
 
+NODE = {"signer": f"{CLIENT}-kubelet", "common_name": "system:node:a", "organization": "system:nodes"}
+USAGES = ("client auth", "digital signature")
+
+
+@virtual_time
+async def test_a_kubelets_request_is_approved_and_signed() -> None:
+    async with cluster(nodes=0) as world:
+        await world.create(asked(**NODE, usages=USAGES))
+        await world.settle()
+        pem, conditions = await found(world)
+        assert pem is not None
+        assert conditions == [("Approved", "Auto approving kubelet client certificate after SubjectAccessReview.")]
+
+
+@virtual_time
+async def test_a_kubelets_request_is_approved_when_its_user_may_ask_for_it() -> None:
+    storage = MemoryStorage()
+    async with (
+        ApiServer(storage=storage, authorizer=Rbac(storage)) as server,
+        Client(InProcessTransport(server.handle)) as admin,
+        Client(InProcessTransport(server.handle, user="system:node:a")) as kubelet,
+        ControlPlane(admin, nodes=0, controllers=["csrapproving", "csrsigning"]),
+    ):
+        await admin.create(ClusterRole.named("asks", rules=[_rule("", "create"), _rule("", "get")]))
+        subject = Subject(kind="User", name="system:node:a", api_group="rbac.authorization.k8s.io")
+        await admin.create(ClusterRoleBinding.named("asks", role_ref=_role("asks"), subjects=[subject]))
+        await kubelet.create(asked(**NODE, usages=USAGES))
+        await advance(60)
+        assert not (await kubelet.get(CertificateSigningRequest, "mary")).status.conditions
+        await admin.create(ClusterRole.named("own", rules=[_rule("/selfnodeclient", "create")]))
+        await admin.create(ClusterRoleBinding.named("own", role_ref=_role("own"), subjects=[subject]))
+        await advance(1000)  # the longest back-off
+        made = await kubelet.get(CertificateSigningRequest, "mary")
+        assert [each.message for each in made.status.conditions] == [
+            "Auto approving self kubelet client certificate after SubjectAccessReview."
+        ]
+        assert made.status.certificate
+
+
+def _rule(subresource: str, verb: str) -> PolicyRule:
+    resource = f"certificatesigningrequests{subresource}"
+    return PolicyRule(api_groups=["certificates.k8s.io"], resources=[resource], verbs=[verb])
+
+
+def _role(name: str) -> RoleRef:
+    return RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name=name)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"usages": ("client auth",)},
+        {"usages": (*USAGES, "server auth")},
+        {"organization": "system:masters"},
+        {"common_name": "mary"},
+        {"dns": ("a.example.com",)},
+        {"signer": CLIENT},
+        {"signer": "kubernetes.io/kubelet-serving", "usages": ("server auth", "digital signature"), "dns": ("a",)},
+    ],
+)
+@virtual_time
+async def test_what_is_not_a_kubelets_request_for_a_client_certificate_is_not_approved(options: dict[str, Any]) -> None:
+    async with cluster(nodes=0) as world:
+        await world.create(asked(**{**NODE, "usages": USAGES, **options}))
+        await world.settle()
+        assert await found(world) == (None, [])
+
+
 @virtual_time
 async def test_what_is_denied_or_for_other_signers_is_left_alone() -> None:
     async with cluster(nodes=0) as world:
@@ -141,12 +212,18 @@ async def test_requests_go_an_hour_after_they_were_decided_and_others_after_a_da
 
 
 async def requests(plane: Restartable) -> None:
-    """One that is signed, and one that is not."""
+    """One that is signed, one that is not, and one that is approved without a person."""
     for name, usage in (("good", "client auth"), ("bad", "server auth")):
         await plane.world.create(asked(name, usages=(usage,)))
         await plane.settle()
         await decide(plane.world.client, name)
+    await plane.world.create(asked("node", **NODE, usages=USAGES))
     await plane.settle()
+
+
+def changes(request: Request) -> bool:
+    """Whether it is a write, and not a question that is answered without one."""
+    return of_controllers(request) and "subjectaccessreviews" not in request.path
 
 
 def test_a_crash_after_any_write_signs_once() -> None:
@@ -158,10 +235,10 @@ def test_a_crash_after_any_write_signs_once() -> None:
         await advance(1800)
         assert plane.writes_of_all() == before
 
-    play = Play(conditions, ("csrsigning", "csrcleaner"), ())
+    play = Play(conditions, ("csrapproving", "csrsigning", "csrcleaner"), (), changes)
     _, writes = run(played(play))
-    assert len(writes) == 2
-    for crash in (1, 2):
+    assert len(writes) == 4
+    for crash in range(1, 5):
         run(played(play, crash))
 
 

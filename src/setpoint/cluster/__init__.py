@@ -13,6 +13,7 @@ from setpoint.cluster.finished_jobs import FinishedJobs
 from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.job_pods import JobOrphans
 from setpoint.cluster.jobs import Jobs
+from setpoint.cluster.kubelet_requests import KubeletRequests
 from setpoint.cluster.load_balancers import LoadBalancers
 from setpoint.cluster.local_webhooks import LocalWebhooks, with_conversions
 from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
@@ -63,6 +64,7 @@ __all__ = [
     "HollowNodes",
     "JobOrphans",
     "Jobs",
+    "KubeletRequests",
     "LoadBalancers",
     "LocalWebhooks",
     "NamespaceLifecycle",

@@ -18,6 +18,7 @@ from setpoint.cluster.ephemeral_volumes import EphemeralVolumes
 from setpoint.cluster.finished_jobs import FinishedJobs
 from setpoint.cluster.job_pods import JobOrphans
 from setpoint.cluster.jobs import Jobs
+from setpoint.cluster.kubelet_requests import KubeletRequests
 from setpoint.cluster.load_balancers import LoadBalancers
 from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
 from setpoint.cluster.nodes import NodeLifecycle, TaintEvictions
@@ -92,6 +93,12 @@ class Entry:
 
 
 ENTRIES: Final = (
+    Entry(
+        "certificatesigningrequest-approving-controller",
+        lambda _: [KubeletRequests().controller],
+        (CertificateSigningRequest,),
+        ("csrapproving",),
+    ),
     Entry(
         "certificatesigningrequest-cleaner-controller",
         lambda _: [OldSigningRequests().controller],

@@ -33,7 +33,7 @@ class SigningRequests:
     Args:
         authority: whose certificates the server accepts from clients; None for one that is made with the first request.
 
-    *Caveats*: no request is approved here; upstream approves those of kubelets.
+    No request is approved here; `KubeletRequests` approves those of kubelets.
     """
 
     def __init__(self, authority: Pair | None = None) -> None:
@@ -113,6 +113,13 @@ def _usages(found: frozenset[str], allowed: frozenset[str], needed: str) -> str:
     return ""
 
 
+def _exactly(found: frozenset[str], needed: frozenset[str]) -> str:
+    """Kubelets ask for all of them; only keys other than RSA do without the encipherment of keys."""
+    if found not in (needed, needed - {"key encipherment"}):
+        return f"usages are {sorted(found)}: this signer needs {sorted(needed)}"
+    return ""
+
+
 def _node(facts: RequestFacts) -> str:
     if facts.organizations != (_NODES,):
         return f"subject organization is not {_NODES}"
@@ -126,7 +133,7 @@ def _of_client(_facts: RequestFacts, usages: frozenset[str]) -> str:
 def _of_kubelet_client(facts: RequestFacts, usages: frozenset[str]) -> str:
     if facts.dns_names or facts.addresses or facts.emails or facts.uris:
         return "subject alternative names are not allowed"
-    return _node(facts) or _usages(usages, _CLIENT, "client auth")
+    return _node(facts) or _exactly(usages, _CLIENT)
 
 
 def _of_kubelet_serving(facts: RequestFacts, usages: frozenset[str]) -> str:
@@ -134,7 +141,7 @@ def _of_kubelet_serving(facts: RequestFacts, usages: frozenset[str]) -> str:
         return "at least one DNS name or address is needed"
     if facts.emails or facts.uris:
         return "alternative names that are emails or URIs are not allowed"
-    return _node(facts) or _usages(usages, _SERVING, "server auth")
+    return _node(facts) or _exactly(usages, _SERVING)
 
 
 SIGNERS: Final[dict[str, Callable[[RequestFacts, frozenset[str]], str]]] = {
