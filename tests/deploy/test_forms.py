@@ -69,7 +69,7 @@ def test_two_commands_share_a_folder_and_remove_nothing_of_each_other(tmp_path: 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(TreeError, match=r"file: (File exists|Not a directory)"):
+    with pytest.raises(TreeError, match=r"file: it is a file, and a folder is needed there"):
         write(tmp_path / "file", {"a": File("1")})
     (tmp_path / ".setpoint.json").write_text("[")
     with pytest.raises(TreeError, match=r"\.setpoint\.json: not a record of generated files; delete it"):
@@ -208,6 +208,13 @@ def test_the_command_writes_a_folder_says_so_and_fails_if_something_was_kept(
         (["--image", "a", "--form", "helm"], "--output DIR goes with --form"),
         (["--image", "a", "--output", "x"], "--output DIR goes with --form"),
         (["--image", "a b"], "an image is REGISTRY/NAME:TAG"),
+        (["--image", "a:::1"], "an image is REGISTRY/NAME:TAG"),
+        (["--image", "a/B:1"], "an image is REGISTRY/NAME:TAG"),
+        (["--image", "example.com/a:"], "an image is REGISTRY/NAME:TAG"),
+        (["--image", "https://example.com/a:1"], "an image is REGISTRY/NAME:TAG"),
+        (["--image", "a@sha256:12"], "an image is REGISTRY/NAME:TAG"),
+        (["--image", "a:1", "--release", "not a version"], "--release 'not a version': a version is MAJOR.MINOR.PATCH"),
+        (["--image", "a", "--form", "helm", "--output", "x", "--release", "v1"], "--release 'v1': a version is"),
         (["--image", "a", "--namespace", "A_B"], "--namespace 'A_B': .*RFC 1123"),
         (["--image", "a", "--resources", "nowhere.json"], "nowhere.json: No such file"),
         (["--image", "a", "--service", "A"], "the Service's name 'A'"),
@@ -216,3 +223,42 @@ def test_the_command_writes_a_folder_says_so_and_fails_if_something_was_kept(
 def test_a_wrong_argument_is_one_clear_line(words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         program("shop.py", [controller], [admission])(["manifests", *words])
+
+
+def test_forms_are_not_mixed_in_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["manifests", "--image", "a:1", "--output", str(tmp_path / "out")]
+    run = program("shop.py", [controller], [admission])
+    with pytest.raises(SystemExit):
+        run([*words, "--form", "kustomize"])
+    with pytest.raises(UsageError, match="out has the files of --form kustomize: give --form helm another --output"):
+        run([*words, "--form", "helm"])
+    assert not (tmp_path / "out/Chart.yaml").exists()
+    with pytest.raises(SystemExit):
+        run([*words, "--form", "helm", "--force"])
+    assert "created: Chart.yaml" in capsys.readouterr().out
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="file: it is a file, and a folder is needed there"):
+        run(["manifests", "--image", "a:1", "--form", "olm", "--output", str(tmp_path / "file")])
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "shop",
+        "shop:1.0.0",
+        "library/shop",
+        "registry.example.com/shop:1.0.0",
+        "registry.example.com:5000/a-team/shop__x.y-z:v1.0.0-rc.1",
+        "localhost/shop",
+        "localhost:5000/shop",
+        "registry:5000/shop:1",
+        "[fd00::1]:5000/shop",
+        "ghcr.io/a/b/c@sha256:" + "0" * 64,
+        "ghcr.io/a/b:1@sha256:" + "a" * 64,
+    ],
+)
+def test_every_reference_of_an_image_is_taken(image: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        program("shop.py", [controller], [admission])(["manifests", "--image", image])
+    assert ended.value.code == 0
+    assert f"image: {image}" in capsys.readouterr().out.replace('"', "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -164,6 +165,16 @@ def test_no_name_of_a_kind_hides_another_name_of_its_code() -> None:
         assert kind not in found
 
 
+def test_the_longest_names_make_a_project_that_is_formatted(tmp_path: Path) -> None:
+    name, kind, other = "a234567890-a234567890-a234567890-a234567", "Abcdefghijabcdefghijabcdefghijab", "B" + "cd" * 15
+    group = "operators.a-rather-long-department.of-a-company.example.com"
+    assert setpoint("init", name, "--kind", kind, "--group", group) == 0
+    os.chdir(name)
+    for words in (["api", other], ["webhook", kind], ["version", other, "v1beta1"]):
+        assert setpoint("create", *words) == 0
+    ruff(tmp_path / name)
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
@@ -172,7 +183,7 @@ def test_no_name_of_a_kind_hides_another_name_of_its_code() -> None:
         (["init", "json"], "setpoint init: the name 'json': Python has a module"),
         (["init", "class"], "setpoint init: the name 'class': Python has a module or word"),
         (["init", "full"], "setpoint init: full is there already"),
-        (["init", "file"], "setpoint init: file is there already"),
+        (["init", "file"], "setpoint init: file is a file; choose another name"),
         (["init", "shop", "--group", "shop"], "setpoint init: --group 'shop': a domain name"),
         (["init", "shop", "--kind", "shop"], "setpoint init: the kind 'shop': a singular in CamelCase"),
         (["init", "shop", "--kind", "Class"], "setpoint init: the kind 'Class': class is a word of Python's"),
@@ -267,6 +278,77 @@ def test_a_kopf_operator_is_ported_with_its_handlers_where_they_belong(tmp_path:
     assert "# def configure(" in declared
     assert "# def pod_event(" in declared
     assert "clean_up" not in (project / "src/acid/policy/controller.py").read_text()
+
+
+PUBLISHED = """
+import kopf as k
+from kopf import on, timer
+
+GROUP = "zalando.example.org"
+API: str = f"{GROUP}/v1beta2"
+
+class Names:
+    PLURAL = "ephemeral" + "volumeclaims"
+
+@k.on.create(API, Names.PLURAL, id="many")
+async def make(spec, **_):
+    size = spec.get("size")
+    @k.subhandler(id="inner")
+    async def inner(patch, **_):
+        patch.status["inner"] = 1
+
+@on.update("ephemeralvolumeclaims")
+@on.resume("ephemeralvolumeclaims")
+def change(spec, **_):
+    retries = spec.get("retries", 3)
+
+@timer("ephemeralvolumeclaims", interval=30)
+async def ping(spec, **_):
+    spec["target"]["url"]
+
+@k.daemon(kind="EphemeralVolumeClaim")
+async def follow(stopped, **_):
+    await stopped.wait(60)
+
+@on.delete("ephemeralvolumeclaims", optional=True)
+@on.resume("ephemeralvolumeclaims")
+async def both(**_):
+    pass
+
+@k.on.event("apps", "v1", "deployments")
+@k.on.event("v1", "pods")
+def others(**_):
+    pass
+
+@k.on.create(k.EVERYTHING)
+def everything(**_):
+    pass
+"""
+
+
+def test_handlers_that_name_their_resource_as_published_operators_do_are_those_of_its_kind(tmp_path: Path) -> None:
+    (tmp_path / "operator.py").write_text(PUBLISHED)
+    assert setpoint("init", "evc", "--from", "kopf", "operator.py") == 0
+    folder = tmp_path / "evc/src/evc/ephemeral_volume_claim"
+    types = (folder / "types.py").read_text()
+    for line in (
+        'group="zalando.example.org", version="v1beta2"',
+        "size: Any",
+        'plural="ephemeralvolumeclaims"',
+        "retries: int = 3",
+        "target: Any",
+    ):
+        assert line in types
+    reconcile, _, rest = (folder / "controller.py").read_text().partition("async def clean_up")
+    clean_up, _, declared = rest.partition("controller = ")
+    for name, what in (
+        ("make", "create"), ("change", "update, resume"), ("ping", "timer"), ("follow", "daemon"), ("both", "resume")
+    ):  # fmt: skip
+        assert re.search(rf"# {name} \(kopf, line \d+: {what}\) (was|ran)", reconcile), name
+    assert re.search(r"# both \(kopf, line \d+: delete\) was called when an object was to be deleted", clean_up)
+    assert re.search(r"# others \(kopf, line \d+: event, event\)", declared)
+    assert "watched what can only be seen when the program runs" in declared
+    ruff(tmp_path / "evc")
 
 
 @pytest.mark.generated

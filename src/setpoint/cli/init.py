@@ -45,7 +45,9 @@ def init(
         names = ProjectName(name, domain)
         folder = Path(name)
         project = Project.of(folder) if folder.is_dir() else None
-        if folder.exists() and project is None and (not folder.is_dir() or any(folder.iterdir())) and not force:
+        if folder.exists() and not folder.is_dir():
+            raise ProjectError(f"{folder} is a file; choose another name")
+        if folder.exists() and project is None and any(folder.iterdir()) and not force:
             raise ProjectError(f"{folder} is there already; choose another name, or say --force to write into it")
         if project is not None and (project.name, project.group) != (name, domain):
             raise ProjectError(f"{folder} is the project {project.name} of the group {project.group}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -18,7 +19,7 @@ from setpoint.crd import CustomResource
 from setpoint.deploy.definitions import definitions_of
 from setpoint.deploy.operator import Operator
 from setpoint.deploy.resources import GUESSED, ResourcesError, measured_in
-from setpoint.deploy.tree import File, TreeError, write
+from setpoint.deploy.tree import File, TreeError, recorded, write
 from setpoint.meta.names import dns1123_label
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import Admission, ServiceTarget, configurations
@@ -26,6 +27,7 @@ from setpoint.webhook.registration import TargetError, converters_of, definition
 
 __all__ = ["manifests_command", "operator_of"]
 
+_SCOPE: Final = "manifests "
 Form = Literal["plain", "kustomize", "helm", "olm"]
 
 
@@ -129,7 +131,7 @@ def manifests_command(
                 resources=GUESSED if resources is None else measured_in(resources),
                 service=service or "",
                 name_given=name or "",
-                release=release,
+                release=_release(release, form),
             )
             served = operator.served
             if converters_of(served) and watch_namespace is not None:
@@ -139,7 +141,9 @@ def manifests_command(
 
                 sys.stdout.write(plain(operator, monitoring=monitoring))
                 return
-            done = write(output, _files(form, operator), force=force, scope=f"manifests {form}")
+            if not force and output.is_dir():
+                _check_folder(output, form)
+            done = write(output, _files(form, operator), force=force, scope=f"{_SCOPE}{form}")
         except (ResourcesError, TargetError, TreeError) as problem:
             raise UsageError(str(problem)) from None
         for line in done.lines():
@@ -179,14 +183,45 @@ def _kinds(controllers: Sequence[Controller[Any]], admissions: Sequence[Admissio
     return list(dict.fromkeys((*watched_kinds(controllers), *(each.kind for each in admissions))))
 
 
+def _check_folder(folder: Path, form: Form) -> None:
+    """Raises UsageError for a folder that has the files of another form, which would be mixed with them."""
+    try:
+        scopes = recorded(folder).get("files", {})
+    except OSError as problem:
+        raise UsageError(f"{problem.filename}: {problem.strerror}") from None
+    for scope, files in scopes.items():
+        if files and scope.startswith(_SCOPE) and scope != f"{_SCOPE}{form}":
+            other = scope.removeprefix(_SCOPE)
+            raise UsageError(f"{folder} has the files of --form {other}: give --form {form} another --output")
+
+
 def _namespace(flag: str, name: str) -> str:
     if problems := dns1123_label(name):
         raise UsageError(f"{flag} {name!r}: {problems[0]}")
     return name
 
 
+_IMAGE: Final = re.compile(
+    r"(?:(?:localhost|[\w-]+(?:\.[\w-]+)+|[\w-]*[A-Z][\w-]*|[\w.-]+(?=:\d)|\[[0-9a-fA-F:]+\])(?::\d+)?/)?"
+    r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*)*"
+    r"(?::\w[\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
+    re.ASCII,
+)
+"""References of images, by the grammar of https://github.com/distribution/reference."""
+_RELEASE: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_SEMANTIC: Final = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
+
+
+def _release(release: str, form: Form) -> str:
+    """A release that labels can hold; charts and bundles need a semantic version."""
+    pattern = _RELEASE if form in ("plain", "kustomize") else _SEMANTIC
+    if release and not (pattern.fullmatch(release) and _RELEASE.fullmatch(release)):
+        raise UsageError(f"--release {release!r}: a version is MAJOR.MINOR.PATCH, such as 1.2.3 or 1.2.3-rc.1")
+    return release
+
+
 def _image(image: str) -> str:
-    if not image or any(character.isspace() for character in image) or image.startswith("-"):
+    if not _IMAGE.fullmatch(image):
         raise UsageError(f"--image {image!r}: an image is REGISTRY/NAME:TAG, such as registry.example.com/shop:1.0.0")
     return image
 

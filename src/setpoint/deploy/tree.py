@@ -85,6 +85,8 @@ def write(folder: Path, files: Mapping[str, File], *, force: bool = False, scope
         digests |= {path: known[path] for path in result.kept if path in known}
         scopes[scope] = digests
         record_in(folder, record)
+    except FileExistsError as problem:
+        raise TreeError(f"{problem.filename}: it is a file, and a folder is needed there") from None
     except OSError as problem:
         raise TreeError(f"{problem.filename or folder}: {problem.strerror}") from None
     return result

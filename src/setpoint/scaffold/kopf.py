@@ -7,25 +7,20 @@ reconcile, deletions its clean-up, checks and defaults of admission its webhooks
 from __future__ import annotations
 
 import ast
-import textwrap
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from setpoint.deploy.tree import File
+from setpoint.scaffold.kopf_handlers import ADMISSION, FINALIZE, PROGRAM, RECONCILE, WATCH, Handler, handlers_in
 from setpoint.scaffold.names import KindName
 from setpoint.scaffold.project import Api, Project
 from setpoint.scaffold.templates import template, words
 
 __all__ = ["KopfProblem", "Port", "ported"]
 
-_RECONCILE: Final = ("create", "update", "resume", "field", "timer", "daemon")
-_FINALIZE: Final = ("delete",)
-_ADMISSION: Final = ("validate", "mutate")
-_WATCH: Final = ("event", "index")
-_PROGRAM: Final = ("startup", "cleanup", "login", "probe")
-_ALL: Final = (*_RECONCILE, *_FINALIZE, *_ADMISSION, *_WATCH, *_PROGRAM)
 _TYPES: Final = {"bool": bool, "int": int, "float": float, "str": str}
 _ABOUT: Final = {
     "create": "was called when an object was created",
@@ -50,19 +45,9 @@ class KopfProblem(Exception):
     """A file can't be ported; the message names it and the reason."""
 
 
-@dataclass(frozen=True)
-class _Handler:
-    what: str
-    resource: tuple[str, str, str]
-    """Group, version, plural; empty for handlers of the program."""
-    name: str
-    source: str
-    line: int
-
-
 @dataclass
 class _Kind:
-    handlers: list[_Handler] = field(default_factory=list)
+    handlers: list[Handler] = field(default_factory=list)
     fields: dict[str, str] = field(default_factory=dict)
 
 
@@ -73,7 +58,7 @@ class Port:
     group: str
     apis: tuple[Api, ...]
     _kinds: dict[str, _Kind]
-    _others: tuple[_Handler, ...]
+    _others: tuple[Handler, ...]
 
     def files(self, project: Project, api: Api) -> dict[str, File]:
         """The files of a kind, with its handlers as comments; the first kind has those of the program and of kinds that
@@ -85,10 +70,10 @@ class Port:
         package = f"src/{project.names.package}/{module}"
         fields = [f"    {name}: {annotation}" for name, annotation in sorted(kind.fields.items())]
         blocks = {
-            "    # RECONCILE\n": _comments(kind.handlers, _RECONCILE, "    "),
-            "    # FINALIZE\n": _comments(kind.handlers, _FINALIZE, "    "),
-            "# DECLARE\n": _comments([*kind.handlers, *others], (*_ADMISSION, *_WATCH, *_PROGRAM), "")
-            + _comments(others, (*_RECONCILE, *_FINALIZE), "", foreign=True),
+            "    # RECONCILE\n": _comments(kind.handlers, RECONCILE, "    "),
+            "    # FINALIZE\n": _comments(kind.handlers, FINALIZE, "    "),
+            "# DECLARE\n": _comments([*kind.handlers, *others], (*ADMISSION, *WATCH, *PROGRAM), "")
+            + _comments(others, (*RECONCILE, *FINALIZE), "", foreign=True),
             "\n    FIELDS: Any\n": "".join(f"\n{line}" for line in fields) + ("\n" if fields else ""),
         }
         for path, file in found.items():
@@ -97,7 +82,7 @@ class Port:
                 text = text.replace(marker, block)
             if path == f"{package}/types.py" and "Any" not in "".join(fields):
                 text = text.replace("from typing import Any\n\n", "")
-            if path == f"{package}/controller.py" and not any(each.what in _FINALIZE for each in kind.handlers):
+            if path == f"{package}/controller.py" and not any(each.what in FINALIZE for each in kind.handlers):
                 text = _without_clean_up(text)
             found[path] = File(text.rstrip("\n") + "\n" if text.strip() else text, once=True)
         return found
@@ -117,29 +102,36 @@ def ported(path: Path) -> Port:
         raise KopfProblem(f"{path}: {problem.strerror}") from None
     except (SyntaxError, ValueError) as problem:
         raise KopfProblem(f"{path}: not a Python file: {problem}") from None
-    handlers = [handler for node in ast.walk(tree) for handler in _handlers(node, source)]
-    handlers.sort(key=lambda handler: (handler.line, _ALL.index(handler.what)))
+    handlers = handlers_in(tree, source)
     kinds: dict[str, _Kind] = defaultdict(_Kind)
     apis: dict[str, Api] = {}
     groups: list[str] = []
-    others: list[_Handler] = []
+    others: list[Handler] = []
+    spelled = _spelled(handler.resource[2] for handler in handlers)
     for handler in handlers:
-        group, version, plural = handler.resource
-        if "." not in group or group.endswith(".k8s.io"):
+        group, version, name = handler.resource
+        if _is_own(group):
+            groups.append(group)
+            if group != groups[0]:
+                raise KopfProblem(
+                    f"{path}:{handler.line}: handlers of two groups, {groups[0]} and {group}; port them separately"
+                )
+            kind = spelled[_kind_of(name).lower()]
+            known = apis.get(kind)
+            names = KindName(kind, version or (known.version if known is not None else "v1"), group)
+            plural = name if name.islower() and name != kind.lower() else known.plural if known is not None else ""
+            apis[kind] = Api(kind, names.version, plural=plural if plural != names.plural else "")
+    for handler in handlers:
+        group, _, name = handler.resource
+        own = spelled[_kind_of(name).lower()]
+        if own not in apis or (group and not _is_own(group)):
             others.append(handler)
             continue
-        groups.append(group)
-        if group != groups[0]:
-            raise KopfProblem(
-                f"{path}:{handler.line}: handlers of two groups, {groups[0]} and {group}; port them separately"
-            )
-        kind = _kind_of(plural)
-        names = KindName(kind, version or "v1", group)
-        apis.setdefault(kind, Api(kind, names.version, plural=plural if plural != names.plural else ""))
-        kinds[kind].handlers.append(handler)
-        for name, annotation in _fields(handler.source):
-            known = kinds[kind].fields.get(name, annotation)
-            kinds[kind].fields[name] = known if not known.startswith("Any") else annotation
+        # Most handlers give the plural alone, as kopf's own examples do: it is the resource that has a group elsewhere.
+        kinds[own].handlers.append(handler)
+        for field_name, annotation in _fields(handler.source):
+            noted = kinds[own].fields.get(field_name, annotation)
+            kinds[own].fields[field_name] = noted if not noted.startswith("Any") else annotation
     if not apis:
         raise KopfProblem(
             f"{path}: no handlers of a custom resource, such as @kopf.on.create('example.com', 'v1', 'shops')"
@@ -147,43 +139,19 @@ def ported(path: Path) -> Port:
     return Port(groups[0], tuple(apis.values()), dict(kinds), tuple(others))
 
 
-def _handlers(node: ast.AST, source: str) -> list[_Handler]:
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return []
-    found = []
-    for decorator in node.decorator_list:
-        call = decorator if isinstance(decorator, ast.Call) else None
-        parts = ast.unparse(call.func if call is not None else decorator).split(".")
-        what = parts[-1]
-        if parts[:-1] not in (["kopf", "on"], ["kopf"], ["on"]) or what not in _ALL:
-            continue
-        resource = ("", "", "") if what in _PROGRAM or call is None else _resource(call)
-        lines = source.splitlines()[node.decorator_list[0].lineno - 1 : node.end_lineno]
-        found.append(_Handler(what, resource, node.name, textwrap.dedent("\n".join(lines)), node.lineno))
+def _spelled(names: Iterable[str]) -> dict[str, str]:
+    """The kinds of these plurals, kinds and singulars by their lower-case names. Only a kind says where its words
+    begin."""
+    found: dict[str, str] = {}
+    for kind in map(_kind_of, names):
+        known = found.setdefault(kind.lower(), kind)
+        found[kind.lower()] = max(known, kind, key=lambda each: sum(map(str.isupper, each)))
     return found
 
 
-def _resource(call: ast.Call) -> tuple[str, str, str]:
-    """Group, version and plural, in any of the ways that kopf takes them."""
-    given = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-    named = {
-        each.arg: each.value.value
-        for each in call.keywords
-        if each.arg in ("group", "version", "plural", "kind", "singular")
-        and isinstance(each.value, ast.Constant)
-        and isinstance(each.value.value, str)
-    }
-    if len(given) == 3:
-        return given[0], given[1], given[2]
-    if len(given) == 2:
-        group, _, version = given[0].rpartition("/")
-        return (group, version, given[1]) if group else (given[0], "", given[1])
-    if len(given) == 1 and "." in given[0]:
-        plural, _, rest = given[0].partition(".")
-        version, _, group = rest.partition(".")
-        return (group, version, plural) if version.startswith("v") and group else (rest, "", plural)
-    plural = named.get("plural") or named.get("kind", named.get("singular", "")) or (given[0] if given else "")
-    return named.get("group", ""), named.get("version", ""), plural
+def _is_own(group: str) -> bool:
+    """Whether the group is one of custom resources."""
+    return "." in group and not group.endswith(".k8s.io")
 
 
 def _kind_of(plural: str) -> str:
@@ -233,16 +201,19 @@ def _is_spec(node: ast.expr) -> bool:
     return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == "spec"
 
 
-def _comments(handlers: list[_Handler], kinds: tuple[str, ...], indent: str, *, foreign: bool = False) -> str:
+def _comments(handlers: list[Handler], kinds: tuple[str, ...], indent: str, *, foreign: bool = False) -> str:
     """Each function once, also where it handles several things."""
-    functions: dict[tuple[str, int], list[_Handler]] = defaultdict(list)
+    functions: dict[tuple[str, int], list[Handler]] = defaultdict(list)
     for handler in handlers:
         if handler.what in kinds:
             functions[handler.name, handler.line].append(handler)
     text = ""
     for (name, line), found in functions.items():
         whats = ", ".join(handler.what for handler in found)
-        about = f"watched {found[0].resource[2]}: controller.watches(Kind, map)" if foreign else _ABOUT[found[-1].what]
+        about = _ABOUT[found[-1].what]
+        if foreign:
+            watched = found[0].resource[2] or "what can only be seen when the program runs"
+            about = f"watched {watched}: controller.watches(Kind, map)"
         lines = [f"{name} (kopf, line {line}: {whats}) {about}", "", *found[0].source.splitlines()]
         text += "".join(f"{indent}# {each}".rstrip() + "\n" for each in lines) + (f"{indent}#\n" if indent else "\n")
     return text

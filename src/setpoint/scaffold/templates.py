@@ -22,6 +22,7 @@ __all__ = ["parts_file", "template", "words"]
 _SUFFIX: Final = ".txt"
 _EACH: Final = re.compile(r"^(.*\S)  # for each (kind|webhook|version)$")
 _LONG_IMPORT: Final = re.compile(r"^(from \S+) import (.+)$", re.MULTILINE)
+_LONG_HEAD: Final = re.compile(r"^(class \w+|(?:async )?def \w+)\((.+)\)( ->.+)?:$", re.MULTILINE)
 _WIDTH: Final = 120
 _GENERATED: Final = "src/acme_pkg/parts.py"
 
@@ -93,7 +94,8 @@ def _module(line: str) -> list[str]:
 def _fill(text: str, replaced: Mapping[str, str]) -> str:
     """One pass, the longest words first, so that a replacement is not replaced again."""
     pattern = "|".join(re.escape(word) for word in sorted(replaced, key=lambda word: (-len(word), word)))
-    return _LONG_IMPORT.sub(_broken, re.sub(pattern, lambda found: replaced[found[0]], text))
+    filled = re.sub(pattern, lambda found: replaced[found[0]], text)
+    return _LONG_HEAD.sub(_broken_head, _LONG_IMPORT.sub(_broken, filled))
 
 
 def _broken(line: re.Match[str]) -> str:
@@ -102,6 +104,16 @@ def _broken(line: re.Match[str]) -> str:
         return line[0]
     names = "".join(f"    {name},\n" for name in line[2].split(", "))
     return f"{line[1]} import (\n{names})"
+
+
+def _broken_head(line: re.Match[str]) -> str:
+    """The first line of a class or function, if it has more than 120 characters, as formatters write it."""
+    if len(line[0]) <= _WIDTH:
+        return line[0]
+    inside = f"    {line[2]}"
+    if len(inside) > _WIDTH:
+        inside = "\n".join(f"    {each}," for each in line[2].split(", "))
+    return f"{line[1]}(\n{inside}\n){line[3] or ''}:"
 
 
 def _walk(place: Traversable, path: str) -> Iterable[tuple[str, str]]:
