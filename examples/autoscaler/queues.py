@@ -13,11 +13,11 @@ class Lengths(BaseHTTPRequestHandler):
 
     known: dict[str, int] = {}
 
-    def do_PUT(self) -> None:  # noqa: N802 - the name that http.server asks for
+    def do_PUT(self) -> None:
         self.known[self.path] = int(self.rfile.read(int(self.headers["Content-Length"])))
         self.do_GET()
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         body = json.dumps({"messages": self.known.get(self.path, 0)}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
