@@ -487,5 +487,6 @@ async def test_a_template_must_match_its_selector(api: Api) -> None:
 async def test_what_is_null_is_missing(api: Api, missing: dict[str, Any]) -> None:
     for kind in ("deployments", "statefulsets", "daemonsets", "replicasets"):
         path = f"/apis/apps/v1/namespaces/default/{kind}"
-        (await api.post(path, {"metadata": {"name": "x"}, **missing})).failed(422, "Invalid", "spec.selector: Required")
+        words = "`selector` does not match" if kind == "daemonsets" else "spec.selector: Required"
+        (await api.post(path, {"metadata": {"name": "x"}, **missing})).failed(422, "Invalid", words)
     (await api.post(CRDS, crd() | missing if missing else {"metadata": {"name": "x"}})).failed(422, "Invalid", "spec")

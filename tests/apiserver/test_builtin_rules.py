@@ -255,3 +255,36 @@ async def test_networks_of_one_family_are_one_at_most(api: Api) -> None:
     (await api.post(nodes, node)).ok()
     refused = await api.put(f"{nodes}/n", {**node, "spec": {"podCIDR": twice[0], "podCIDRs": twice}})
     refused.failed(422, "Invalid", "node updates may not change podCIDR", "no more than one CIDR for each IP family")
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"), [([104, 105], "aGk="), ([], ""), ([1, 256], None), ([1, "x"], None), ([True], None)]
+)
+async def test_bytes_may_be_a_list_of_numbers_as_go_reads_them(api: Api, given: Any, stored: str | None) -> None:
+    core = "/api/v1/namespaces/default"
+    secret = await api.post(f"{core}/secrets", {"metadata": {"name": "a"}, "data": {"k": given}})
+    request = {"clientConfig": {"url": "https://a.test", "caBundle": given}}
+    name = {"name": "a.b.c", "sideEffects": "None", "admissionReviewVersions": ["v1"]}
+    hooks = await api.post(HOOKS, {"metadata": {"name": "a"}, "webhooks": [{**name, **request}]})
+    if stored is None:
+        secret.failed(400, "BadRequest", "json: cannot unmarshal")
+        hooks.failed(400, "BadRequest", "json: cannot unmarshal")
+    else:
+        assert secret.ok()["data"] == {"k": stored}
+        assert hooks.status in (201, 422), "only what is in the bundle may be wrong"
+
+
+async def test_a_claim_that_has_a_source_is_not_given_another_namespace(api: Api) -> None:
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    source = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s"}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    elsewhere = {**source, "namespace": "Bad_Name"}
+    made = await api.post(claims, {"metadata": {"name": "b"}, "spec": {**spec, "dataSourceRef": elsewhere}})
+    assert "dataSourceRef" not in made.ok()["spec"], "the feature is off"
+    (await api.post(claims, {"metadata": {"name": "a"}, "spec": {**spec, "dataSourceRef": source}})).ok()
+    refused = await api.patch(f"{claims}/a", {"spec": {"dataSourceRef": {"namespace": "Bad_Name"}}})
+    refused.failed(
+        *(422, "Invalid", 'spec.dataSourceRef.namespace: Invalid value: "Bad_Name"'),
+        "may not be specified when dataSourceRef.namespace is specified",
+        "spec is immutable after creation",
+    )

@@ -12,6 +12,7 @@ from setpoint.apiserver.requests import type_errors
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 SETS = "/apis/apps/v1/namespaces/default/statefulsets"
+TEMPLATES = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
 AUTOSCALERS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
@@ -81,6 +82,46 @@ async def test_a_daemon_set_without_a_selector_fits_no_template(api: Api) -> Non
     assert causes(refused.failed(422, "Invalid")) == [
         ("spec.template.metadata.labels", 'Invalid value: {"a":"b"}: `selector` does not match template `labels`')
     ]
+
+
+def template(**metadata: Any) -> dict[str, Any]:
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    return {"name": "v", "ephemeral": {"volumeClaimTemplate": {"metadata": metadata, "spec": claim}}}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "field"),
+    [
+        ({"name": "x"}, "name"),
+        ({"finalizers": []}, "finalizers"),
+        ({"managedFields": []}, "managedFields"),
+        ({"ownerReferences": []}, "ownerReferences"),
+        ({"labels": {}, "annotations": {}, "creationTimestamp": None}, ""),
+    ],
+)
+async def test_templates_of_claims_have_labels_and_annotations_only(
+    api: Api, metadata: dict[str, Any], field: str
+) -> None:
+    answer = await api.post(PODS, pod(volumes=[template(**metadata)]))
+    if field:
+        path = f"spec.volumes[0].ephemeral.volumeClaimTemplate.metadata.{field}"
+        assert causes(answer.failed(422, "Invalid")) == [(path, "Forbidden: cannot be set")]
+    else:
+        answer.ok()
+    spec = {"metadata": metadata, "spec": {"devices": {"requests": []}}}
+    made = await api.post(f"{TEMPLATES}", {"metadata": {"name": "one"}, "spec": spec})
+    if field:
+        assert (f"spec.metadata.{field}", "Forbidden: cannot be set") in causes(made.failed(422, "Invalid"))
+    else:
+        made.ok()
+
+
+async def test_claims_are_not_for_whole_pods_even_where_there_are_none(api: Api) -> None:
+    refused = (await api.post(PODS, pod(resources={"claims": []}))).failed(422, "Invalid")
+    assert ("spec.resources.claims", "Forbidden: claims may not be set for Resources at pod-level") in causes(refused)
+    container = {"name": "c", "image": "i", "resources": {"claims": []}}
+    made = (await api.post(PODS, pod(containers=[container]))).ok()
+    assert made["spec"]["containers"][0]["resources"] == {}
 
 
 async def test_a_volume_has_one_source_whose_rules_hold(api: Api) -> None:

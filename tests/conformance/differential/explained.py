@@ -39,12 +39,18 @@ _EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
     (
         "the words in which CEL's parser refuses an expression",
         "causes",
-        re.compile(rf"(?:{_LINE}[^\n]*: compilation failed: ERROR: [^\n]*Syntax error[^\n]*(?:\n \|[^\n]*)*\s*)+"),
+        re.compile(
+            rf"(?:{_LINE}[^\n]*: compilation failed: ERROR: [^\n]*Syntax error[^\n]*"
+            r"(?:\n(?: \||ERROR: <input>)[^\n]*)*\s*)+"
+        ),
     ),
     (
         "names that each server draws at random",
         "causes",
-        re.compile(rf"(?:{_LINE}(?:metadata\.name: [^\n]*must not contain dots|[^\n]*\"kube-api-access-<5>\"))+"),
+        re.compile(
+            rf"(?:{_LINE}(?:metadata\.name: [^\n]*must not contain dots|[^\n]*\"kube-api-access-<5>\"|"
+            r"spec\.ports\[\d+\]\.nodePort: FieldValueDuplicate: Duplicate value: \d+))+"
+        ),
     ),
 )
 """Name, class of `compare`, and the whole text of the difference."""

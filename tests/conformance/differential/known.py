@@ -10,7 +10,6 @@ from typing import Final
 
 __all__ = ["KNOWN"]
 
-UNCHECKED: Final = "a rule of the kind that is not checked"
 TOO_STRICT: Final = "required by the published schema, not by the real server"
 CAUSES: Final = "refused, too, but for other fields, in other words, or not for all that is wrong"
 CODE: Final = "refused with another code"
@@ -26,6 +25,5 @@ KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
     ("LimitRange", CAUSES): (340,),
     ("NetworkPolicy", OBJECT): (546,),
     ("PersistentVolume", CAUSES): (673,),
-    ("ResourceClaimTemplate", UNCHECKED): (491,),
     ("ResourceSlice", OBJECT): (246,),
 }

@@ -8,6 +8,7 @@ of itself. Which field is what stands in the table of protobuf messages, which i
 
 from __future__ import annotations
 
+import base64
 import re
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -22,7 +23,7 @@ from setpoint.slices import pace
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.registry import ServedResource
 
-__all__ = ["QUANTITY_PROBLEM", "complete", "shorten", "zero_of"]
+__all__ = ["QUANTITY_PROBLEM", "complete", "join_bytes", "shorten", "zero_of"]
 
 JsonObject = dict[str, Any]
 QUANTITY_PROBLEM: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -40,8 +41,20 @@ _LEAVES: Final[dict[str, Any]] = {**_SCALARS, _QUANTITY: "0", _INT_OR_STRING: 0,
 # The treatment of a field. Scalars are forgotten if they are zero, pointers to scalars if they are null, amounts
 # and times if they are null, else written canonically; lists and maps are forgotten if they are empty.
 _SCALAR, _POINTER, _LEAF, _STRUCT, _LIST, _SCALARS_OF, _LEAVES_OF, _STRUCTS_OF = range(8)
-_TOLD_APART: Final = {"io.k8s.api.autoscaling.v2.HPAScalingRules": ("policies",)}
-"""Lists of structs that have a default where they are missing, and are refused where they are empty."""
+_TOLD_APART: Final = {
+    "io.k8s.api.autoscaling.v2.HPAScalingRules": ("policies",),
+    "io.k8s.api.core.v1.EphemeralContainerCommon": ("ports", "resizePolicy", "restartPolicyRules"),
+}
+"""Lists that are refused where they are empty, and not where they are missing."""
+_META_LISTS: Final = ("finalizers", "managedFields", "ownerReferences")
+_TOLD_APART_IN: Final = {
+    ("io.k8s.api.core.v1.PodSpec", "resources"): ("claims",),
+    ("io.k8s.api.core.v1.PersistentVolumeClaimTemplate", "metadata"): _META_LISTS,
+    ("io.k8s.api.resource.v1.ResourceClaimTemplateSpec", "metadata"): _META_LISTS,
+}
+"""The same for structs that are refused so in one place only: the message and the field that they are in."""
+_APART: Final = "+"
+"""Between the name of a message and the lists of it that are told apart in one place."""
 
 
 @dataclass(slots=True)
@@ -58,6 +71,7 @@ class _Plan:
 @cache
 def _plan(message: str) -> _Plan | None:
     """None for messages that are not in the table: their JSON is what was sent."""
+    message, _, apart = message.partition(_APART)
     found = go_fields(message)
     if found is None:
         return None
@@ -71,7 +85,9 @@ def _plan(message: str) -> _Plan | None:
                 plan.structs |= inner.structs
             continue
         several = item.repeated or item.mapping
-        plan.fields[item.name] = _sort(item, several), item.type
+        lists = _TOLD_APART_IN.get((message, item.name))
+        kind = f"{item.type}{_APART}{' '.join(lists)}" if lists else item.type
+        plan.fields[item.name] = _sort(item, several), kind
         if item.type not in _LEAVES and (item.type == _META or _says_something(item.type)):
             plan.structs[item.name] = item.type
         if several or item.pointer:
@@ -84,7 +100,7 @@ def _plan(message: str) -> _Plan | None:
             plan.always[item.name] = inner.always
     if message == _META:
         plan.always = {}
-    for name in _TOLD_APART.get(message, ()):
+    for name in (*_TOLD_APART.get(message, ()), *apart.split()):
         plan.fields[name] = _LIST, plan.fields[name][1]
     return plan
 
@@ -154,7 +170,8 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
                 obj[key] = _one_line(value)
         elif sort == _LIST:
             for item in value:
-                _shorten(_plan(kind) or _Plan(), item)
+                if type(item) is dict:
+                    _shorten(_plan(kind) or _Plan(), item)
         elif sort == _STRUCT:
             if (inner := _plan(kind)) is not None and type(value) is dict:
                 _shorten(inner, value)
@@ -177,6 +194,30 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
     if doomed is not None:
         for key in doomed:
             del obj[key]
+
+
+def join_bytes(served: ServedResource, obj: JsonObject) -> bool:
+    """Makes base64 (in place) of bytes that are lists of numbers, as Go's decoder takes them, too; whether there are
+    any."""
+    plan = _plan_of(served)
+    return plan is not None and _join(plan, obj)
+
+
+def _join(plan: _Plan, obj: JsonObject) -> bool:
+    found = False
+    for key, value in obj.items():
+        sort, kind = plan.fields.get(key, (_LEAF, ""))
+        if kind == "bytes":
+            holder, names = (value, [*value]) if type(value) is dict else (obj, [key])
+            for name in names:
+                numbers = holder[name]
+                if type(numbers) is list and all(type(item) is int and 0 <= item < 256 for item in numbers):
+                    holder[name] = base64.b64encode(bytes(numbers)).decode()
+                    found = True
+        elif sort in (_STRUCT, _STRUCTS_OF) and (inner := _plan(kind)) is not None:
+            for item in value if type(value) is list else [value]:
+                found |= type(item) is dict and _join(inner, item)
+    return found
 
 
 def _one_line(value: Any) -> Any:

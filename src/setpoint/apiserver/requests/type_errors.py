@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from setpoint.apiserver.objects.go_form import join_bytes
 from setpoint.apiserver.requests import go_words
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
@@ -75,6 +76,9 @@ def type_errors(
         if not many and _fits(served.resource.gvk, obj) and not _LONG_NUMBER.search(raw):
             return "", []
     errors = validate(schema, value, path)
+    wrong = any(error.type is ErrorType.TYPE_INVALID for error in errors)
+    if wrong and not served.custom and join_bytes(served, obj):
+        errors = validate(schema, value, path)
     for error in errors:
         if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
             problem = go_words.type_problem(served, obj, error)

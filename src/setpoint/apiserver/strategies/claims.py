@@ -7,7 +7,7 @@ from typing import Final
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
-from setpoint.meta.names import dns1123_subdomain
+from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import Shown, forbidden, invalid, not_supported, required
 
@@ -55,14 +55,18 @@ def _source_errors(source: JsonObject, path: str) -> Errors:
     group, kind = source.get("apiGroup") or "", source.get("kind", "")
     if not group and kind != "PersistentVolumeClaim":
         errors.append(invalid(path, kind, _KIND))
-    return errors + [invalid(f"{path}.apiGroup", group, text) for text in (dns1123_subdomain(group) if group else ())]
+    errors += [invalid(f"{path}.apiGroup", group, text) for text in (dns1123_subdomain(group) if group else ())]
+    namespace = source.get("namespace") or ""
+    return errors + [
+        invalid(f"{path}.namespace", namespace, text) for text in (dns1123_label(namespace) if namespace else ())
+    ]
 
 
 def _difference_errors(spec: JsonObject, path: str) -> Errors:
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is None or reference is None:
         return []
+    if reference.get("namespace"):
+        return [invalid(path, Shown("{}"), "may not be specified when dataSourceRef.namespace is specified")]
     same = all((source.get(key) or "") == (reference.get(key) or "") for key in ("apiGroup", "kind", "name"))
-    if same and not reference.get("namespace"):
-        return []
-    return [invalid(path, Shown("{}"), "must match dataSourceRef")]  # (so shown upstream)
+    return [] if same else [invalid(path, Shown("{}"), "must match dataSourceRef")]  # (so shown upstream)

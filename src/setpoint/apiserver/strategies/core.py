@@ -169,6 +169,12 @@ def _drop_source(spec: JsonObject) -> None:
         del spec["dataSource"]
 
 
+def _drop_reference(spec: JsonObject, before: JsonObject) -> None:
+    """Forgets a reference to another namespace, whose feature is off, unless there was a reference ``before``."""
+    if before.get("dataSourceRef") is None and (spec.get("dataSourceRef") or {}).get("namespace"):
+        del spec["dataSourceRef"]
+
+
 def _normalize(spec: JsonObject) -> None:
     """Makes the two fields for what a claim begins with say the same."""
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
@@ -187,19 +193,16 @@ class Claims(Strategy):
         obj.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
-        spec = new.get("spec") or {}
-        before = ((old.get("spec") or {}).get("dataSourceRef") or {}).get("namespace")
-        if (spec.get("dataSourceRef") or {}).get("namespace") and not before:
-            del spec["dataSourceRef"]
-        if (old.get("spec") or {}).get("dataSource") is None:
+        spec, before = new.get("spec") or {}, old.get("spec") or {}
+        _drop_reference(spec, before)
+        if before.get("dataSource") is None and before.get("dataSourceRef") is None:
             _drop_source(spec)
         _normalize(spec)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         spec = obj.get("spec") or {}
+        _drop_reference(spec, {})
         _drop_source(spec)
-        if (spec.get("dataSourceRef") or {}).get("namespace"):  # a feature that is off
-            del spec["dataSourceRef"]
         _normalize(spec)
         obj["status"] = {"phase": "Pending"}
 

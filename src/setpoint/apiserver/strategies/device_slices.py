@@ -114,7 +114,8 @@ def _device(device: JsonObject, path: str, *, each: bool) -> Errors:
         listed = ", ".join(f"`{key}`" for key in _VALUES)
         if len(given) != 1:
             shown = f"{{{', '.join(given)}}}" if given else ""
-            errors.append(invalid(where, shown, f"must specify exactly one of: {listed}"))
+            which = "exactly one of" if given else "one of"
+            errors.append(invalid(where, shown, f"must specify {which}: {listed}"))
         text = attribute.get("string")
         if text is not None and len(text) > 64:
             errors.append(too_long(f"{where}.string", 64))

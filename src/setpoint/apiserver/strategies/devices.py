@@ -17,9 +17,9 @@ from setpoint.apiserver.strategies.device_parts import (
     taint_errors,
 )
 from setpoint.apiserver.strategies.go_dump import dump
-from setpoint.apiserver.strategies.label_selectors import labels_errors
 from setpoint.apiserver.strategies.pod_volumes import caseless, driver_name_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.apiserver.strategies.template_metadata import template_metadata_errors
 from setpoint.cel import Environment
 from setpoint.cel.admission import compile_admission
 from setpoint.cel.library import SERVER
@@ -46,10 +46,6 @@ _REFERENCE: Final = (
 _ONE_WAY: Final = "exactly one of `exactly` or `firstAvailable` is required"
 _ADMIN: Final = "resource.kubernetes.io/admin-access"
 _ADMIN_RULE: Final = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
-_TEMPLATE_FIELDS: Final = (
-    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
-    "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers", "managedFields",
-)  # fmt: skip
 
 
 @cache
@@ -227,15 +223,7 @@ def _toleration(toleration: JsonObject, path: str) -> Errors:
 
 def claim_template_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
     """The errors in a spec; ``old``: the one before an update."""
-    metadata, path = spec.get("metadata") or {}, "spec.metadata"
-    errors: Errors = []
-    for key in metadata.get("annotations") or ():
-        errors += [invalid(f"{path}.annotations", key, text) for text in qualified_name(key.lower())]
-    errors += labels_errors(metadata.get("labels"), f"{path}.labels")
-    for name in _TEMPLATE_FIELDS:
-        if metadata.get(name) or (name == "deletionGracePeriodSeconds" and name in metadata):
-            shown = {"uid": "uID"}.get(name, name)
-            errors.append(forbidden(f"{path}.{shown}", "cannot be set"))
+    errors = template_metadata_errors(spec.get("metadata") or {}, "spec.metadata")
     errors += claim_spec_errors(spec.get("spec") or {}, "spec.spec")
     if old is not None and spec != old:
         errors.append(invalid("spec", dump("resource.ResourceClaimTemplateSpec", spec), _IMMUTABLE))

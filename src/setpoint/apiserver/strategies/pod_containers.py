@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from setpoint.apiserver.strategies.pod_care import care_errors, restart_errors
 from setpoint.apiserver.strategies.pod_fields import (
@@ -30,6 +30,10 @@ _EPHEMERAL: Final = (
     "ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy",
     "restartPolicy", "restartPolicyRules",
 )  # fmt: skip
+
+
+_UNSET: Final[dict[str, tuple[Any, ...]]] = {"resources": (None, {}), "restartPolicy": (None, "")}
+"""The values of fields that are not set, where that is not null alone."""
 
 
 def containers_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject], *, pod: bool) -> Errors:
@@ -105,7 +109,8 @@ def _ephemeral_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject
         if target and target not in others:
             errors.append(not_found(f"{where}.targetContainerName", target))
         text = "cannot be set for an Ephemeral Container"
-        errors += [forbidden(f"{where}.{key}", text) for key in _EPHEMERAL if container.get(key)]
+        given = [key for key in _EPHEMERAL if container.get(key) not in _UNSET.get(key, (None,))]
+        errors += [forbidden(f"{where}.{key}", text) for key in given]
         for number, mount in enumerate(container.get("volumeMounts") or ()):
             errors += [
                 forbidden(f"{where}.volumeMounts[{number}].{key}", text)

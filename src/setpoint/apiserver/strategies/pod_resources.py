@@ -86,7 +86,7 @@ def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
     if (spec.get("os") or {}).get("name") == "windows":
         return [forbidden(where, "may not be set for a windows pod")]
     errors: Errors = []
-    if resources.get("claims"):
+    if "claims" in resources:
         errors.append(forbidden(f"{where}.claims", "claims may not be set for Resources at pod-level"))
     claims = [item.get("name", "") for item in spec.get("resourceClaims") or ()]
     errors += requirements_errors(resources, claims, where, _pod_resource_errors)

@@ -14,6 +14,7 @@ from setpoint.apiserver.strategies.pod_fields import (
 )
 from setpoint.apiserver.strategies.projected_volumes import downward_rule, files_rule, projected_rule
 from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.apiserver.strategies.template_metadata import template_metadata_errors
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
@@ -291,7 +292,8 @@ def _ephemeral(source: JsonObject, path: str) -> Errors:
     template, path = source.get("volumeClaimTemplate"), f"{path}.volumeClaimTemplate"
     if template is None:
         return [required(path)]
-    return claim_errors(template.get("spec") or {}, f"{path}.spec")
+    errors = template_metadata_errors(template.get("metadata") or {}, f"{path}.metadata")
+    return errors + claim_errors(template.get("spec") or {}, f"{path}.spec")
 
 
 def _image(source: JsonObject, path: str) -> Errors:
