@@ -22,6 +22,8 @@ from tests.fuzz.judge import SLOW, FoundError, Report, session
 from tests.fuzz.raw_http import connections, raw_session
 from tests.fuzz.requests import requests
 
+from setpoint.apps.heap import freeze_heap
+
 _ROUND = 50
 _MEASURED = 10
 """Rounds between two looks at the memory."""
@@ -51,6 +53,8 @@ def main() -> int:
                     print(f"FOUND {problem.signature}\n  {str(problem)[:1500]}", flush=True)
                     if problem.__cause__ is not None:
                         traceback.print_exception(problem.__cause__, limit=-6)
+            if rounds == 0:
+                freeze_heap()  # as servers do; the heap of hypothesis is larger than theirs
             rounds += 1
             if rounds % _MEASURED == 0:
                 memory.append(_memory())

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from setpoint.apps.failures import UsageError
+from setpoint.apps.heap import freeze_heap
 from setpoint.apps.running import run
 from setpoint.cluster.catalog import UnknownControllerError
 from setpoint.cluster.embedded import EmbeddedCluster
@@ -62,6 +63,7 @@ def serve(
             print(f"setpoint: serving Kubernetes 1.37 at {cluster.url} ({kept})", flush=True)  # noqa: T201
             if cluster.page_url:
                 print(f"setpoint: the page is at {cluster.page_url}", flush=True)  # noqa: T201
+            freeze_heap()
             await asyncio.Event().wait()
 
     run("setpoint", work())

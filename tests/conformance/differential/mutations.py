@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from setpoint.models import definition_name, schemas
 
-__all__ = ["Mutation", "applied", "mutations", "odd_name"]
+__all__ = ["Mutation", "applied", "mutations", "odd_name", "status_mutations"]
 
 JsonObject = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -28,6 +28,13 @@ def mutations(random: Random, obj: JsonObject, kind: Any, count: int) -> list[Mu
     """``count`` changes of ``obj``, an object of ``kind``."""
     node = schemas()[definition_name(kind)]
     places = [place for place in _walk(obj, node, ()) if place[0]]
+    return [_mutation(random, *random.choice(places)) for _ in range(count)]
+
+
+def status_mutations(random: Random, obj: JsonObject, kind: Any, count: int) -> list[Mutation]:
+    """``count`` changes of the status of ``obj``."""
+    node = _resolved(schemas()[definition_name(kind)])["properties"]["status"]
+    places = [place for place in _walk(obj.get("status") or {}, node, ("status",)) if len(place[0]) > 1]
     return [_mutation(random, *random.choice(places)) for _ in range(count)]
 
 

@@ -19,7 +19,7 @@ from setpoint.client.transport import Request, Transport, TransportError
 from setpoint.models import BUILTIN
 
 from .explained import explanation
-from .mutations import Mutation, applied, mutations, odd_name
+from .mutations import Mutation, applied, mutations, odd_name, status_mutations
 from .samples import samples
 
 __all__ = ["CLASSES", "Case", "Differential", "Said", "compare", "resource_of"]
@@ -39,6 +39,8 @@ CLASSES: Final = (
 """Of a request's differences the first counts; the first six are those that matter."""
 _ODD_NAMES: Final = 0.05
 """The share of new objects whose names are changed, too."""
+_STATUSES: Final = 0.2
+"""The share of requests that write a status, among those about kinds that have one."""
 _VOLATILE: Final = frozenset(
     {
         "uid",
@@ -80,7 +82,7 @@ class Said:
 
 
 class Case:
-    """One request: a POST of a changed sample, or a PUT of what a server has, changed."""
+    """One request: a POST of a changed sample, or a PUT of what a server has, or of its status, changed."""
 
     def __init__(self, number: int, verb: str, sample: JsonObject, changes: list[Mutation]) -> None:
         self.number, self.verb, self.sample, self.changes = number, verb, sample, changes
@@ -159,7 +161,12 @@ class Differential:
             chosen = self._random.randrange(len(self._samples))
             sample, resource = self._samples[chosen], resource_of(self._samples[chosen])
             many = self._random.choice((1, 1, 1, 2))
-            if chosen in made and self._random.random() < 0.4:
+            if chosen in made and "status" in resource.subresources and self._random.random() < _STATUSES:
+                case = Case(
+                    number, "PUT status", sample, status_mutations(self._random, made[chosen], resource.gvk, many)
+                )
+                answers = [await self._put(each, made[chosen]["metadata"]["name"], case, "/status") for each in both]
+            elif chosen in made and self._random.random() < 0.4:
                 case = Case(number, "PUT", sample, mutations(self._random, made[chosen], resource.gvk, many))
                 answers = [await self._put(each, made[chosen]["metadata"]["name"], case) for each in both]
             else:
@@ -177,10 +184,12 @@ class Differential:
             for name in (self._namespace, f"{self._namespace}-limits"):
                 await self._send(transport, "DELETE", f"/api/v1/namespaces/{name}")
 
-    async def _put(self, transport: Transport, name: str, case: Case) -> Said:
+    async def _put(self, transport: Transport, name: str, case: Case, part: str = "") -> Said:
         path = f"{self._path(case.sample)}/{name}"
-        live = await self._send(transport, "GET", path)
-        return await self._send(transport, "PUT", path, applied(live.body, case.changes), dry_run=True)
+        body = (await self._send(transport, "GET", path)).body
+        if part:
+            body.setdefault("status", {})
+        return await self._send(transport, "PUT", path + part, applied(body, case.changes), dry_run=True)
 
     def _path(self, sample: JsonObject) -> str:
         resource = resource_of(sample)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.pod_template import default_template
@@ -45,18 +44,6 @@ class _Workload(Strategy):
 
     def prepare_create(self, call: Any, obj: JsonObject) -> None:
         obj["status"] = {}
-
-    def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
-        status = obj.get("status")
-        return _nonnegative(status, "status", tuple(status)) if isinstance(status, dict) else []
-
-
-def _nonnegative(part: JsonObject, path: str, names: Iterable[str]) -> list[FieldError]:
-    return [
-        invalid(f"{path}.{name}", part[name], "must be greater than or equal to 0")
-        for name in names
-        if isinstance(part.get(name), int) and part[name] < 0
-    ]
 
 
 def _specs(obj: JsonObject, old: JsonObject | None) -> tuple[JsonObject, JsonObject | None]:
@@ -106,18 +93,6 @@ class Deployments(_Workload):
             spec["revisionHistoryLimit"] = 10
         if spec.get("progressDeadlineSeconds") is None:
             spec["progressDeadlineSeconds"] = 600
-
-    def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
-        errors = super().validate_subresource(subresource, obj, old)
-        status = obj.get("status") or {}
-        replicas, ready = status.get("replicas", 0), status.get("readyReplicas", 0)
-        for name in ("updatedReplicas", "readyReplicas", "availableReplicas"):
-            if status.get(name, 0) > replicas:
-                errors.append(invalid(f"status.{name}", status[name], "cannot be greater than status.replicas"))
-        if status.get("availableReplicas", 0) > ready:
-            available = status["availableReplicas"]
-            errors.append(invalid("status.availableReplicas", available, "cannot be greater than readyReplicas"))
-        return errors
 
 
 class ReplicaSets(_Workload):

@@ -153,9 +153,21 @@ class Volumes(Strategy):
             spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
             spec.setdefault("volumeMode", "Filesystem")
             default_volume_source(spec)
+        if isinstance(obj.get("status"), dict):
+            obj["status"].setdefault("phase", "Pending")
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": call.timestamp()}
+
+    def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
+        made = super().prepare_status_update(call, new, old)
+        before, status = old.get("status") or {}, made.get("status") or {}
+        since, name = before.get("lastPhaseTransitionTime"), "lastPhaseTransitionTime"
+        if status.get("phase") != before.get("phase") and status.get(name) in (None, since):
+            made["status"] = status | {name: call.timestamp()}
+        elif status.get(name) is None and since is not None:
+            made["status"] = status | {name: since}
+        return made
 
 
 def _copyable(source: JsonObject) -> bool:
@@ -191,6 +203,8 @@ class Claims(Strategy):
 
     def default(self, obj: JsonObject) -> None:
         obj.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+        if isinstance(obj.get("status"), dict):
+            obj["status"].setdefault("phase", "Pending")
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         spec, before = new.get("spec") or {}, old.get("spec") or {}

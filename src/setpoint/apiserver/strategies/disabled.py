@@ -42,10 +42,13 @@ _PODS: Final = {
 }
 _OTHERS: Final[dict[str, tuple[str, ...]]] = {
     "cronjobs.batch": ("spec.jobTemplate.spec.scheduling",),
+    "csinodes.storage.k8s.io": ("status.storageHealth",),
     "endpointslices.discovery.k8s.io": ("endpoints[].deprecatedTopology",),
     "jobs.batch": ("spec.scheduling",),
     "leases.coordination.k8s.io": ("spec.strategy", "spec.preferredHolder"),
-    "nodes": ("spec.configSource", "spec.podPreemptionPolicy"),
+    "nodes": ("spec.configSource", "spec.podPreemptionPolicy", "status.config"),
+    "persistentvolumeclaims": ("status.healthStatus",),
+    "pods": ("status.nodeAllocatableResourceClaimStatuses", "status.volumeHealth"),
     "resourceclaims.resource.k8s.io": (
         "spec.devices.requests[].exactly.derivedAttributes",
         "spec.devices.requests[].firstAvailable[].derivedAttributes",

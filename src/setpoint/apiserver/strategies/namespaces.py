@@ -31,6 +31,8 @@ class Namespaces(Strategy):
         name = obj["metadata"].get("name")
         if name:
             obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = name
+        if isinstance(obj.get("status"), dict):
+            obj["status"].setdefault("phase", "Active")
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = obj["metadata"].get("name", "")

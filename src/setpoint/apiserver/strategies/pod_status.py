@@ -9,7 +9,7 @@ from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
-from setpoint.schema.errors import duplicate, forbidden, invalid
+from setpoint.schema.errors import duplicate, forbidden, internal_error, invalid
 
 __all__ = ["completed_status", "status_errors"]
 
@@ -55,14 +55,20 @@ def status_errors(pod: JsonObject, old: JsonObject) -> Errors:
 
 def _addresses(items: list[JsonObject], path: str) -> Errors:
     errors: Errors = []
-    families: list[int] = []
+    families: set[int] = set()
+    wrong = -1
     for index, item in enumerate(items):
         try:
-            families.append(ipaddress.ip_address(item.get("ip", "")).version)
+            families.add(ipaddress.ip_address(item.get("ip", "")).version)
         except ValueError:
             errors.append(invalid(f"{path}[{index}]", item.get("ip", ""), NOT_AN_IP))
-    if not errors and len(set(families)) < len(families):
-        errors.append(invalid(path, [{"IP": item["ip"]} for item in items], _ONE_EACH))
+            wrong = index if wrong < 0 else wrong
+    if len(items) > 1:
+        if wrong >= 0:
+            text = f"failed to check for dual stack with error:invalid IP[{wrong}]: {items[wrong].get('ip', '')}"
+            errors.append(internal_error(path, text))
+        if len(families) < len(items):
+            errors.append(invalid(path, [{"IP": item.get("ip", "")} for item in items], _ONE_EACH))
     return errors
 
 

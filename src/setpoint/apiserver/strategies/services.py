@@ -136,6 +136,10 @@ class Services(Strategy):
             port.setdefault("protocol", "TCP")
             if not port.get("targetPort"):
                 port["targetPort"] = port.get("port", 0)
+        if kind == "LoadBalancer":
+            for item in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
+                if item.get("ip"):
+                    item.setdefault("ipMode", "VIP")
         if kind != "ExternalName":
             spec.setdefault("internalTrafficPolicy", "Cluster")
         if _reachable(spec):

@@ -10,7 +10,7 @@ from setpoint.apiserver.objects.metadata import metadata_errors, update_errors
 from setpoint.apiserver.replay import Lengthy
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
-from setpoint.apiserver.strategies.rules import has_rules, rule_errors
+from setpoint.apiserver.strategies.rules import has_rules, rule_errors, status_errors
 from setpoint.cel.errors import TakesLong
 from setpoint.meta import GroupKind, GroupResource
 from setpoint.schema import UNSET, ErrorType, FieldError, validate
@@ -98,6 +98,8 @@ def check_update(
     errors += _schema_errors(call, served, new, old)
     if not errors or not served.custom:
         if subresource in PARTIAL:
+            if subresource == "status":
+                errors += status_errors(str(served.group_resource), new, old)
             errors += strategy.validate_subresource(subresource, new, old)
         else:
             errors += rule_errors(str(served.group_resource), new, old)

@@ -27,6 +27,7 @@ from setpoint.apiserver import (
 from setpoint.apps.envtest.etcd import DIRECTORY
 from setpoint.apps.envtest.flags import FlagError, Flags
 from setpoint.apps.envtest.runtime_config import restrict
+from setpoint.apps.heap import freeze_heap
 
 if TYPE_CHECKING:
     from setpoint.apiserver.audit.log import AuditLog
@@ -61,6 +62,7 @@ async def _until_stopped(flags: Flags) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with serving(flags):
+        freeze_heap()
         await stopped.wait()
 
 

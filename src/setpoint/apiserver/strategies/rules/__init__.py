@@ -12,7 +12,7 @@ from setpoint.apiserver.strategies.rules.row import Table
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError
 
-__all__ = ["has_rules", "rule_errors"]
+__all__ = ["has_rules", "rule_errors", "status_errors"]
 
 
 @cache
@@ -40,4 +40,17 @@ def has_rules(resource: str) -> bool:
 def rule_errors(resource: str, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
     """The errors in an object of ``resource``; ``old`` is None on creation."""
     table = _tables().get(resource)
+    return table.errors(obj, old) if table else []
+
+
+@cache
+def _of_statuses() -> dict[str, Table]:
+    from setpoint.apiserver.strategies.rules import statuses
+
+    return {name: Table(rows) for name, rows in statuses.RULES.items()}
+
+
+def status_errors(resource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
+    """The errors in the status of an object of ``resource``, in a write of that."""
+    table = _of_statuses().get(resource)
     return table.errors(obj, old) if table else []
