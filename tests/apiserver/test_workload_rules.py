@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -273,3 +274,42 @@ async def test_what_the_server_answered_is_read_back_the_fast_way(api: Api, monk
 
     monkeypatch.setattr(type_errors, "validate", slow)
     (await api.put(f"{PODS}/one", made)).ok()
+
+
+@pytest.mark.parametrize(
+    ("zone", "words"),
+    [
+        ("Europe/Berlin", []),
+        ("UTC", []),
+        ("", ["timeZone must be nil or non-empty string"]),
+        ("x", ["unknown time zone x"]),
+        ("../x", ["unknown time zone ../x"]),
+        ("/etc/localtime", ["unknown time zone /etc/localtime"]),
+        ("a" * 15, [f"unknown time zone {'a' * 15}"]),
+        ("Local", ["timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"]),
+        ("America", ["unknown time zone America"]),
+    ],
+)
+async def test_a_cron_job_names_a_time_zone_that_there_is(api: Api, zone: str, words: list[str]) -> None:
+    cron_jobs = "/apis/batch/v1/namespaces/default/cronjobs"
+    job = {"spec": {"template": {"spec": {**pod()["spec"], "restartPolicy": "Never"}}}}
+    spec = {"schedule": "@daily", "timeZone": zone, "jobTemplate": job}
+    answer = await api.post(cron_jobs, {"metadata": {"name": "one"}, "spec": spec})
+    if not words:
+        answer.ok()
+        return
+    shown = json.dumps(zone)
+    found = causes(answer.failed(422, "Invalid"))
+    assert found == [("spec.timeZone", f"Invalid value: {shown}: {text}") for text in words]
+
+
+async def test_a_field_that_is_dropped_counts_in_the_generation_of_a_slice(api: Api) -> None:
+    slices = "/apis/resource.k8s.io/v1/resourceslices"
+    pool = {"name": "p", "resourceSliceCount": 1}
+    device: dict[str, Any] = {"name": "d", "attributes": {"a": {"string": "s"}}}
+    spec = {"driver": "a.b", "nodeName": "n", "pool": pool, "devices": [device]}
+    (await api.post(slices, {"metadata": {"name": "one"}, "spec": spec})).ok()
+    device["attributes"]["a"]["ints"] = [1]
+    made = (await api.put(f"{slices}/one", {"metadata": {"name": "one"}, "spec": spec})).ok()
+    assert made["metadata"]["generation"] == 2
+    assert made["spec"]["devices"][0]["attributes"] == {"a": {"string": "s"}}

@@ -25,5 +25,4 @@ KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
     ("LimitRange", CAUSES): (340,),
     ("NetworkPolicy", OBJECT): (546,),
     ("PersistentVolume", CAUSES): (673,),
-    ("ResourceSlice", OBJECT): (246,),
 }

@@ -126,6 +126,11 @@ class Behaviour(Protocol):
         ...
 
     @property
+    def counts_dropped(self) -> bool:
+        """Whether fields of features that are off count in the generation, though they are dropped."""
+        ...
+
+    @property
     def draws_names(self) -> bool:
         """Whether a generated name is ``generateName`` and random characters, and not ``generateName`` alone."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from setpoint.apiserver.strategies.cron import schedule_problem
+from setpoint.apiserver.strategies.cron import schedule_problem, zone_problems
 from setpoint.apiserver.strategies.jobs import job_change_errors, job_errors, job_spec_errors
 from setpoint.apiserver.strategies.pod_template import default_template
 from setpoint.apiserver.strategies.rules.row import Table, at_least, row
@@ -150,6 +150,9 @@ class CronJobs(_WithTemplate):
             text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
             errors.append(invalid("spec.schedule", schedule, text))
         errors += _CRON_JOB.errors(obj, old, spec, "spec")
+        timezone = spec.get("timeZone")
+        if timezone is not None and (old is None or (old.get("spec") or {}).get("timeZone") != timezone):
+            errors += [invalid("spec.timeZone", timezone, text) for text in zone_problems(timezone)]
         policy = spec.get("concurrencyPolicy")
         if policy not in _POLICIES:
             errors.append(not_supported("spec.concurrencyPolicy", policy, _POLICIES))

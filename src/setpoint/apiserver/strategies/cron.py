@@ -1,11 +1,13 @@
-"""Schedules of cron jobs, as the library that upstream reads them with words what is wrong (robfig/cron, version 3)."""
+"""Schedules of cron jobs and their time zones, refused in the words of robfig/cron, version 3, and of Go."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
+from zoneinfo import ZoneInfo
 
-__all__ = ["schedule_problem"]
+__all__ = ["schedule_problem", "zone_problems"]
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -21,6 +23,37 @@ _DESCRIPTORS: Final = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", 
 _DURATION: Final = re.compile(
     r"[-+]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))*|0"
 )
+
+
+_ZONE_PART: Final = re.compile(r"[A-Za-z._0-9+][A-Za-z.\-_0-9+]{0,13}", re.ASCII)
+_EXPLICIT: Final = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+
+
+def zone_problems(zone: str) -> list[str]:
+    """The errors in the name of a time zone; none if it is in the database of this machine, or there is no database."""
+    if not zone:
+        return ["timeZone must be nil or non-empty string"]
+    if any(part in (".", "..") or not _ZONE_PART.fullmatch(part) for part in zone.split("/")):
+        return [f"unknown time zone {zone}"]
+    problems = [_EXPLICIT] if zone.lower() == "local" else []
+    if zone in ("Local", "UTC") or not _has_zones():
+        return problems
+    try:
+        ZoneInfo(zone)
+    except (KeyError, IsADirectoryError):
+        problems.append(f"unknown time zone {zone}")
+    except (ValueError, OSError):
+        problems.append("malformed time zone information")
+    return problems
+
+
+@cache
+def _has_zones() -> bool:
+    try:
+        ZoneInfo("Europe/London")
+    except (KeyError, OSError):
+        return False
+    return True
 
 
 def schedule_problem(schedule: str) -> str:

@@ -251,6 +251,7 @@ class ResourceSlices(Strategy):
     """Devices of a node, or of many."""
 
     generation = True
+    counts_dropped = True
     returns_deleted = True
     says_required = True
 

@@ -221,11 +221,16 @@ def _toleration(toleration: JsonObject, path: str) -> Errors:
     return errors
 
 
+def _said(spec: JsonObject) -> JsonObject:
+    """The spec without what is empty in its metadata, which is no difference."""
+    return {**spec, "metadata": {key: value for key, value in (spec.get("metadata") or {}).items() if value}}
+
+
 def claim_template_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
     """The errors in a spec; ``old``: the one before an update."""
     errors = template_metadata_errors(spec.get("metadata") or {}, "spec.metadata")
     errors += claim_spec_errors(spec.get("spec") or {}, "spec.spec")
-    if old is not None and spec != old:
+    if old is not None and _said(spec) != _said(old):
         errors.append(invalid("spec", dump("resource.ResourceClaimTemplateSpec", spec), _IMMUTABLE))
     return errors
 

@@ -31,6 +31,8 @@ class Strategy:
     """Whether an update may come without resourceVersion."""
     generation = False
     """Whether ``metadata.generation`` counts changes of what is wanted."""
+    counts_dropped = False
+    """Whether fields of features that are off count in the generation, though they are dropped."""
     collectable = True
     """Whether dependents of an object may be orphaned or awaited when it is deleted."""
     propagation = "Background"

@@ -134,13 +134,14 @@ def _prepared(call: Call, served: ServedResource, old: JsonObject, new: JsonObje
             new["status"] = old["status"]
         else:
             new.pop("status", None)
+    changed = strategy.counts_dropped and strategy.wants_something_else(new, old)
     if not served.custom:
         drop_disabled(str(served.group_resource), new)
     _keep_system_fields(new["metadata"], old["metadata"])
     new["metadata"].pop("resourceVersion", None)  # a strategy that keeps the old metadata keeps this, too
     if not partial:
         strategy.prepare_update(call, new, old)
-    if strategy.generation and subresource != "status" and strategy.wants_something_else(new, old):
+    if strategy.generation and subresource != "status" and (changed or strategy.wants_something_else(new, old)):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     return new
 
