@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from setpoint.controller import Controller
+from setpoint.crd import CustomResource
 from setpoint.meta import resource_of
 from setpoint.webhook import Admission, Converter
 
@@ -60,16 +61,28 @@ def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[
 
 
 def of_the_framework(controllers: Iterable[Controller[Any]]) -> set[Grant]:
-    """The grants that every controller needs, whatever it does: its own kind's finalizers and status, and events."""
+    """The grants that every controller needs, whatever it does: its own kind, with status and finalizers, and events.
+
+    The status of a built-in kind is another program's, unless the controller `owns_status`; and its finalizers need no
+    grant unless the controller may make children.
+    """
     controllers = list(controllers)
     grants = {Grant("events.k8s.io", "events", verb) for verb in ("create", "patch") if controllers}
-    for own in (controller.resource for controller in controllers):
+    for controller in controllers:
+        own, is_custom = controller.resource, issubclass(controller.kind, CustomResource)
         grants.update(Grant(own.group, own.plural, verb) for verb in ("patch", "update"))
         # Setting blockOwnerDeletion needs permission to update the owner's finalizers.
-        grants.add(Grant(own.group, f"{own.plural}/finalizers", "update"))
-        if "status" in own.subresources:
+        if is_custom or _makes_children(controller):
+            grants.add(Grant(own.group, f"{own.plural}/finalizers", "update"))
+        if "status" in own.subresources and (is_custom or controller.owns_status):
             grants.update(Grant(own.group, f"{own.plural}/status", verb) for verb in ("get", "patch", "update"))
     return grants
+
+
+def _makes_children(controller: Controller[Any]) -> bool:
+    """Whether the declarations allow it to create or apply objects that it owns."""
+    owns = any(watch.role == "owns" for watch in controller.watched)
+    return owns or any({"create", "patch"} & set(need.verbs) and not need.subresource for need in controller.needed)
 
 
 def leases() -> set[Grant]:

@@ -109,13 +109,31 @@ def test_a_program_of_one_namespace_has_no_rights_on_its_kinds_elsewhere() -> No
     assert "--namespace=others" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
+def test_status_and_finalizers_of_a_built_in_kind_are_granted_only_where_they_are_needed() -> None:
+    async def reconcile(obj: Pod, ctx: sp.Context) -> None: ...
+
+    def subresources(one: sp.Controller[Any]) -> set[str]:
+        return {grant.resource for grant in declared([one]) if "/" in grant.resource}
+
+    assert subresources(sp.Controller(Pod, reconcile).watches(ConfigMap, lambda head: [])) == set()
+    assert subresources(sp.Controller(Pod, reconcile).owns(ConfigMap)) == {"pods/finalizers"}
+    assert subresources(sp.Controller(Pod, reconcile).needs(ConfigMap, "create")) == {"pods/finalizers"}
+    assert subresources(sp.Controller(Pod, reconcile).needs(ConfigMap, "delete")) == set()
+    assert subresources(sp.Controller(Pod, reconcile, owns_status=True)) == {"pods/status"}
+    assert subresources(controller) == {"shops/status", "shops/finalizers"}, "an own kind has both"
+
+
 def test_a_permission_that_no_other_declaration_implies_is_declared() -> None:
     async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None: ...
 
     plain_one = sp.Controller(ConfigMap, reconcile)
     assert Grant("", "pods/log", "get") not in declared([plain_one])
     more = sp.Controller(ConfigMap, reconcile).needs(Pod, "get", subresource="log").needs(Pod, "create")
-    assert declared([more]) - declared([plain_one]) == {Grant("", "pods/log", "get"), Grant("", "pods", "create")}
+    assert declared([more]) - declared([plain_one]) == {
+        Grant("", "pods/log", "get"),
+        Grant("", "pods", "create"),
+        Grant("", "configmaps/finalizers", "update"),  # a Pod that it creates may have it for an owner
+    }
     with pytest.raises(ValueError, match=r"the verbs on Pod are create, .*not 'post'"):
         plain_one.needs(Pod, "post")
     with pytest.raises(ValueError, match="at least one is needed"):
