@@ -77,6 +77,15 @@ async def test_the_objects_that_are_not_as_wanted_come_first_with_the_reason() -
 
 
 @virtual_time
+async def test_objects_that_every_cluster_has_are_listed_after_those_of_users() -> None:
+    async with looked_at(default_objects=True) as (client, pages):
+        await client.create(Secret.named("zebra", "default"))
+        listing = await asked(pages, "named", limit="3")
+        assert listing["matched"] > 100
+        assert "default/zebra" in [each["key"] for each in listing["objects"]]
+
+
+@virtual_time
 async def test_what_a_secret_holds_is_shown_nowhere_and_that_it_changed_is() -> None:
     async with looked_at() as (client, pages):
         notes = {"kubectl.kubernetes.io/last-applied-configuration": f'{{"data":{{"key":"{HUSH}"}}}}'}

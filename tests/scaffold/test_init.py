@@ -106,6 +106,26 @@ def test_the_role_of_a_new_project_with_webhooks_is_enough_for_it(
     assert setpoint("rbac", "src/shop/parts.py", "--role", "deploy/base") == 0, capsys.readouterr().out
 
 
+def test_kubectl_shows_and_scales_a_kind_with_a_new_version_as_before(tmp_path: Path) -> None:
+    (tmp_path / "operator.py").write_text("""
+import kopf
+
+@kopf.on.create("acid.example.com", "v1alpha1", "postgresclusters-of-ours")
+def make(spec, **_): ...
+""")
+    assert setpoint("init", "shop") == 0
+    assert setpoint("init", "acid", "--from", "kopf", "operator.py") == 0
+    for project, kind in (("shop", "Shop"), ("acid", "PostgresclustersOfOur")):
+        os.chdir(tmp_path / project)
+        assert setpoint("create", "version", kind, "v1beta1") == 0
+        definition = yaml.safe_load((tmp_path / project / "deploy/base/definitions.yaml").read_text())
+        new, old = definition["spec"]["versions"]
+        assert (new["name"], old["name"]) == ("v1beta1", "v1alpha1")
+        for field in ("additionalPrinterColumns", "subresources"):
+            assert new.get(field) == old.get(field)
+    assert definition["spec"]["names"]["plural"] == "postgresclusters-of-ours"
+
+
 def test_running_a_command_again_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert setpoint("init", "shop") == 0
     before = contents(tmp_path)

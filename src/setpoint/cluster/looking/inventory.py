@@ -89,7 +89,7 @@ class Inventory:
     def all(self, names: Iterable[str] = ()) -> Iterator[tuple[str, Held]]:
         """The objects of these resources, all by default, with the names of their resources."""
         for name in names or list(self._held):
-            for held in self.of(name).values():
+            for held in list(self.of(name).values()):  # it may be refreshed between two of them
                 yield name, held
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -26,6 +27,8 @@ from setpoint.meta.yaml_text import to_yaml
 KINDS: Final = "/debug/kinds"
 NAMED: Final = "/debug/named"
 STORED: Final = "/debug/stored"
+TURN: Final = 500
+"""Objects that are looked through before others have their turn."""
 DEPTH: Final = 5
 OWNED: Final = 200
 """The most objects in a tree."""
@@ -104,7 +107,7 @@ class ClusterPages:
 
     - ``/debug/kinds``: the stored resources (`KindTold`);
     - ``/debug/named?find=WORDS&state=STATE&kind=NAME&limit=NUMBER``: a `Listing` of objects, those
-      first that are not as they are wanted;
+      first that are not as they are wanted, those last that every cluster has;
     - ``/debug/stored?kind=NAME&key=NAMESPACE/OBJECT``: one of them (`StoredTold`), as YAML and with its last versions.
 
     The data of Secrets are never shown.
@@ -155,16 +158,17 @@ class ClusterPages:
         words = " ".join(query.get("find", [])).lower().split()
         asked = kinds or [name for name in served if name not in _QUIET]
         counts: dict[str, int] = {}
-        found: list[tuple[int, str, str, Held]] = []
-        for name, held in self._inventory.all(asked):
-            place = f"{name}/{held.key}".lower()
-            if any(word not in place for word in words):
+        found: list[tuple[int, bool, str, str, Held]] = []
+        for looked, (name, held) in enumerate(self._inventory.all(asked)):
+            if not looked % TURN:
+                await asyncio.sleep(0)
+            if words and not _has(f"{name}/{held.key}".lower(), words):
                 continue
             state = held.standing.state
             counts[state] = counts.get(state, 0) + 1
             if not states or state in states:
-                found.append((_RANK[state], name, held.key, held))
-        first = heapq.nsmallest(limit, found, key=lambda each: each[:3])
+                found.append((_RANK[state], _is_the_clusters(held, served[name].custom), name, held.key, held))
+        first = heapq.nsmallest(limit, found, key=lambda each: each[:4])
         objects = [
             Listed(
                 controller=name,
@@ -176,7 +180,7 @@ class ClusterPages:
                 until=None,
                 failures=0,
             )
-            for _, name, _, held in first
+            for _, _, name, _, held in first
         ]
         return as_json(Listing(counts=counts, matched=len(found), objects=objects))
 
@@ -274,6 +278,16 @@ class ClusterPages:
                 )
             )
         return sorted(found, key=lambda each: each.at, reverse=True)[:EVENTS]
+
+
+def _has(place: str, words: Iterable[str]) -> bool:
+    return all(word in place for word in words)
+
+
+def _is_the_clusters(held: Held, custom: bool) -> bool:
+    """Whether it is probably one that every cluster has, such as a default role; those are listed last."""
+    namespace = held.record.namespace
+    return namespace.startswith("kube-") or held.record.name == "kube-root-ca.crt" or not (namespace or custom)
 
 
 def _time(event: Mapping[str, Any], series: Mapping[str, Any]) -> datetime:
