@@ -222,7 +222,7 @@ def _toleration(toleration: JsonObject, path: str) -> Errors:
 
 
 def _said(spec: JsonObject) -> JsonObject:
-    """The spec without what is empty in its metadata, which is no difference."""
+    """The spec without what is empty in its metadata, which counts for nothing."""
     return {**spec, "metadata": {key: value for key, value in (spec.get("metadata") or {}).items() if value}}
 
 
