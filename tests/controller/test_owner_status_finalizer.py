@@ -85,7 +85,11 @@ def test_the_same_owner_in_another_version_is_replaced() -> None:
 @pytest.mark.parametrize(
     ("owner", "dependent", "problem"),
     [
-        (Deployment.named("web", "one"), Pod.named("web-0", "two"), "must be in one namespace"),
+        (
+            Deployment.named("web", "one"),
+            Pod.named("web-0", "two"),
+            "must be in one namespace. Write it with controlled=False",
+        ),
         (Deployment.named("web", "one"), Node.named("node"), "can't own the cluster-scoped Node"),
     ],
 )

@@ -107,7 +107,8 @@ def check_scope(owner: Object, dependent: Object) -> None:
     if dependent.namespace != owner.namespace:
         raise OwnerError(
             f"{owner.kind} {owner.key} can't own {dependent.kind} {dependent.key}: "
-            "owner and dependent must be in one namespace"
+            "owner and dependent must be in one namespace. Write it with controlled=False and a mark of its owner, and "
+            "clean such objects up with finalize()"
         )
 
 
