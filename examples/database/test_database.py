@@ -22,7 +22,14 @@ from setpoint.cluster import PodBehaviour
 from setpoint.crd import Versions, verify
 from setpoint.models.apps_v1 import StatefulSet
 from setpoint.models.batch_v1 import CronJob, Job
-from setpoint.models.core_v1 import PersistentVolumeClaim, Pod, Secret, Service
+from setpoint.models.core_v1 import (
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    Pod,
+    Secret,
+    Service,
+    VolumeResourceRequirements,
+)
 
 NIGHTLY = Backup(schedule="0 3 * * *")
 CHILDREN: list[type[sp.Object]] = [StatefulSet, Service, Secret, CronJob, Job, Pod, PersistentVolumeClaim]
@@ -30,6 +37,13 @@ CHILDREN: list[type[sp.Object]] = [StatefulSet, Service, Secret, CronJob, Job, P
 
 def database(spec: DatabaseSpec | None = None, name: str = "orders") -> Database:
     return Database.named(name, "default", spec=spec or DatabaseSpec())
+
+
+def backups() -> PersistentVolumeClaim:
+    """The claim of the backups, which is the user's."""
+    resources = VolumeResourceRequirements(requests={"storage": "1Gi"})
+    spec = PersistentVolumeClaimSpec(access_modes=["ReadWriteOnce"], resources=resources)
+    return PersistentVolumeClaim.named("orders-backups", "default", spec=spec)
 
 
 def reason(found: Database, type: str) -> str:
@@ -75,7 +89,7 @@ async def test_the_password_is_never_written_anew() -> None:
 
 @sp.testing.virtual_time
 async def test_backups_are_made_on_time_and_end_with_their_schedule() -> None:
-    async with sp.testing.cluster(controller) as cluster:
+    async with sp.testing.cluster(controller, objects=[backups()]) as cluster:
         made = await cluster.apply(database(DatabaseSpec(backup=NIGHTLY)))
         await cluster.settle()
 
@@ -106,7 +120,7 @@ async def test_a_new_database_begins_with_a_backup() -> None:
 
 @sp.testing.virtual_time
 async def test_it_goes_after_a_last_backup_and_leaves_nothing() -> None:
-    async with sp.testing.cluster(controller, webhooks=[admission]) as cluster:
+    async with sp.testing.cluster(controller, webhooks=[admission], objects=[backups()]) as cluster:
         await cluster.apply(database(DatabaseSpec(backup=NIGHTLY)))
         await cluster.settle()
         await cluster.delete(await cluster.get(Database, "orders"))
@@ -121,8 +135,8 @@ async def test_it_goes_after_a_last_backup_and_leaves_nothing() -> None:
         await cluster.until(is_gone)
         await cluster.settle()
         assert serving == {True}, "the database is there as long as the backup needs it"
-        left = {kind.__name__: [each.name for each in await cluster.list(kind)] for kind in CHILDREN}
-        assert not any(left.values()), left
+        left = {each.name for kind in CHILDREN for each in await cluster.list(kind)}
+        assert left == {"orders-backups"}, "the backups are the user's"
 
 
 @sp.testing.virtual_time
@@ -130,7 +144,7 @@ async def test_it_stays_when_the_last_backup_fails_until_its_user_does_without()
     def failing(pod: Pod) -> PodBehaviour | None:
         return PodBehaviour(exit_codes=(1,)) if "last-backup" in pod.name else None
 
-    async with sp.testing.cluster(controller, behaviour=failing) as cluster:
+    async with sp.testing.cluster(controller, behaviour=failing, objects=[backups()]) as cluster:
         await cluster.apply(database(DatabaseSpec(backup=NIGHTLY)))
         await cluster.settle()
         await cluster.delete(await cluster.get(Database, "orders"))

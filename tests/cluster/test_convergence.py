@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.cluster.crashes import Play, Restartable, any_write, played
 from tests.cluster.scheduling.pods import pod as requesting
+from tests.cluster.scheduling.test_pod_volumes import DELAYED, NOWHERE, local
 from tests.cluster.test_autoscalers import autoscaler, use, utilization
 from tests.cluster.test_autoscalers import deployment as measured
 from tests.cluster.test_cleaning import pod as finalized
@@ -13,7 +14,7 @@ from tests.cluster.test_deployments import deployment
 from tests.cluster.test_resource_quotas import pod as quota_pod
 from tests.cluster.test_resource_quotas import quota
 from tests.cluster.test_volumes import claim as volume_claim
-from tests.cluster.test_volumes import volume, with_scratch
+from tests.cluster.test_volumes import mounting, storage_class, volume, with_scratch
 from tests.cluster.workloads import budget, claim, daemon_set, job, service, stateful_set, template
 
 from setpoint.cluster.catalog import ENTRIES, entry_of
@@ -326,6 +327,18 @@ async def pods(plane: Restartable) -> None:
     await advance(60)
 
 
+async def placed(plane: Restartable) -> None:
+    """Pods for which volumes are chosen: one that is there, on one node, and one that is made."""
+    world = plane.world
+    await world.create(storage_class("local", provisioner=NOWHERE, volume_binding_mode=DELAYED))
+    await world.create(storage_class("made", volume_binding_mode=DELAYED))
+    await world.create(local("disk", "hollow-0"))
+    for name in ("local", "made"):
+        await world.create(volume_claim(name, storage_class_name=name))
+        await world.create(mounting(name, name))
+        await plane.settle()
+
+
 SCENARIOS: dict[str, Play] = {
     "autoscalers": Play(
         autoscalers,
@@ -352,6 +365,9 @@ SCENARIOS: dict[str, Play] = {
         (Namespace, ConfigMap, Pod, ServiceAccount),
     ),
     "nodes": Play(nodes, ("node-lifecycle", "taint-eviction"), (Node, Pod)),
+    "placed pods": Play(
+        placed, ("persistentvolume-binder",), (PersistentVolume, PersistentVolumeClaim, Pod), any_write
+    ),
     "pods": Play(pods, (), (Pod, Node, Lease), any_write),
     "refused pods": Play(refused, ("deployment", "replicaset", "resourcequota"), (Deployment, ReplicaSet, Pod)),
     "replication controllers": Play(

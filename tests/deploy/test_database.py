@@ -56,6 +56,7 @@ async def a_database_lives_and_goes(cluster: Cluster, pods: Kubelet) -> None:
     made = {
         "database.data.example.com/orders", "statefulset.apps/orders", "service/orders", "secret/orders-password",
         "cronjob.batch/orders-backup", "pod/orders-0", "persistentvolumeclaim/data-orders-0",
+        "persistentvolumeclaim/orders-backups",
     }  # fmt: skip
     assert await user.objects() - before == made
     claim = await user.kubectl("get", "database", "orders", "-o", "jsonpath={.spec.backup.claim}")
@@ -71,6 +72,7 @@ async def a_database_lives_and_goes(cluster: Cluster, pods: Kubelet) -> None:
     assert "forbidden" in (await user.kubectl("delete", "crd", "databases.data.example.com", fails=True)).lower()
 
     await user.kubectl("delete", "database", "orders", "--timeout=60s")
+    await user.kubectl("delete", "persistentvolumeclaim", "orders-backups", "--timeout=60s")
     await cluster.kubectl("wait", "--for=delete", "--timeout=60s", *sorted(made))
     left = await user.objects() - before
     assert not left, "the deletion leaves no trace"

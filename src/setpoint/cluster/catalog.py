@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from setpoint.cache import InformerFactory
 from setpoint.cluster.autoscaling import Autoscalers
+from setpoint.cluster.claim_news import ClaimNews
 from setpoint.cluster.cronjobs import CronJobs
 from setpoint.cluster.daemonsets import DaemonSets
 from setpoint.cluster.deployments import Deployments
@@ -54,6 +55,7 @@ from setpoint.webhook.authority import Pair
 
 EVERYTHING: Final = ("*",)
 GARBAGE_COLLECTOR: Final = "garbage-collector-controller"
+BINDER: Final = "persistentvolume-binder-controller"
 _SUFFIX: Final = "-controller"
 
 
@@ -71,6 +73,8 @@ class Parts:
     ca: str = ""
     signer: Pair | None = None
     """The authority whose certificates the server accepts from clients."""
+    claims: ClaimNews | None = None
+    """The binder of volumes tells the scheduler of claims through it, if both run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +138,8 @@ ENTRIES: Final = (
     Entry("namespace-controller", lambda parts: [NamespaceLifecycle(parts.resources).controller]),
     Entry("node-lifecycle-controller", lambda _: [NodeLifecycle().controller], (Node,), ("nodelifecycle",)),
     Entry(
-        "persistentvolume-binder-controller",
-        lambda _: [VolumeClaims().controller, PersistentVolumes().controller],
+        BINDER,
+        lambda parts: [VolumeClaims(parts.claims).controller, PersistentVolumes().controller],
         (PersistentVolumeClaim, PersistentVolume),
     ),
     Entry(

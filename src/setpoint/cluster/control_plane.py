@@ -11,7 +11,8 @@ from typing import Any, Final, Literal, Self
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.cache import InformerFactory
 from setpoint.client import Client
-from setpoint.cluster.catalog import EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
+from setpoint.cluster.catalog import BINDER, EVERYTHING, GARBAGE_COLLECTOR, Parts, chosen
+from setpoint.cluster.claim_news import ClaimNews
 from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
 from setpoint.cluster.nodes.behaviour import Behaviours, as_annotated
@@ -84,10 +85,12 @@ class ControlPlane:
             bookmarks=False,
             idle_timeout=None,
         )
-        parts = Parts(self.resources, factory, ca, signer)
         awake: list[Controller[Any]] = []
         sleepers: dict[type[Object], list[Controller[Any]]] = {}
         entries = chosen(controllers)
+        # Without a binder no claim is ever bound: volumes don't count then.
+        claims = ClaimNews() if nodes and any(entry.name == BINDER for entry in entries) else None
+        parts = Parts(self.resources, factory, ca, signer, claims)
         for entry in entries:
             made = entry.make(parts)
             if not entry.wakes:
@@ -109,7 +112,7 @@ class ControlPlane:
                 processes=processes,
             )
             self.kubelets = HollowStreams(client, kubelet, now=now)
-            awake += [Scheduler().controller, kubelet.controller]
+            awake += [Scheduler(claims=claims).controller, kubelet.controller]
         self.manager = Manager(
             client,
             controllers=awake,

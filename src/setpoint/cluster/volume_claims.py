@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from setpoint.cache import Head
 from setpoint.client import AlreadyExists
+from setpoint.cluster.claim_news import ClaimNews
 from setpoint.cluster.volumes import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -64,10 +65,13 @@ class VolumeClaims:
 
     *Guarantees*: the volume is bound first, in the version that was looked at, so that two claims never get the same
     one; a claim that was bound and whose volume is not its own any more is ``Lost``.
+
+    ``news`` is told of each claim that was looked at, for a scheduler in the same control plane.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, news: ClaimNews | None = None) -> None:
         self._begun = False
+        self._news = news
         self.controller = (
             Controller(
                 PersistentVolumeClaim,
@@ -95,6 +99,8 @@ class VolumeClaims:
             await self._asked_for(claim, claim.spec.volume_name, ctx)
         else:
             await self._search(claim, ctx)
+        if self._news is not None:
+            self._news.tell(claim.key)
         return done()
 
     async def _bound(self, claim: PersistentVolumeClaim, ctx: Context) -> None:

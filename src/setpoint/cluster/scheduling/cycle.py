@@ -7,16 +7,29 @@ from collections.abc import Iterable
 from setpoint.cluster.scheduling.filters import refusal
 from setpoint.cluster.scheduling.neighbours import Neighbours
 from setpoint.cluster.scheduling.occupancy import NamespaceLabels, Occupancy, Place, PlacedPod
+from setpoint.cluster.scheduling.pod_volumes import PodVolumes
 from setpoint.cluster.scheduling.refusal import Refusal
 from setpoint.cluster.scheduling.scores import best
 from setpoint.cluster.scheduling.spread import Spread
 
 
 class Cycle:
-    """The look for a place for one pod. It changes nothing."""
+    """The look for a place for one pod. It changes nothing.
 
-    def __init__(self, pod: PlacedPod, occupancy: Occupancy, namespaces: NamespaceLabels) -> None:
+    ``selected`` is the node for which volumes of the pod were chosen before.
+    """
+
+    def __init__(
+        self,
+        pod: PlacedPod,
+        occupancy: Occupancy,
+        namespaces: NamespaceLabels,
+        volumes: PodVolumes | None = None,
+        selected: str | None = None,
+    ) -> None:
         self._pod = pod
+        self._volumes = volumes
+        self._selected = selected
         self._occupancy = occupancy
         self._namespaces = namespaces
         self._spread, self._neighbours = self._rules(occupancy)
@@ -28,14 +41,14 @@ class Cycle:
         pod, occupancy = self._pod, self._occupancy
         feasible = []
         for place in occupancy:
-            why = refusal(pod, occupancy.expected(place, pod), self._spread, self._neighbours)
+            why = refusal(pod, occupancy.expected(place, pod), self._spread, self._neighbours, self._volumes)
             if why is None:
                 feasible.append(place)
             else:
                 self.refusals[place.name] = why
         if not feasible:
             return None
-        nominated = occupancy.nominated.get(pod.key)
+        nominated = self._selected or occupancy.nominated.get(pod.key)
         for place in feasible:
             if place.name == nominated:
                 return place
@@ -46,7 +59,9 @@ class Cycle:
         changed = place.without(victims)
         places = [changed if each is place else each for each in self._occupancy]
         spread, neighbours = self._rules(places)
-        return refusal(self._pod, self._occupancy.expected(changed, self._pod), spread, neighbours) is None
+        return (
+            refusal(self._pod, self._occupancy.expected(changed, self._pod), spread, neighbours, self._volumes) is None
+        )
 
     def _rules(self, places: Iterable[Place]) -> tuple[Spread, Neighbours]:
         others = bool(self._occupancy.with_terms)

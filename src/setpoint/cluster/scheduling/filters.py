@@ -7,6 +7,7 @@ from typing import Final
 from setpoint.cluster.node_matching import fits, tolerates
 from setpoint.cluster.scheduling.neighbours import Neighbours
 from setpoint.cluster.scheduling.occupancy import PODS, Place, PlacedPod
+from setpoint.cluster.scheduling.pod_volumes import PodVolumes
 from setpoint.cluster.scheduling.refusal import Refusal
 from setpoint.cluster.scheduling.requests import ports_clash
 from setpoint.cluster.scheduling.spread import Spread
@@ -15,7 +16,9 @@ from setpoint.models.core_v1 import Taint
 UNSCHEDULABLE: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
-def refusal(pod: PlacedPod, place: Place, spread: Spread, neighbours: Neighbours) -> Refusal | None:
+def refusal(
+    pod: PlacedPod, place: Place, spread: Spread, neighbours: Neighbours, volumes: PodVolumes | None = None
+) -> Refusal | None:
     """The refusal of the first plugin that refuses, in upstream's order; None if the pod may be there."""
     spec, node = pod.spec, place.node
     if node.spec.unschedulable and not tolerates(spec.tolerations, (UNSCHEDULABLE,), ("NoSchedule",)):
@@ -26,7 +29,11 @@ def refusal(pod: PlacedPod, place: Place, spread: Spread, neighbours: Neighbours
         return Refusal(("node(s) didn't match Pod's node affinity/selector",))
     if pod.ports and place.ports and any(ports_clash(pod.ports, other.ports) for other in place.pods.values()):
         return Refusal(("node(s) didn't have free ports for the requested pod ports",), lasting=False)
-    return _short_of(pod, place) or spread.refusal(place) or neighbours.refusal(place)
+    if found := _short_of(pod, place):
+        return found
+    if volumes is not None and (found := volumes.refusal(node)):
+        return found
+    return spread.refusal(place) or neighbours.refusal(place)
 
 
 def _short_of(pod: PlacedPod, place: Place) -> Refusal | None:

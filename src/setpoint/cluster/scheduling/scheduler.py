@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from itertools import count
 from typing import Any, Final
 
 from setpoint.cache import Head
 from setpoint.client import Conflict, NotFound
+from setpoint.cluster.claim_news import ClaimNews
 from setpoint.cluster.conditions import set_pod_condition
 from setpoint.cluster.scheduling.cycle import Cycle
 from setpoint.cluster.scheduling.occupancy import Occupancy, PlacedPod
+from setpoint.cluster.scheduling.pod_volumes import Unusable, mounted, volumes_of
 from setpoint.cluster.scheduling.preemption import Candidate, preempt
 from setpoint.cluster.scheduling.refusal import told
 from setpoint.controller import Caches, Context, Controller, Outcome, after, done
@@ -33,11 +35,21 @@ class Scheduler:
     can't be bound has the condition `PodScheduled` and an event with the reason, and is looked at again when a node
     or a pod changes in a way that may help. The same cluster leads to the same decisions.
 
-    *Caveats*: volumes, devices and images are not looked at.
+    With ``claims``, the news of a binder in the same control plane, volumes count: a pod waits until its claims are
+    bound, and is put where their volumes can be used. For claims that wait for their first consumer, volumes are
+    chosen together with the node (the annotation ``volume.kubernetes.io/selected-node``, or the volume's
+    ``claimRef``); the pod is bound when they are.
+
+    *Caveats*: without ``claims`` volumes are not looked at; devices and images never are.
     """
 
-    def __init__(self, *, name: str = DEFAULT) -> None:
+    def __init__(self, *, name: str = DEFAULT, claims: ClaimNews | None = None) -> None:
         self._name = name
+        self._claims = claims
+        self._mounting: dict[ObjectKey, frozenset[str]] = {}
+        """The claims of pods that wait."""
+        self._selected: dict[ObjectKey, str] = {}
+        """Pods whose volumes were chosen, and the node for which they were."""
         self._occupancy = Occupancy()
         self._orders: dict[ObjectKey, tuple[int, int]] = {}
         """Each pod without a place, with its negated priority and its number in the order of arrival."""
@@ -62,6 +74,8 @@ class Scheduler:
             .watches(Pod, self._pod_changed)
             .watches(Node, self._node_changed)
         )
+        if claims is not None:
+            self.controller.source(self._pods_of_claims)
 
     # -- what changes --------------------------------------------------------------------------------------------------
 
@@ -82,6 +96,14 @@ class Scheduler:
         node = caches.lister(Node).try_get(head.name)
         changed = self._occupancy.put_node(node) if node is not None else self._occupancy.remove_node(head.name)
         return self._wake() if changed else ()
+
+    async def _pods_of_claims(self) -> AsyncIterator[ObjectKey]:
+        """The pods without a place that mount a claim of which something has changed, also one that is looked at."""
+        assert self._claims is not None
+        async for claim in self._claims.told():
+            for key in [key for key, claims in self._mounting.items() if claim in claims]:
+                self._expect(key)
+                yield key
 
     def _note(self, pod: Pod) -> bool:
         """Returns whether pods that wait should be looked at again."""
@@ -108,6 +130,11 @@ class Scheduler:
             self._waiting.discard(key)
             self._priorities[-self._orders[key][0]] += 1
 
+    def _rest(self, key: ObjectKey) -> None:
+        """The pod waits, unless something has changed while it was looked at."""
+        if key not in self._due:
+            self._waiting.add(key)
+
     def _look(self, key: ObjectKey) -> None:
         """The pod is looked at now."""
         if key in self._due:
@@ -121,6 +148,8 @@ class Scheduler:
         self._look(key)
         self._waiting.discard(key)
         self._orders.pop(key, None)
+        self._mounting.pop(key, None)
+        self._selected.pop(key, None)
 
     def _is_mine(self, pod: Pod) -> bool:
         return (pod.spec.scheduler_name or DEFAULT) == self._name and not pod.spec.scheduling_gates
@@ -148,11 +177,25 @@ class Scheduler:
         self._look(pod.key)
         if not self._occupancy.places:
             return self._wait(pod, mine, NO_NODES, ctx)
-        cycle = Cycle(mine, self._occupancy, await self._namespaces(mine, ctx))
+        number = len(self._occupancy.places)
+        volumes = None
+        if self._claims is not None and pod.spec.volumes:
+            self._mounting[pod.key] = frozenset(ObjectKey.of(pod.namespace, name) for name, _ in mounted(pod))
+            try:
+                volumes = await volumes_of(pod, ctx)
+            except Unusable as problem:
+                nodes = f"0/{number} nodes are available:"
+                helpless = f"{_NO_CLAIMS}, preemption: {nodes} {number} Preemption is not helpful for scheduling."
+                return self._wait(pod, mine, f"{nodes} {problem}. {helpless}", ctx)
+        cycle = Cycle(mine, self._occupancy, await self._namespaces(mine, ctx), volumes, self._selected.get(pod.key))
         place = cycle.choose()
         if place is not None:
+            if volumes is not None and not await volumes.choose(place.node, ctx):
+                self._selected[pod.key] = place.name
+                self._rest(pod.key)
+                return done()
             return await self._bind(pod, mine, place.name, ctx)
-        why = told(cycle.refusals.values(), len(self._occupancy.places))
+        why = told(cycle.refusals.values(), number)
         budgets = await ctx.list(PodDisruptionBudget, namespace="*")
         found = preempt(mine, cycle, self._occupancy, budgets)
         if isinstance(found, str):
@@ -183,7 +226,7 @@ class Scheduler:
         return done()
 
     def _wait(self, pod: Pod, mine: PlacedPod, why: str, ctx: Context) -> Outcome:
-        self._waiting.add(mine.key)
+        self._rest(mine.key)
         condition = PodCondition(type="PodScheduled", status="False", reason="Unschedulable", message=why)
         if set_pod_condition(pod, condition, ctx.now()):
             ctx.event("Warning", "FailedScheduling", why, action="Scheduling")
