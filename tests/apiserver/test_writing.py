@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
-from tests.apiserver.harness import DEPLOYMENTS, MAPS, PODS, STRATEGIC, Api, config_map, deployment, pod, serving
+from tests.apiserver.harness import DEPLOYMENTS, MAPS, NOW, PODS, STRATEGIC, Api, config_map, deployment, pod, serving
 
 
 @pytest.fixture
@@ -323,12 +324,16 @@ async def test_a_signing_request_is_approved_at_its_own_address(api: Api) -> Non
     assert approved["status"] == {}
     assert condition.pop("lastUpdateTime") == condition.pop("lastTransitionTime") != ""
     assert condition == {"type": "Approved", "status": "True"}
-    approved["status"] = {"certificate": "BBBB"}
-    signed = (await api.put(f"{requests}/a/status", approved)).ok()
-    assert signed["status"]["certificate"] == "BBBB"
-    assert [item["type"] for item in signed["status"]["conditions"]] == ["Approved"]
-    signed["status"]["conditions"] = []
-    (await api.put(f"{requests}/a/approval", signed)).failed(422, "Invalid", "can't be taken back")
+    builder = x509.CertificateBuilder().subject_name(signed.subject).issuer_name(signed.subject)
+    builder = builder.public_key(key.public_key()).serial_number(1)
+    issued = builder.not_valid_before(NOW).not_valid_after(NOW + timedelta(days=1)).sign(key, None)
+    certificate = b64encode(issued.public_bytes(Encoding.PEM)).decode()
+    approved["status"] = {"certificate": certificate}
+    given = (await api.put(f"{requests}/a/status", approved)).ok()
+    assert given["status"]["certificate"] == certificate
+    assert [item["type"] for item in given["status"]["conditions"]] == ["Approved"]
+    given["status"]["conditions"] = []
+    (await api.put(f"{requests}/a/approval", given)).failed(422, "Invalid", "can't be taken back")
 
 
 async def test_a_running_pod_gets_ephemeral_containers_at_their_own_address(api: Api) -> None:

@@ -15,7 +15,6 @@ import msgspec
 
 from setpoint.apiserver.admission.configurations import Configurations
 from setpoint.apiserver.admission.mutating import MutatingPolicy
-from setpoint.apiserver.admission.review import options_document
 from setpoint.apiserver.admission.validating import check_policies
 from setpoint.apiserver.admission.webhook import Webhook
 from setpoint.apiserver.admission.webhook_calls import WebhookCalls, converted
@@ -23,7 +22,7 @@ from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.replay import Replay, Suspended
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
+from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.registry import ServedResource
 
 __all__ = ["Admission"]
@@ -53,30 +52,6 @@ class Admission:
         self._replay = replay
         self._hooks = hooks
         self._webhooks = WebhookCalls(call, replay)
-
-    def attributes(
-        self,
-        served: ServedResource,
-        operation: str,
-        obj: JsonObject | None,
-        old: JsonObject | None,
-        options: WriteOptions | DeleteOptions,
-        *,
-        subresource: str = "",
-        name: str | None = None,
-        kind: tuple[str, str, str] | None = None,
-    ) -> AdmissionAttributes:
-        """``name``: if it is not what the object or the path says."""
-        path = self._call.path
-        if name is None:
-            name = path.name or str(((obj or old or {}).get("metadata") or {}).get("name") or "")
-        made = AdmissionAttributes(
-            served, operation, subresource, path.namespace, name, obj, old, options_document(options, operation),
-            options.dry_run, kind,
-        )  # fmt: skip
-        if made.is_namespace:
-            made.namespace = name
-        return made
 
     def mutates(self, attributes: AdmissionAttributes) -> bool:
         """Whether any mutating webhook or policy is to be asked."""
@@ -115,7 +90,9 @@ class Admission:
         kind: tuple[str, str, str],
     ) -> JsonObject:
         """Admission, whole, of a document that is not stored itself, such as a Binding. Raises ApiStatusError."""
-        attributes = self.attributes(served, "CREATE", document, None, options, subresource=subresource, kind=kind)
+        attributes = AdmissionAttributes.of(
+            self._call, served, "CREATE", document, None, options, subresource=subresource, kind=kind
+        )
         made = self.mutate(attributes)
         self.validate(replace(attributes, obj=made))
         return made

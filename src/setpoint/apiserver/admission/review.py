@@ -9,7 +9,7 @@ from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
 from setpoint.apiserver.resources.registry import ServedResource
 
-__all__ = ["options_document", "request_document"]
+__all__ = ["request_document"]
 
 JsonObject = dict[str, Any]
 _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
@@ -30,7 +30,7 @@ def request_document(attributes: AdmissionAttributes, target: ServedResource, us
         "operation": attributes.operation,
         "userInfo": info,
         "dryRun": attributes.dry_run,
-        "options": attributes.options,
+        "options": _options(attributes.options, attributes.operation),
     }
     if attributes.subresource:
         request["subResource"] = request["requestSubResource"] = attributes.subresource
@@ -40,7 +40,7 @@ def request_document(attributes: AdmissionAttributes, target: ServedResource, us
     return request
 
 
-def options_document(options: WriteOptions | DeleteOptions, operation: str) -> JsonObject:
+def _options(options: WriteOptions | DeleteOptions, operation: str) -> JsonObject:
     """The options as a document."""
     made: JsonObject = {"kind": _OPTIONS.get(operation, "DeleteOptions"), "apiVersion": "meta.k8s.io/v1"}
     if options.dry_run:

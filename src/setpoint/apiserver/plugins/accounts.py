@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from setpoint.apiserver.objects.metadata import generate_name
-from setpoint.apiserver.plugins.attributes import Attributes, JsonObject
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 
 __all__ = ["mount_token"]
+
+JsonObject = dict[str, Any]
 
 _PREFIX: Final = "kube-api-access-"
 _PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -16,12 +18,12 @@ _SECONDS: Final = 3607
 """The lifetime of a token; as upstream, which tells from it that the pod did not ask for the token itself."""
 
 
-def mount_token(attributes: Attributes) -> None:
+def mount_token(attributes: AdmissionAttributes) -> None:
     """Adds to a new pod the account's image pull secrets, if it has none, and mounts the token.
 
     A pod whose account does not exist is left alone: no controller may be here to make it. (Upstream refuses it.)
     """
-    spec, metadata = attributes.spec, attributes.obj["metadata"]
+    spec, metadata = attributes.spec, attributes.new["metadata"]
     if attributes.old is not None or attributes.subresource or _MIRROR in (metadata.get("annotations") or {}):
         return
     account = attributes.one("serviceaccounts", spec.get("serviceAccountName") or "default", attributes.namespace)
@@ -34,7 +36,7 @@ def mount_token(attributes: Attributes) -> None:
         _mount(attributes, spec)
 
 
-def _mount(attributes: Attributes, spec: JsonObject) -> None:
+def _mount(attributes: AdmissionAttributes, spec: JsonObject) -> None:
     volumes = spec.get("volumes") or []
     there = next((item["name"] for item in volumes if item.get("name", "").startswith(_PREFIX)), "")
     name = there or generate_name(_PREFIX, attributes.call.random)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from setpoint.apiserver.plugins.accounts import mount_token
-from setpoint.apiserver.plugins.attributes import Attributes
 from setpoint.apiserver.plugins.classes import default_ingress_class, default_storage_class, resize_claim
 from setpoint.apiserver.plugins.limit_ranger import check_limits, default_limits
 from setpoint.apiserver.plugins.pod_security import TEMPLATES, check_namespace, check_pod, check_template
@@ -16,10 +15,11 @@ from setpoint.apiserver.plugins.quotas import check_quotas
 from setpoint.apiserver.plugins.runtime_class import apply_runtime_class, validate_overhead
 from setpoint.apiserver.plugins.taints import taint
 from setpoint.apiserver.plugins.tolerations import tolerate
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 
 __all__ = ["PLUGINS", "mutate", "mutates", "validate"]
 
-Plugin = Callable[[Attributes], None]
+Plugin = Callable[[AdmissionAttributes], None]
 
 # Upstream's order: kubeapiserver/options/plugins.go
 MUTATING: Final[Mapping[str, tuple[Plugin, ...]]] = {
@@ -61,25 +61,25 @@ _NAMES: Final[Mapping[Plugin, str]] = {
 PLUGINS: Final = frozenset({*_NAMES.values(), QUOTAS})
 
 
-def mutates(attributes: Attributes) -> bool:
+def mutates(attributes: AdmissionAttributes) -> bool:
     """Whether any plugin may change the object."""
     off = attributes.call.plugins_off
     return any(_NAMES[plugin] not in off for plugin in MUTATING.get(str(attributes.resource), ()))
 
 
-def mutate(attributes: Attributes) -> None:
+def mutate(attributes: AdmissionAttributes) -> None:
     """Runs the mutating plugins, before webhooks mutate. Raises ApiStatusError."""
     _run(MUTATING, attributes)
 
 
-def validate(attributes: Attributes) -> None:
+def validate(attributes: AdmissionAttributes) -> None:
     """Runs the validating plugins, after all mutation; quotas come last, since they count. Raises ApiStatusError."""
     _run(VALIDATING, attributes)
     if QUOTAS not in attributes.call.plugins_off:
         check_quotas(attributes)
 
 
-def _run(plugins: Mapping[str, tuple[Plugin, ...]], attributes: Attributes) -> None:
+def _run(plugins: Mapping[str, tuple[Plugin, ...]], attributes: AdmissionAttributes) -> None:
     off = attributes.call.plugins_off
     for plugin in plugins.get(str(attributes.resource), ()):
         if _NAMES[plugin] not in off:

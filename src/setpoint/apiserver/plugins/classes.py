@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
-from setpoint.apiserver.plugins.attributes import Attributes, JsonObject
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity, parse_time
 
 __all__ = ["default_ingress_class", "default_storage_class", "resize_claim"]
+
+JsonObject = dict[str, Any]
 
 _STORAGE: Final = (
     "storageclass.kubernetes.io/is-default-class",
@@ -19,39 +21,39 @@ _INGRESS: Final = "ingressclass.kubernetes.io/is-default-class"
 _INGRESS_CLASS: Final = "kubernetes.io/ingress.class"
 
 
-def default_storage_class(attributes: Attributes) -> None:
+def default_storage_class(attributes: AdmissionAttributes) -> None:
     """A new claim without a class, which an empty one is not, gets the newest default class."""
     if attributes.old is not None or attributes.subresource:
         return
     spec = attributes.spec
-    if spec.get("storageClassName") is not None or _CLASS in _annotations(attributes.obj):
+    if spec.get("storageClassName") is not None or _CLASS in _annotations(attributes.new):
         return
     name = _newest(attributes.stored("storageclasses.storage.k8s.io"), _STORAGE)
     if name:
         spec["storageClassName"] = name
 
 
-def default_ingress_class(attributes: Attributes) -> None:
+def default_ingress_class(attributes: AdmissionAttributes) -> None:
     """A new ingress without a class gets the newest default class."""
     if attributes.old is not None or attributes.subresource:
         return
     spec = attributes.spec
-    if spec.get("ingressClassName") is not None or _INGRESS_CLASS in _annotations(attributes.obj):
+    if spec.get("ingressClassName") is not None or _INGRESS_CLASS in _annotations(attributes.new):
         return
     name = _newest(attributes.stored("ingressclasses.networking.k8s.io"), (_INGRESS,))
     if name:
         spec["ingressClassName"] = name
 
 
-def resize_claim(attributes: Attributes) -> None:
+def resize_claim(attributes: AdmissionAttributes) -> None:
     """A claim becomes larger only if it is bound and its class allows that. Raises ApiStatusError."""
     if attributes.old is None or attributes.subresource:
         return
-    if _size(attributes.obj) <= _size(attributes.old):
+    if _size(attributes.new) <= _size(attributes.old):
         return
     if (attributes.old.get("status") or {}).get("phase") != "Bound":
         raise attributes.forbidden("Only bound persistent volume claims can be expanded")
-    name = _class_of(attributes.obj)
+    name = _class_of(attributes.new)
     found = attributes.one("storageclasses.storage.k8s.io", name) if name else None
     if name != _class_of(attributes.old) or found is None or not found.get("allowVolumeExpansion"):
         raise attributes.forbidden(

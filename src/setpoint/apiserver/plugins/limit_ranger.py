@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
-from setpoint.apiserver.plugins.attributes import Attributes, JsonObject
 from setpoint.apiserver.plugins.pod_amounts import Amounts, amounts_of, pod_amounts
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
 
 __all__ = ["check_limits", "default_limits"]
+
+JsonObject = dict[str, Any]
 
 _ANNOTATION: Final = "kubernetes.io/limit-ranger"
 _RANGES: Final = "limitranges"
 
 
-def default_limits(attributes: Attributes) -> None:
+def default_limits(attributes: AdmissionAttributes) -> None:
     """Gives the containers of a new pod the requests and limits that they lack."""
     if attributes.old is not None or attributes.subresource:
         return
@@ -23,7 +25,7 @@ def default_limits(attributes: Attributes) -> None:
         _default(attributes, each)
 
 
-def _default(attributes: Attributes, limit_range: JsonObject) -> None:
+def _default(attributes: AdmissionAttributes, limit_range: JsonObject) -> None:
     defaults: dict[str, dict[str, str]] = {"limits": {}, "requests": {}}
     for limit in _limits(limit_range, "Container"):
         defaults["requests"] |= limit.get("defaultRequest") or {}
@@ -33,7 +35,7 @@ def _default(attributes: Attributes, limit_range: JsonObject) -> None:
         for container in attributes.spec.get(field) or ():
             told += _merge(container, defaults, word)
     if told:
-        metadata = attributes.obj["metadata"]
+        metadata = attributes.new["metadata"]
         text = f"LimitRanger plugin set: {'; '.join(told)}"
         metadata["annotations"] = {**(metadata.get("annotations") or {}), _ANNOTATION: text}
 
@@ -48,7 +50,7 @@ def _merge(container: JsonObject, defaults: dict[str, dict[str, str]], word: str
             yield f"{', '.join(sorted(missing))} {side.removesuffix('s')} for {word} {container.get('name', '')}"
 
 
-def check_limits(attributes: Attributes) -> None:
+def check_limits(attributes: AdmissionAttributes) -> None:
     """Refuses pods and claims that are outside of the ranges. Raises ApiStatusError (403)."""
     pod = attributes.resource.resource == "pods"
     if pod and attributes.subresource != ("" if attributes.old is None else "resize"):

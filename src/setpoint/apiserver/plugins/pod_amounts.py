@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from setpoint.apiserver.plugins.attributes import JsonObject
 from setpoint.meta import Quantity
 
 __all__ = ["Amounts", "amounts_of", "pod_amounts"]
+
+JsonObject = dict[str, Any]
 
 Amounts = dict[str, Quantity]
 Side = Literal["requests", "limits"]

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from setpoint.apiserver.errors import invalid as refused
 from setpoint.apiserver.objects.codec import decode
-from setpoint.apiserver.plugins.attributes import Attributes, JsonObject
 from setpoint.apiserver.plugins.pod_standards import LEVELS, NEWEST, violations
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import GroupKind
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
 
 __all__ = ["TEMPLATES", "check_namespace", "check_pod", "check_template"]
+
+JsonObject = dict[str, Any]
 
 _PREFIX: Final = "pod-security.kubernetes.io/"
 _MARK: Final = _PREFIX.encode()
@@ -85,7 +87,7 @@ def _standard(labels: dict[str, str], mode: str, errors: list[FieldError]) -> _S
     return _Standard(level or "privileged", version or "latest")
 
 
-def _policy_of(attributes: Attributes) -> _Policy | None:
+def _policy_of(attributes: AdmissionAttributes) -> _Policy | None:
     """None where the namespace says nothing."""
     record = attributes.call.storage.get("namespaces", "", attributes.namespace)
     if record is None or _MARK not in record.value:
@@ -97,17 +99,17 @@ def _details(found: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in found)
 
 
-def check_namespace(attributes: Attributes) -> None:
+def check_namespace(attributes: AdmissionAttributes) -> None:
     """The labels of a namespace make sense; pods in it that break a stricter level are told in warnings.
 
     Raises ApiStatusError (422).
     """
     if attributes.subresource:
         return
-    new = _policy(attributes.obj["metadata"].get("labels") or {})
+    new = _policy(attributes.new["metadata"].get("labels") or {})
     before = None if attributes.old is None else _policy(attributes.old["metadata"].get("labels") or {})
     if new.errors and (before is None or new.errors != before.errors):
-        raise refused(GroupKind("", "Namespace"), attributes.obj["metadata"].get("name", ""), new.errors)
+        raise refused(GroupKind("", "Namespace"), attributes.new["metadata"].get("name", ""), new.errors)
     if before is None or new.enforce == before.enforce or new.enforce.level == "privileged":
         return
     milder = LEVELS.index(new.enforce.level) <= LEVELS.index(before.enforce.level)
@@ -116,9 +118,9 @@ def check_namespace(attributes: Attributes) -> None:
             attributes.call.warn(text)
 
 
-def _warnings(attributes: Attributes, standard: _Standard) -> list[str]:
+def _warnings(attributes: AdmissionAttributes, standard: _Standard) -> list[str]:
     """The warnings for existing pods, with equal reasons together."""
-    namespace = attributes.obj["metadata"]["name"]
+    namespace = attributes.new["metadata"]["name"]
     pods = [*attributes.stored("pods", namespace)]
     found: dict[str, list[str]] = {}
     for pod in pods[:_MOST_PODS]:
@@ -140,14 +142,14 @@ def _warnings(attributes: Attributes, standard: _Standard) -> list[str]:
     return warnings + sorted(told)
 
 
-def check_pod(attributes: Attributes) -> None:
+def check_pod(attributes: AdmissionAttributes) -> None:
     """A pod meets the level that its namespace enforces. Raises ApiStatusError (403)."""
     if attributes.subresource not in ("", "ephemeralcontainers", "resize"):
         return
     policy = _policy_of(attributes)
     if policy is None or (attributes.old is not None and not _other_images(attributes.spec, attributes.old["spec"])):
         return
-    _evaluate(attributes, policy, attributes.obj["metadata"], attributes.spec, enforce=True)
+    _evaluate(attributes, policy, attributes.new["metadata"], attributes.spec, enforce=True)
 
 
 def _other_images(new: JsonObject, old: JsonObject) -> bool:
@@ -160,19 +162,19 @@ def _other_images(new: JsonObject, old: JsonObject) -> bool:
     return any(before.get(item.get("name"), item) != item.get("image") for item in new.get("ephemeralContainers") or ())
 
 
-def check_template(attributes: Attributes) -> None:
+def check_template(attributes: AdmissionAttributes) -> None:
     """Warns and notes that pods of a template would break the level of their namespace; nothing is refused."""
     policy = None if attributes.subresource else _policy_of(attributes)
     if policy is None:
         return
-    template = attributes.obj
+    template = attributes.new
     for step in TEMPLATES[str(attributes.resource)]:
         template = template.get(step) or {}
     _evaluate(attributes, policy, template.get("metadata") or {}, template.get("spec") or {}, enforce=False)
 
 
 def _evaluate(
-    attributes: Attributes, policy: _Policy, metadata: JsonObject, spec: JsonObject, *, enforce: bool
+    attributes: AdmissionAttributes, policy: _Policy, metadata: JsonObject, spec: JsonObject, *, enforce: bool
 ) -> None:
     call = attributes.call
     if policy.errors:

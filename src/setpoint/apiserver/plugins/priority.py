@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from setpoint.apiserver.plugins.attributes import Attributes
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 
 __all__ = ["prioritize", "validate_priority_class"]
 
@@ -13,7 +13,7 @@ _CLASSES: Final = "priorityclasses.scheduling.k8s.io"
 _PREEMPTS: Final = "PreemptLowerPriority"
 
 
-def prioritize(attributes: Attributes) -> None:
+def prioritize(attributes: AdmissionAttributes) -> None:
     """A new pod gets the priority of its class, or of the class for all pods without; later both stay.
 
     Raises ApiStatusError (403): the class does not exist, or the pod contradicts it.
@@ -44,7 +44,7 @@ def prioritize(attributes: Attributes) -> None:
     spec["priority"], spec["preemptionPolicy"] = priority, policy
 
 
-def _established(attributes: Attributes, name: str) -> tuple[str, int, str]:
+def _established(attributes: AdmissionAttributes, name: str) -> tuple[str, int, str]:
     """Class, priority and preemption policy of a pod that names a class, or none."""
     if not name:
         defaults = [each for each in attributes.stored(_CLASSES) if each.get("globalDefault")]
@@ -62,11 +62,11 @@ def _established(attributes: Attributes, name: str) -> tuple[str, int, str]:
     return name, found.get("value") or 0, found.get("preemptionPolicy") or _PREEMPTS
 
 
-def validate_priority_class(attributes: Attributes) -> None:
+def validate_priority_class(attributes: AdmissionAttributes) -> None:
     """Makes sure that at most one class is the default. Raises ApiStatusError (403)."""
-    if attributes.subresource or not attributes.obj.get("globalDefault"):
+    if attributes.subresource or not attributes.new.get("globalDefault"):
         return
-    own = attributes.obj["metadata"].get("name")
+    own = attributes.new["metadata"].get("name")
     for each in attributes.stored(_CLASSES):
         name = each["metadata"]["name"]
         if each.get("globalDefault") and name != own:

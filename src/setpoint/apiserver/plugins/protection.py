@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from setpoint.apiserver.plugins.attributes import Attributes
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 
 __all__ = ["PROTECTED", "protect"]
 
@@ -18,11 +18,11 @@ PROTECTED: Final = {
 }
 
 
-def protect(attributes: Attributes) -> None:
+def protect(attributes: AdmissionAttributes) -> None:
     """Adds the kind's finalizer to a new object."""
     if attributes.old is not None or attributes.subresource:
         return
-    metadata = attributes.obj["metadata"]
+    metadata = attributes.new["metadata"]
     finalizer = PROTECTED[str(attributes.resource)]
     finalizers = metadata.get("finalizers") or []
     if finalizer not in finalizers:

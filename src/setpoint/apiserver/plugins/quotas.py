@@ -5,19 +5,21 @@ The controller of quotas subtracts deleted objects, as upstream.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from setpoint.apiserver.objects.codec import encode
-from setpoint.apiserver.plugins.attributes import Attributes, JsonObject
 from setpoint.apiserver.plugins.usage import EVALUATED, Amounts, concerned, matches, unsaid, usage
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
 
 __all__ = ["check_quotas"]
 
+JsonObject = dict[str, Any]
+
 _QUOTAS: Final = "resourcequotas"
 
 
-def check_quotas(attributes: Attributes) -> None:
+def check_quotas(attributes: AdmissionAttributes) -> None:
     """Counts a new object, and what a change adds, in the quotas of its namespace.
 
     Raises ApiStatusError (403): a quota would be exceeded, does not know yet what is used, or needs to be told more.
@@ -27,7 +29,7 @@ def check_quotas(attributes: Attributes) -> None:
     quotas = list(attributes.stored(_QUOTAS, attributes.namespace))
     if not quotas:
         return
-    collection, obj = str(attributes.resource), attributes.obj
+    collection, obj = str(attributes.resource), attributes.new
     interesting: list[tuple[JsonObject, dict[str, str]]] = []
     for quota in quotas:
         hard: dict[str, str] = (quota.get("status") or {}).get("hard") or {}
@@ -51,7 +53,7 @@ def check_quotas(attributes: Attributes) -> None:
             _store(attributes, quota, requested)
 
 
-def _counts(attributes: Attributes) -> bool:
+def _counts(attributes: AdmissionAttributes) -> bool:
     """Whether the request can use more of a quota."""
     collection, old = str(attributes.resource), attributes.old
     if old is None:
@@ -66,10 +68,10 @@ def _counts(attributes: Attributes) -> bool:
     return collection in EVALUATED and not attributes.subresource
 
 
-def _added(attributes: Attributes) -> Amounts:
+def _added(attributes: AdmissionAttributes) -> Amounts:
     """The amounts that the object uses now and did not use before; only positive ones."""
     collection, now = str(attributes.resource), attributes.call.now()
-    found = usage(collection, attributes.obj, now)
+    found = usage(collection, attributes.new, now)
     if attributes.old is None:
         return found
     before = usage(collection, attributes.old, now)
@@ -77,7 +79,7 @@ def _added(attributes: Attributes) -> Amounts:
     return {name: amount for name, amount in added.items() if amount.value > 0}
 
 
-def _check(attributes: Attributes, quota: JsonObject, hard: dict[str, str], requested: Amounts) -> None:
+def _check(attributes: AdmissionAttributes, quota: JsonObject, hard: dict[str, str], requested: Amounts) -> None:
     used = quota["status"]["used"]
     exceeded = [
         name
@@ -93,7 +95,7 @@ def _check(attributes: Attributes, quota: JsonObject, hard: dict[str, str], requ
         )
 
 
-def _store(attributes: Attributes, quota: JsonObject, requested: Amounts) -> None:
+def _store(attributes: AdmissionAttributes, quota: JsonObject, requested: Amounts) -> None:
     call = attributes.call
     served = call.state.registry.find("", "v1", _QUOTAS)
     assert served is not None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from setpoint.apiserver.plugins.attributes import Attributes, JsonObject
+from typing import Any
+
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
 
 __all__ = ["apply_runtime_class", "validate_overhead"]
 
+JsonObject = dict[str, Any]
 
-def apply_runtime_class(attributes: Attributes) -> None:
+
+def apply_runtime_class(attributes: AdmissionAttributes) -> None:
     """Gives a new pod the overhead, node selector and tolerations of its class.
 
     Raises ApiStatusError (403): the class does not exist, or the pod contradicts it.
@@ -41,7 +45,7 @@ def apply_runtime_class(attributes: Attributes) -> None:
         spec["tolerations"] = tolerations
 
 
-def validate_overhead(attributes: Attributes) -> None:
+def validate_overhead(attributes: AdmissionAttributes) -> None:
     """A new pod has exactly the overhead of its class. Raises ApiStatusError (403)."""
     if attributes.old is not None or attributes.subresource:
         return
@@ -54,7 +58,7 @@ def validate_overhead(attributes: Attributes) -> None:
         raise attributes.forbidden("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 
 
-def _class_of(attributes: Attributes) -> JsonObject | None:
+def _class_of(attributes: AdmissionAttributes) -> JsonObject | None:
     name = attributes.spec.get("runtimeClassName")
     if name is None:
         return None

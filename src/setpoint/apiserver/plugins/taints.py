@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from setpoint.apiserver.plugins.attributes import Attributes
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 
 __all__ = ["taint"]
 
 _TAINT: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
-def taint(attributes: Attributes) -> None:
+def taint(attributes: AdmissionAttributes) -> None:
     """Adds the taint to a new node that has none of its key and effect."""
     if attributes.old is not None or attributes.subresource:
         return
-    spec = attributes.obj.setdefault("spec", {})
+    spec = attributes.new.setdefault("spec", {})
     taints = spec.get("taints") or []
     if not any(item.get("key") == _TAINT["key"] and item.get("effect") == _TAINT["effect"] for item in taints):
         spec["taints"] = [*taints, dict(_TAINT)]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from setpoint.apiserver.plugins.attributes import Attributes
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 
 __all__ = ["tolerate"]
 
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
-def tolerate(attributes: Attributes) -> None:
+def tolerate(attributes: AdmissionAttributes) -> None:
     """Adds what a pod does not say of nodes that are not ready, or can't be reached: five minutes."""
     if attributes.subresource:
         return

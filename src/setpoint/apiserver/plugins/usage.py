@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from setpoint.apiserver.plugins.attributes import JsonObject
 from setpoint.apiserver.plugins.pod_amounts import Amounts, amounts_of, pod_amounts
 from setpoint.meta import Quantity, parse_time
 
 __all__ = ["CLASS", "EVALUATED", "Amounts", "concerned", "has_scope", "matches", "pod_usage", "unsaid", "usage"]
+
+JsonObject = dict[str, Any]
 
 CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 EVALUATED: Final = ("pods", "services", "persistentvolumeclaims")

@@ -2,37 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from random import Random
 from typing import Any, Final, Protocol
 
+from setpoint.apiserver import errors
+from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
+from setpoint.apiserver.requests.path import ResourcePath
 from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.apiserver.state import State
+from setpoint.apiserver.storage import Storage
+from setpoint.meta import GroupResource
 
-__all__ = ["Admission", "AdmissionAttributes"]
+__all__ = ["Admission", "AdmissionAttributes", "Asked"]
 
 JsonObject = dict[str, Any]
 _EXEMPT: Final = "admissionregistration.k8s.io"
 
 
+class Asked(Protocol):
+    """The part of a request, and of the server, that admission may use."""
+
+    path: ResourcePath
+    state: State
+
+    @property
+    def storage(self) -> Storage: ...
+    @property
+    def random(self) -> Random: ...
+    @property
+    def plugins_off(self) -> Collection[str]:
+        """The admission plugins that are not asked."""
+        ...
+
+    def now(self) -> datetime: ...
+    def warn(self, text: str) -> None: ...
+    def annotate(self, key: str, value: str) -> None:
+        """For the event of the request in the audit log, if there is one."""
+        ...
+
+
 @dataclass(slots=True)
 class AdmissionAttributes:
-    """A request as admission sees it; upstream's ``admission.Attributes``.
+    """A request as plugins, policies and webhooks see it; upstream's ``admission.Attributes``.
 
     ``obj`` and ``old`` are of the version ``served`` is, unless ``kind`` (group, version, kind) says that they are
-    something else, such as a Scale.
+    something else, such as a Scale. Plugins that mutate change ``obj`` in place.
     """
 
+    call: Asked
     served: ServedResource
     operation: str
-    subresource: str
-    namespace: str
-    name: str
     obj: JsonObject | None
     old: JsonObject | None
-    options: JsonObject
-    dry_run: bool
+    options: WriteOptions | DeleteOptions
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
     kind: tuple[str, str, str] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        call: Asked,
+        served: ServedResource,
+        operation: str,
+        obj: JsonObject | None,
+        old: JsonObject | None,
+        options: WriteOptions | DeleteOptions,
+        *,
+        subresource: str = "",
+        name: str | None = None,
+        kind: tuple[str, str, str] | None = None,
+    ) -> AdmissionAttributes:
+        """The attributes of a request for the object of its path; ``name``: if it is not what object or path say."""
+        path = call.path
+        if name is None:
+            name = path.name or str(((obj or old or {}).get("metadata") or {}).get("name") or "")
+        made = cls(call, served, operation, obj, old, options, subresource, path.namespace, name, kind)
+        if made.is_namespace:
+            made.namespace = name
+        return made
+
+    @property
+    def new(self) -> JsonObject:
+        """The object, where there is one: not of a deletion."""
+        assert self.obj is not None
+        return self.obj
+
+    @property
+    def spec(self) -> JsonObject:
+        """The object's; ``{}`` if it has none."""
+        found = self.new.get("spec")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def resource(self) -> GroupResource:
+        return self.served.group_resource
+
+    @property
+    def dry_run(self) -> bool:
+        return bool(self.options.dry_run)
+
+    def stored(self, collection: str, namespace: str | None = None) -> Iterator[JsonObject]:
+        """The stored objects of a collection."""
+        for record in self.call.storage.scan(collection, namespace):
+            yield decode(record.value)
+
+    def one(self, collection: str, name: str, namespace: str = "") -> JsonObject | None:
+        """A stored object, None if there is none of that name."""
+        record = self.call.storage.get(collection, namespace, name)
+        return None if record is None else decode(record.value)
+
+    def forbidden(self, why: str) -> errors.ApiStatusError:
+        """The refusal (403), which names the object, or how its name begins, as upstream."""
+        return errors.forbidden(self.resource, self.shown_name, why)
 
     @property
     def is_namespace(self) -> bool:
@@ -58,21 +145,6 @@ class AdmissionAttributes:
 class Admission(Protocol):
     """Asks webhooks and policies about one request's objects. Each method may raise Suspended, to be called again
     when the answers are known, and ApiStatusError for a refusal or a failure."""
-
-    def attributes(
-        self,
-        served: ServedResource,
-        operation: str,
-        obj: JsonObject | None,
-        old: JsonObject | None,
-        options: WriteOptions | DeleteOptions,
-        *,
-        subresource: str = "",
-        name: str | None = None,
-        kind: tuple[str, str, str] | None = None,
-    ) -> AdmissionAttributes:
-        """``name``: if it is not what the object or the path says. ``kind``: see `AdmissionAttributes`."""
-        ...
 
     def mutates(self, attributes: AdmissionAttributes) -> bool:
         """Whether any mutating webhook or policy is to be asked."""

@@ -12,6 +12,7 @@ from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import apply_conflict, bad_request, conflict, invalid, unsupported_media_type
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import decode
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.body import content_type
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import read_document, typed
@@ -157,8 +158,8 @@ def _set(
     if admission is not None:
         before = shown(live)
         wanted = {**shown(live), "spec": {"replicas": replicas} if replicas else {}}
-        asked = admission.attributes(
-            served, "UPDATE", wanted, before, options, subresource="scale", kind=kind_of(before)
+        asked = AdmissionAttributes.of(
+            call, served, "UPDATE", wanted, before, options, subresource="scale", kind=kind_of(before)
         )
         replicas = (admission.mutate(asked).get("spec") or {}).get("replicas", 0)
         _check_replicas(record, replicas)

@@ -12,6 +12,7 @@ from setpoint.apiserver.objects.codec import encode, metadata_of
 from setpoint.apiserver.objects.go_form import complete
 from setpoint.apiserver.objects.metadata import clean, generate_name, new_uid
 from setpoint.apiserver.objects.versions import stores_after
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import dedupe_owners, read_object
 from setpoint.apiserver.requests.options import WriteOptions
@@ -54,27 +55,22 @@ def insert(
             405, "MethodNotAllowed", "create not allowed while custom resource definition is terminating"
         )
     admission = call.admission
-    attributes = plugins.Attributes(
-        call, served.group_resource, metadata.get("namespace", ""), obj, dry_run=bool(options.dry_run)
-    )
+    attributes = AdmissionAttributes.of(call, served, "CREATE", obj, None, options)
     if plugins.mutates(attributes):
         if track_fields:  # what plugins and webhooks set belongs to no manager, as upstream
             track(call, served, None, obj, options.field_manager)
             track_fields = False
         plugins.mutate(attributes)
-    if admission is not None:
-        asked = admission.attributes(served, "CREATE", obj, None, options)
-        if admission.mutates(asked):
-            if track_fields:
-                track(call, served, None, obj, options.field_manager)
-                track_fields = False
-            obj = admission.mutate(asked)
-            metadata = obj["metadata"]
-            fit_namespace(call, metadata)
+    if admission is not None and admission.mutates(attributes):
+        if track_fields:
+            track(call, served, None, obj, options.field_manager)
+            track_fields = False
+        obj = admission.mutate(attributes)
+        metadata = obj["metadata"]
+        fit_namespace(call, metadata)
     for field in _SYSTEM_FIELDS:
         metadata.pop(field, None)
     dedupe_owners(call, metadata)
-    attributes.obj = obj
     generated = not metadata.get("name") and bool(metadata.get("generateName"))
     strategy = served.strategy
     if served.has_status:
@@ -105,8 +101,9 @@ def insert(
         resource = served.resource
         place = (resource.plural, "", metadata.get("namespace", ""), metadata["name"])
         call.state.check(Asked(call.user, "create", resource.group, resource.version, *place))
+    attributes = AdmissionAttributes.of(call, served, "CREATE", obj, None, options)
     if admission is not None:
-        admission.validate(admission.attributes(served, "CREATE", obj, None, options))
+        admission.validate(attributes)
     plugins.validate(attributes)
     if versioned and not options.dry_run:  # upstream's storage refuses that, and is not asked in a dry run
         raise errors.bad_request("resourceVersion should not be set on objects to be created")

@@ -13,7 +13,7 @@ from setpoint.apiserver.objects.codec import decode, encode, metadata_of
 from setpoint.apiserver.objects.metadata import FINALIZER_FOREGROUND, FINALIZER_ORPHAN
 from setpoint.apiserver.objects.versions import written_version
 from setpoint.apiserver.reads import Reads
-from setpoint.apiserver.requests.admission import Admission, AdmissionAttributes
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.body import check_size, media_type, parse_or_refuse
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import DeleteOptions, ListOptions
@@ -67,7 +67,7 @@ def delete_collection(call: Call) -> Response:
     values = call.versions.encoded_all(served, records)
     admission = call.admission
     if admission is not None:
-        admission.deletions([_question(call, admission, served, record, options) for record in records])
+        admission.deletions([_question(call, served, record, options) for record in records])
     # Without questions to webhooks, whose answers may have the work done again, each deletion stands for itself.
     reads = call.storage if isinstance(call.storage, Reads) and admission is None and not served.asks else None
     for record in records:
@@ -131,7 +131,7 @@ def remove(
         else:
             metadata.pop("finalizers", None)
     if admit and call.admission is not None:
-        call.admission.deletions([_question(call, call.admission, served, record, given)])
+        call.admission.deletions([_question(call, served, record, given)])
     waits = bool(finalizers) or strategy.keeps(obj)
     if waits and not grace:
         changed = _mark_waiting(call, metadata) or changed
@@ -159,11 +159,9 @@ def _finish(
     return left.value, call.storage.get(*key) is None
 
 
-def _question(
-    call: Call, admission: Admission, served: ServedResource, record: Record, options: DeleteOptions
-) -> AdmissionAttributes:
+def _question(call: Call, served: ServedResource, record: Record, options: DeleteOptions) -> AdmissionAttributes:
     old: JsonObject = call.versions.decoded(served, record)
-    return admission.attributes(served, "DELETE", None, old, options, name=call.path.name)
+    return AdmissionAttributes.of(call, served, "DELETE", None, old, options, name=call.path.name)
 
 
 def _check_preconditions(served: ServedResource, record: Record, metadata: JsonObject, options: DeleteOptions) -> None:

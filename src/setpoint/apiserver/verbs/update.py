@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from setpoint.apiserver import errors, plugins
@@ -12,6 +13,7 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import encode
 from setpoint.apiserver.objects.metadata import clean
 from setpoint.apiserver.objects.versions import stores_after, written_version
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import dedupe_owners, read_object
 from setpoint.apiserver.requests.options import WriteOptions
@@ -92,15 +94,13 @@ def modify(
     if track_fields:
         track(call, served, old, new, options.field_manager, subresource=subresource)
     admission = call.admission
-    attributes = plugins.Attributes(
-        call, served.group_resource, record.namespace, new, old, subresource, dry_run=bool(options.dry_run)
-    )
-    plugins.mutate(attributes)
+    asked = partial(AdmissionAttributes.of, call, served, "UPDATE", options=options, subresource=subresource)
+    plugins.mutate(asked(new, old))
     if admission is not None and shown is None:
         new["metadata"]["resourceVersion"] = str(record.revision)
-        asked = admission.attributes(served, "UPDATE", new, old, options, subresource=subresource)
-        if admission.mutates(asked):
-            new = admission.mutate(asked)
+        attributes = asked(new, old)
+        if admission.mutates(attributes):
+            new = admission.mutate(attributes)
             fit_namespace(call, new["metadata"])
             new = _prepared(call, served, old, new, subresource)
             dedupe_owners(call, new["metadata"])
@@ -111,15 +111,12 @@ def modify(
     if admission is not None:
         versioned = {**new, "metadata": {**new["metadata"], "resourceVersion": str(record.revision)}}
         if shown is None:
-            asked = admission.attributes(served, "UPDATE", versioned, old, options, subresource=subresource)
+            attributes = asked(versioned, old)
         else:
-            parts = shown(versioned), shown(old)
-            asked = admission.attributes(
-                served, "UPDATE", *parts, options, subresource=subresource, kind=kind_of(parts[0])
-            )
-        admission.validate(asked)
-    attributes.obj = new
-    plugins.validate(attributes)
+            part, before = shown(versioned), shown(old)
+            attributes = asked(part, before, kind=kind_of(part))
+        admission.validate(attributes)
+    plugins.validate(asked(new, old))
     return store(call, served, record, old, new, dry_run=options.dry_run)
 
 
