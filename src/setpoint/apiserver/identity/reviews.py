@@ -14,8 +14,9 @@ from setpoint.apiserver.access.rules import Rule
 from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import bad_request, invalid
 from setpoint.apiserver.http_types import Response, UserInfo
+from setpoint.apiserver.identity.review_selectors import selector_errors, unused_selectors
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import read_object
+from setpoint.apiserver.requests.incoming import fit_namespace, read_object
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.meta import GroupKind
 from setpoint.schema import FieldError
@@ -48,6 +49,8 @@ def _review(status: Callable[[Call, JsonObject], JsonObject]) -> Callable[[Call]
 
 def _access(call: Call, obj: JsonObject) -> JsonObject:
     kind, spec = call.served.resource.kind, obj.get("spec") or {}
+    if kind == _LOCAL:
+        fit_namespace(call, obj["metadata"])
     problems = _problems(call, kind, obj, spec)
     if problems:
         raise invalid(GroupKind("authorization.k8s.io", ""), "", problems)
@@ -59,7 +62,10 @@ def _access(call: Call, obj: JsonObject) -> JsonObject:
         extra = {key: tuple(values or ()) for key, values in (spec.get("extra") or {}).items()}
         user = UserInfo(spec.get("user") or "", spec.get("uid") or "", tuple(spec.get("groups") or ()), extra)
     decision = _decided(call, _attributes(user, spec))
-    return {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
+    status: JsonObject = {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
+    if lost := unused_selectors(spec.get("resourceAttributes") or {}, "spec.resourceAttributes"):
+        status["evaluationError"] = lost
+    return status
 
 
 def _problems(call: Call, kind: str, obj: JsonObject, spec: JsonObject) -> list[FieldError]:
@@ -68,6 +74,7 @@ def _problems(call: Call, kind: str, obj: JsonObject, spec: JsonObject) -> list[
     if (resource is None) == (other is None):
         shown = None if other is None else {"Path": other.get("path") or "", "Verb": other.get("verb") or ""}
         problems.append(invalid_field("spec", shown, _UNION))
+    problems += selector_errors(resource or {}, "spec.resourceAttributes")
     if kind != _OWN and not spec.get("user") and not spec.get("groups"):
         problems.append(invalid_field("spec.user", "", "at least one of user or group must be specified"))
     given = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
@@ -83,7 +90,8 @@ def _problems(call: Call, kind: str, obj: JsonObject, spec: JsonObject) -> list[
             field, wrong = "spec.resourceAttributes.namespace", resource.get("namespace") or ""
             problems.append(invalid_field(field, wrong, "must match metadata.namespace"))
         if other is not None:
-            problems.append(invalid_field("spec.nonResourceAttributes", other, "disallowed on this kind of request"))
+            shown = {"Path": other.get("path") or "", "Verb": other.get("verb") or ""}
+            problems.append(invalid_field("spec.nonResourceAttributes", shown, "disallowed on this kind of request"))
     return problems
 
 

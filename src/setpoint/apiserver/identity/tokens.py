@@ -14,7 +14,7 @@ from setpoint.apiserver.identity.users import CREDENTIAL, account_groups, accoun
 from setpoint.apiserver.objects.codec import decode, metadata_of
 from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import read_typed, typed
+from setpoint.apiserver.requests.incoming import fit_namespace, read_typed, typed
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.storage import Record, Storage
 from setpoint.meta import GroupKind, GroupResource, GroupVersionKind, format_time, parse_time
@@ -102,11 +102,10 @@ def create_token(call: Call) -> Response:
         request = call.admission.document(call.served, request, options, subresource="token", kind=kind)
         typed(request, _REQUEST)
     path, spec, metadata = call.path, request.get("spec") or {}, request.get("metadata") or {}
-    for field, value in (("name", path.name), ("namespace", path.namespace)):
-        given = metadata.get(field)
-        if given and given != value:
-            why = f"must match the service account {field} if specified"
-            raise invalid(_KIND, path.name, [invalid_field(f"metadata.{field}", given, why)])
+    fit_namespace(call, metadata)
+    if metadata.get("name") and metadata["name"] != path.name:
+        why = "must match the service account name if specified"
+        raise invalid(_KIND, path.name, [invalid_field("metadata.name", metadata["name"], why)])
     account = metadata_of(call.existing().value)
     if metadata.get("uid") and metadata["uid"] != account.uid:
         why = f"the UID in the token request ({metadata['uid']}) does not match the UID of the service account"

@@ -25,7 +25,18 @@ from setpoint.schema import OBJECT_META, ErrorType, FieldError, apply_defaults, 
 from setpoint.schema.errors import OMITTED
 from setpoint.slices import pace
 
-__all__ = ["coerce", "dedupe_owners", "patched_wrong", "read_document", "read_object", "read_typed", "typed", "why_not"]
+__all__ = [
+    "coerce",
+    "dedupe_owners",
+    "fit_kind",
+    "fit_namespace",
+    "patched_wrong",
+    "read_document",
+    "read_object",
+    "read_typed",
+    "typed",
+    "why_not",
+]
 
 JsonObject = dict[str, Any]
 _TYPE_META: Final = (
@@ -63,9 +74,27 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
     return value, duplicates
 
 
-def read_typed(call: Call, kind: GroupVersionKind) -> JsonObject:
-    """The request's body, of a built-in kind that is never stored, with values of its types. Raises ApiStatusError."""
-    return typed(read_document(call, kind.kind)[0], kind)
+def read_typed(call: Call, kind: GroupVersionKind, *, older: tuple[str, ...] = ()) -> JsonObject:
+    """The request's body, of a built-in kind that is never stored, with values of its types. ``older`` are API versions
+    in which it has the same form. Raises ApiStatusError."""
+    document, _ = read_document(call, kind.kind)
+    fit_kind(call, document, kind, older=older)
+    return typed(document, kind)
+
+
+def fit_kind(call: Call, document: JsonObject, kind: GroupVersionKind, *, older: tuple[str, ...] = ()) -> None:
+    """Makes sure that a document, if it says its kind, is of this one, which is never stored.
+
+    Raises ApiStatusError (400).
+    """
+    given, version = document.get("kind") or kind.kind, document.get("apiVersion") or kind.api_version
+    if given == kind.kind and version in (kind.api_version, *older):
+        return
+    if version.count("/") > 1:
+        raise bad_request("couldn't get version/kind; apiVersion must be GROUP/VERSION or VERSION, kind a name")
+    found = GroupVersion.parse(version)
+    why = _why_not(call, kind.group, kind.kind, found, given, "pkg/runtime/scheme.go:111")
+    raise bad_request(f'{given} in version "{found.version}" cannot be handled as a {kind.kind}: {why}')
 
 
 def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
@@ -78,6 +107,20 @@ def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
             what = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
             raise bad_request(f"{what}: json: cannot unmarshal into Go struct field {kind.kind}.{error}")
     return document
+
+
+def fit_namespace(call: Call, metadata: JsonObject) -> None:
+    """Makes the object's namespace that of the URL, or refuses (400)."""
+    wanted = call.path.namespace
+    given = metadata.get("namespace", "")
+    if not call.served.resource.namespaced:
+        # An object of the whole cluster may name no namespace. Upstream drops it quietly.
+        metadata.pop("namespace", None)
+        return
+    if not given:
+        metadata["namespace"] = wanted
+    elif given != wanted:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
 def read_object(call: Call, served: ServedResource, validation: str) -> JsonObject:
@@ -125,11 +168,15 @@ def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
 
 def why_not(call: Call, served: ServedResource, found: GroupVersion, kind: str) -> str:
     """The reason why an object of another kind can't be one of the served, built-in kind."""
-    if not _known(call, found, kind):
-        return f'no kind "{kind}" is registered for version "{found}" in scheme "pkg/api/legacyscheme/scheme.go:30"'
     resource = served.resource
-    package = (resource.group or "core").partition(".")[0]
-    return f"converting ({found.version}.{kind}) to ({package}.{resource.kind}): unknown conversion"
+    return _why_not(call, resource.group, resource.kind, found, kind, "pkg/api/legacyscheme/scheme.go:30")
+
+
+def _why_not(call: Call, group: str, wanted: str, found: GroupVersion, kind: str, scheme: str) -> str:
+    if not _known(call, found, kind):
+        return f'no kind "{kind}" is registered for version "{found}" in scheme "{scheme}"'
+    package = (group or "core").partition(".")[0]
+    return f"converting ({found.version}.{kind}) to ({package}.{wanted}): unknown conversion"
 
 
 def _known(call: Call, version: GroupVersion, kind: str) -> bool:

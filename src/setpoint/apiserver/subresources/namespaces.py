@@ -25,11 +25,8 @@ def finalize_namespace(call: Call) -> Response:
     check_name(call, new)
     record = call.existing()
     live = call.versions.decoded(call.served, record)
-    changed: JsonObject = copy_json(live)
+    changed: JsonObject = {**copy_json(live), "metadata": new["metadata"]}
     finalizers = (new.get("spec") or {}).get("finalizers") or []
     changed["spec"] = {"finalizers": finalizers} if finalizers else {}
-    changed["metadata"].pop("resourceVersion", None)
-    if new["metadata"].get("resourceVersion"):
-        changed["metadata"]["resourceVersion"] = new["metadata"]["resourceVersion"]
     value = modify(call, call.served, record, live, changed, options, subresource="finalize")
     return shape.one(call, value)

@@ -8,21 +8,24 @@ from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import read_typed, typed
+from setpoint.apiserver.requests.incoming import fit_namespace, read_typed, typed
 from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
 from setpoint.apiserver.subresources.disruption_budgets import spend
 from setpoint.apiserver.verbs.delete import remove
 from setpoint.apiserver.verbs.managed_fields import track
 from setpoint.apiserver.verbs.update import store
-from setpoint.apiserver.verbs.validation import fit_namespace
-from setpoint.meta import GroupKind, GroupVersionKind
-from setpoint.schema import copy_json
-from setpoint.schema.errors import required
+from setpoint.meta import GroupKind, GroupResource, GroupVersionKind
+from setpoint.meta.names import dns1123_subdomain
+from setpoint.meta.text import quote
+from setpoint.schema import FieldError, copy_json
+from setpoint.schema.errors import invalid as invalid_field
+from setpoint.schema.errors import not_supported, required
 
 __all__ = ["bind", "bind_pod", "evict_pod"]
 
 JsonObject = dict[str, Any]
 _BINDING: Final = GroupVersionKind("", "v1", "Binding")
+_BINDINGS: Final = GroupResource("", "pods/binding")
 _EVICTION: Final = GroupVersionKind("policy", "v1", "Eviction")
 
 
@@ -46,11 +49,12 @@ def _bind(call: Call, name: str) -> Response:
         typed(binding, _BINDING)
     metadata = binding.get("metadata") or {}
     target = binding.get("target") or {}
+    fit_namespace(call, metadata)
     name = name or metadata.get("name", "")
-    if metadata.get("name", name) != name:
-        raise bad_request(f"name in URL does not match name in Binding object: {name} != {metadata['name']}")
-    if not target.get("name"):
-        raise invalid(GroupKind("", "Binding"), name, [required("target.name")])
+    if metadata.get("name", "") != name:
+        raise bad_request("name in URL does not match name in Binding object")
+    if errors := _target_errors(target):
+        raise invalid(GroupKind("", "Binding"), name, errors)  # upstream answers with 500 and no reason
     pods = call.state.registry.find("", "v1", "pods")
     assert pods is not None
     record = call.storage.get(pods.collection, call.path.namespace, name)
@@ -62,10 +66,10 @@ def _bind(call: Call, name: str) -> Response:
         why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
         raise conflict(pods.group_resource, name, why)
     if live["metadata"].get("deletionTimestamp"):
-        raise conflict(pods.group_resource, name, f"pod {name} is being deleted, cannot be assigned to a host")
+        raise conflict(_BINDINGS, name, f"pod {name} is being deleted, cannot be assigned to a host")
     node = live["spec"].get("nodeName")
     if node:
-        raise conflict(pods.group_resource, name, f"pod {name} is already assigned to node {node!r}".replace("'", '"'))
+        raise conflict(_BINDINGS, name, f"pod {name} is already assigned to node {quote(node)}")
     new: JsonObject = copy_json(live)
     new["spec"]["nodeName"] = target["name"]
     for key in ("labels", "annotations"):
@@ -83,9 +87,19 @@ def _bind(call: Call, name: str) -> Response:
     return respond(success, 201, warnings=call.warnings)
 
 
+def _target_errors(target: JsonObject) -> list[FieldError]:
+    errors: list[FieldError] = []
+    kind, name = target.get("kind", ""), target.get("name", "")
+    if kind not in ("", "Node"):
+        errors.append(not_supported("target.kind", kind, ("Node", "<empty>")))
+    if not name:
+        errors.append(required("target.name"))
+    return errors + [invalid_field("target.name", name, text) for text in dns1123_subdomain(name) if name]
+
+
 def evict_pod(call: Call) -> Response:
     """POST pods/NAME/eviction: a deletion that disruption budgets may refuse. Raises ApiStatusError."""
-    eviction = read_typed(call, _EVICTION)
+    eviction = read_typed(call, _EVICTION, older=("policy/v1beta1",))
     written = WriteOptions.parse(call.query, "CreateOptions")
     if call.admission is not None:
         kind = ("policy", "v1", "Eviction")
@@ -94,8 +108,8 @@ def evict_pod(call: Call) -> Response:
     metadata = eviction.get("metadata") or {}
     options = eviction.get("deleteOptions")
     fit_namespace(call, metadata)
-    if metadata.get("name", call.path.name) != call.path.name:
-        raise bad_request(f"name in URL does not match name in Eviction object: {call.path.name} != {metadata['name']}")
+    if metadata.get("name", "") != call.path.name:
+        raise bad_request("name in URL does not match name in Eviction object")
     record = call.existing()
     parsed = DeleteOptions.parse(
         {**options, "kind": "DeleteOptions"} if isinstance(options, dict) else None, call.query

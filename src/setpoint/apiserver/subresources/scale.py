@@ -15,7 +15,7 @@ from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.body import content_type
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import read_document, typed
+from setpoint.apiserver.requests.incoming import fit_kind, fit_namespace, read_document, typed
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import ScalePaths, ServedResource
@@ -23,7 +23,6 @@ from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.managed_fields import converter
 from setpoint.apiserver.verbs.patch import APPLY, read_configuration, read_patch, unfit
 from setpoint.apiserver.verbs.update import check_name, kind_of, modify
-from setpoint.apiserver.verbs.validation import fit_namespace
 from setpoint.meta import GroupKind, GroupVersionKind, LabelSelector, Selector, SelectorError, from_wire
 from setpoint.models import definition_name
 from setpoint.patch import ApplyConflict, InvalidApply
@@ -76,7 +75,9 @@ def patch_scale(call: Call) -> Response:
     if kind == _PATCHES[2]:
         kind = _PATCHES[1]  # a Scale has no lists that merge
     change, _ = read_patch(call, call.served, kind)
-    return _answer(call, shape, _set(call, record, live, change(scale_of(call.served, live)), options))
+    shown = scale_of(call.served, live)
+    shown["spec"].setdefault("replicas", 0)  # for operations of a JSON patch
+    return _answer(call, shape, _set(call, record, live, change(shown), options))
 
 
 def _applied(call: Call) -> JsonObject:
@@ -135,14 +136,12 @@ def _set(
     apply: bool = False,
 ) -> JsonObject:
     served = call.served
+    fit_kind(call, scale, _SCALE)
     typed(scale, _SCALE)
-    if scale.get("kind", "Scale") != "Scale" or scale.get("apiVersion", "autoscaling/v1") != "autoscaling/v1":
-        raise bad_request(f"expected an autoscaling/v1 Scale, got {scale.get('apiVersion')} {scale.get('kind')}")
     metadata = scale.get("metadata") or {}
     spec = scale.get("spec") or {}
     scale["metadata"] = metadata
     fit_namespace(call, metadata)
-    metadata.setdefault("name", call.path.name)
     check_name(call, scale)
     uid = metadata.get("uid")
     if uid and uid != live["metadata"].get("uid"):

@@ -14,13 +14,13 @@ from setpoint.apiserver.objects.metadata import clean, generate_name, new_uid
 from setpoint.apiserver.objects.versions import stores_after
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import dedupe_owners, read_object
+from setpoint.apiserver.requests.incoming import dedupe_owners, fit_namespace, read_object
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Conflict
 from setpoint.apiserver.strategies.disabled import drop_disabled
 from setpoint.apiserver.verbs.managed_fields import track
-from setpoint.apiserver.verbs.validation import check_namespace, check_new, fit_namespace
+from setpoint.apiserver.verbs.validation import check_namespace, check_new
 
 __all__ = ["create", "insert"]
 

@@ -20,13 +20,12 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.requests.body import YAML_TYPE, check_size, content_type, parse_document
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import check_kind, coerce, patched_wrong, why_not
+from setpoint.apiserver.requests.incoming import check_kind, coerce, fit_namespace, patched_wrong, why_not
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.verbs.create import insert
 from setpoint.apiserver.verbs.managed_fields import converter, ignored_fields
 from setpoint.apiserver.verbs.update import check_name, modify
-from setpoint.apiserver.verbs.validation import fit_namespace
 from setpoint.meta import GroupVersion, GroupVersionKind
 from setpoint.patch import (
     ApplyConflict,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from setpoint.apiserver.errors import ApiStatusError, bad_request, forbidden, invalid, not_found
+from setpoint.apiserver.errors import ApiStatusError, forbidden, invalid, not_found
 from setpoint.apiserver.objects.codec import metadata_of
 from setpoint.apiserver.objects.metadata import metadata_errors, update_errors
 from setpoint.apiserver.replay import Lengthy
@@ -17,7 +17,7 @@ from setpoint.schema import UNSET, ErrorType, FieldError, validate
 from setpoint.schema.errors import invalid as invalid_field
 from setpoint.slices import pace
 
-__all__ = ["PARTIAL", "check_namespace", "check_new", "check_update", "fit_namespace"]
+__all__ = ["PARTIAL", "check_namespace", "check_new", "check_update"]
 
 JsonObject = dict[str, Any]
 NAMESPACES = GroupResource("", "namespaces")
@@ -34,20 +34,6 @@ _UNCHECKED = (
 _AT_ONCE = 10_000
 """The CEL cost after which other requests have their turn: some milliseconds."""
 _GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
-
-
-def fit_namespace(call: Call, metadata: JsonObject) -> None:
-    """Makes the object's namespace that of the URL, or refuses (400)."""
-    wanted = call.path.namespace
-    given = metadata.get("namespace", "")
-    if not call.served.resource.namespaced:
-        # An object of the whole cluster may name no namespace. Upstream drops it quietly.
-        metadata.pop("namespace", None)
-        return
-    if not given:
-        metadata["namespace"] = wanted
-    elif given != wanted:
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
 def check_namespace(call: Call, name: str) -> None:

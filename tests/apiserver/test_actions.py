@@ -1,0 +1,138 @@
+"""What is sent to an action of an object (binding, eviction, token, scale, review) is judged as API servers do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.apiserver.harness import serving
+
+N = "/api/v1/namespaces/default"
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p"},
+    "spec": {"containers": [{"name": "a", "image": "i"}]},
+}
+MISMATCH = "the namespace of the provided object does not match the namespace sent on the request"
+ATTRIBUTES = "spec.resourceAttributes"
+
+
+def eviction(**fields: Any) -> dict[str, Any]:
+    return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}, **fields}
+
+
+def binding(**fields: Any) -> dict[str, Any]:
+    made = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
+    return made | fields
+
+
+@pytest.mark.parametrize(
+    ("action", "body", "code", "told"),
+    [
+        ("pods/p/eviction", POD, 400, "cannot be handled as a Eviction: converting (v1.Pod) to (policy.Eviction)"),
+        ("pods/p/eviction", eviction(apiVersion="policy/v9"), 400, 'is registered for version "policy/v9"'),
+        ("pods/p/eviction", eviction(metadata={}), 400, "name in URL does not match name in Eviction object"),
+        ("pods/p/eviction", eviction(metadata={"name": "p", "namespace": "x"}), 400, MISMATCH),
+        ("pods/p/binding", POD, 400, "cannot be handled as a Binding: converting (v1.Pod) to (core.Binding)"),
+        ("pods/p/binding", binding(metadata={}), 400, "name in URL does not match name in Binding object"),
+        (
+            "pods/p/binding",
+            binding(target={"kind": "Pod"}),
+            422,
+            'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>", target.name: Required value',
+        ),
+        ("pods/p/binding", binding(target={"name": "N_"}), 422, 'target.name: Invalid value: "N_": a lowercase RFC'),
+        ("serviceaccounts/default/token", POD, 400, "converting (v1.Pod) to (authentication.TokenRequest)"),
+        ("serviceaccounts/default/token", {"metadata": {"namespace": "x"}, "spec": {}}, 400, MISMATCH),
+    ],
+)
+async def test_what_is_no_request_for_an_action_is_refused_and_nothing_is_done(
+    action: str, body: dict[str, Any], code: int, told: str
+) -> None:
+    async with serving() as api:
+        (await api.post(f"{N}/serviceaccounts", {"metadata": {"name": "default"}})).ok()
+        before = (await api.post(f"{N}/pods", POD)).ok()
+        answer = await api.post(f"{N}/{action}", body)
+        assert answer.status == code
+        assert told in answer.json["message"]
+        assert (await api.get(f"{N}/pods/p")).ok() == before
+
+
+async def test_the_older_form_of_an_eviction_is_as_good() -> None:
+    async with serving() as api:
+        (await api.post(f"{N}/pods", POD)).ok()
+        (await api.post(f"{N}/pods/p/eviction", eviction(apiVersion="policy/v1beta1"))).ok()
+        assert (await api.get(f"{N}/pods/p")).status == 404
+
+
+async def test_a_pod_that_has_a_node_is_bound_to_no_other() -> None:
+    async with serving() as api:
+        (await api.post(f"{N}/pods", POD)).ok()
+        (await api.post(f"{N}/pods/p/binding", binding())).ok()
+        answer = await api.post(f"{N}/pods/p/binding", binding(target={"name": "m"}))
+        text = 'Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "n"'
+        assert (answer.status, answer.json["message"]) == (409, text)
+
+
+async def test_a_scale_of_no_replicas_can_be_patched_by_operations() -> None:
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    async with serving() as api:
+        (await api.post(path, {"metadata": {"name": "d"}, "spec": spec})).ok()
+        operations = [{"op": "replace", "path": "/spec/replicas", "value": 4}]
+        patched = await api.send("PATCH", f"{path}/d/scale", operations, content_type="application/json-patch+json")
+        assert patched.ok()["spec"] == {"replicas": 4}
+        nameless = await api.put(f"{path}/d/scale", {"spec": {"replicas": 2}})
+        assert nameless.failed(400, "BadRequest", "name must be provided")
+
+
+@pytest.mark.parametrize(
+    ("selector", "told"),
+    [
+        ({"rawSelector": "a=b"}, None),
+        ({}, "requirements: Required value: when {} is specified, requirements or rawSelector is required"),
+        (
+            {"rawSelector": "a=b", "requirements": [{"key": "k", "operator": "In", "values": ["v"]}]},
+            'rawSelector: Invalid value: "a=b": may not specified at the same time as requirements',
+        ),
+        (
+            {"requirements": [{"key": "k", "operator": "In"}]},
+            "requirements[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+        ),
+        (
+            {"requirements": [{"key": "k", "operator": "Exists", "values": ["v"]}]},
+            "requirements[0].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["fieldSelector", "labelSelector"])
+async def test_selectors_of_a_review_are_checked(name: str, selector: dict[str, Any], told: str | None) -> None:
+    reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    attributes = {"verb": "list", "resource": "pods", name: selector}
+    async with serving() as api:
+        answer = await api.post(reviews, {"spec": {"user": "u", "resourceAttributes": attributes}})
+        if told is None:
+            assert "evaluationError" not in answer.ok()["status"]
+        else:
+            place = f"{ATTRIBUTES}.{name}"
+            assert answer.json["message"].endswith(f"{place}.{told.format(place)}")
+
+
+@pytest.mark.parametrize(
+    ("name", "operator", "values", "usable"),
+    [
+        ("fieldSelector", "In", ["v"], True),
+        ("fieldSelector", "In", ["v", "w"], False),
+        ("labelSelector", "In", ["v", "w"], True),
+        ("labelSelector", "Nope", ["v"], False),
+    ],
+)
+async def test_a_selector_that_cant_be_used_is_named(name: str, operator: str, values: list[str], usable: bool) -> None:
+    reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    selector = {"requirements": [{"key": "k", "operator": operator, "values": values}]}
+    attributes = {"verb": "list", "resource": "pods", name: selector}
+    async with serving() as api:
+        status = (await api.post(reviews, {"spec": {"user": "u", "resourceAttributes": attributes}})).ok()["status"]
+        assert status.get("evaluationError") == (None if usable else f"{ATTRIBUTES}.{name} ignored due to parse error")
