@@ -108,6 +108,13 @@ async def test_with_helm_install(tmp_path: Path) -> None:
             await cluster.run(tool, "install", "database", chart, *place, "--wait", "--timeout", "2m")
             await a_database_lives_and_goes(cluster, pods)
             await cluster.run(tool, "uninstall", "database", "--namespace", SPACE, "--wait", "--timeout", "2m")
+            await cluster.kubectl("wait", "pods", "--all", "--for=delete", "--namespace", SPACE, "--timeout=60s")
+        everything = await cluster.kubectl("get", "all,crd,clusterroles,leases,secrets", "-A", "-o", "name")
+        assert {each for each in everything.split() if "database" in each} == {
+            "customresourcedefinition.apiextensions.k8s.io/databases.data.example.com",
+            "lease.coordination.k8s.io/database.data.example.com",
+            "secret/database-webhook-tls",
+        }, "the definition, and what the program itself has made"
 
 
 def patch_of(name: str, change: dict[str, object]) -> dict[str, object]:
