@@ -1,4 +1,4 @@
-"""What is sent to an action of an object (binding, eviction, token, scale, review) is judged as API servers do."""
+"""Bodies of actions of objects (binding, eviction, token, scale, review) are judged as API servers do."""
 
 from __future__ import annotations
 

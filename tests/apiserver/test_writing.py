@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from tests.apiserver.harness import DEPLOYMENTS, MAPS, NOW, PODS, STRATEGIC, Api, config_map, deployment, pod, serving
+
+from setpoint.webhook.authority import make_authority
 
 
 @pytest.fixture
@@ -318,7 +320,9 @@ async def test_a_signing_request_is_approved_at_its_own_address(api: Api) -> Non
     spec = {"request": request, "signerName": "example.com/x", "usages": ["client auth"], "username": "mallory"}
     made = (await api.post(requests, {"metadata": {"name": "a"}, "spec": spec})).ok()
     assert made["spec"]["username"] == "system:admin"
-    made["status"] = {"conditions": [{"type": "Approved", "status": "True"}], "certificate": "BBBB"}
+    lasts = timedelta(days=1)
+    issued = b64encode(make_authority("a", now=datetime.now(UTC), lifetime=lasts).certificate).decode()
+    made["status"] = {"conditions": [{"type": "Approved", "status": "True"}], "certificate": issued}
     approved = (await api.put(f"{requests}/a/approval", made)).ok()
     (condition,) = approved["status"].pop("conditions")
     assert approved["status"] == {}
