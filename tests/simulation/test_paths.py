@@ -47,6 +47,24 @@ def test_colours_take_turns() -> None:
     assert accused(blue, torn, blue)
 
 
+def test_what_was_there_before_and_is_again_as_it_was_is_no_trace_and_what_is_gone_or_otherwise_is_one() -> None:
+    node, tainted = {"spec": {}}, {"spec": {"taints": ["x"]}}
+
+    def of(end: Snapshot, direct: Snapshot, *, there: bool = True) -> list[Finding]:
+        alive = [{}, {}, {"nodes a": 1} if there else {}]
+        before: dict[str, Any] = {"initial": {"nodes a": [node]}, "there": alive}
+        baseline = Result(end=end, rests=[{}, {"nodes a": [tainted]}, end], wishes=["1", "2", "3"], **before)
+        return direct_findings(baseline, Result(end=direct, there=alive), Reference(baseline, []))
+
+    assert of(state() | {"nodes a": [node]}, state()) == []
+    (left,) = of(state() | {"nodes a": [tainted]}, state())
+    assert left.subject == "nodes a"
+    assert left.found == ["x"]
+    assert of(state(), state() | {"nodes a": [node]}) == []
+    (gone,) = of(state(), state() | {"nodes a": [node]}, there=False)
+    assert gone.found == "<absent>"
+
+
 def test_numbers_of_revisions_take_turns_and_those_of_members_do_not() -> None:
     first, third = state(configmaps_one_1={"data": "x"}), state(configmaps_one_3={"data": "x"})
     assert accused(first, third, first) == []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.simulation.names import turns, unturned, words_of
 from setpoint.simulation.result import Finding, Result
-from setpoint.simulation.state import ABSENT, TIME, Difference, Snapshot, differences, records
+from setpoint.simulation.state import ABSENT, TIME, Difference, Snapshot, completed, differences, records
 
 if TYPE_CHECKING:
     from setpoint.simulation.verdict import Reference
@@ -24,7 +24,7 @@ def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
         if earlier == step:
             continue
         traces = _Traces(baseline, step, reference.masks)
-        for each in traces.between(baseline.rests[earlier], baseline.rests[step]):
+        for each in traces.between(*_rests(baseline, earlier, step)):
             return [
                 Finding(
                     "paths",
@@ -51,7 +51,10 @@ def direct_findings(baseline: Result, direct: Result, reference: Reference) -> l
     reference.records = records(baseline.end, direct.end)
     last = len(baseline.rests) - 1
     traces = _Traces(baseline, last, reference.masks)
-    found = traces.between(direct.end, baseline.end)
+    found = traces.between(
+        completed(direct.end, baseline.end, baseline.initial, direct.there),
+        completed(baseline.end, direct.end, baseline.initial, baseline.there),
+    )
     if not found:
         reference.masks |= traces.harmless
         reference.takes_turns = traces.takes_turns
@@ -66,6 +69,15 @@ def direct_findings(baseline: Result, direct: Result, reference: Reference) -> l
         )
         for each in found[:1]
     ]
+
+
+def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapshot]:
+    """The states at the ends of two steps, each with what the other one alone has changed."""
+    one, other = baseline.rests[earlier], baseline.rests[later]
+    return (
+        completed(one, other, baseline.initial, baseline.there[: earlier + 1]),
+        completed(other, one, baseline.initial, baseline.there[: later + 1]),
+    )
 
 
 class _Traces:

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from setpoint.controller import watched_kinds
 from setpoint.controller.cause import Cause
-from setpoint.meta import resource_of
+from setpoint.meta import ObjectKey, resource_of
 from setpoint.simulation.life import Life
 from setpoint.simulation.memory import Memory
 from setpoint.simulation.plan import Fault
@@ -121,7 +121,7 @@ class Processes:
                 for running in process.manager.controllers.values():
                     informer = running.informers.get(running.controller.resource.gvr)
                     for key in sorted(informer.store) if informer is not None else ():
-                        process.actor.call(running.enqueue, key, Cause("sync", at=self._place.loop.time()))
+                        process.actor.call(running.enqueue, ObjectKey(key), Cause("sync", at=self._place.loop.time()))
 
     def collections(self) -> list[str]:
         """The kinds that the controllers under test watch."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -215,6 +215,13 @@ def differences(expected: Snapshot, found: Snapshot, masks: frozenset[str] = fro
                 if not is_masked(kind, path, masks):
                     result.append(difference)
     return [each for each in result if f"{each.subject.partition(' ')[0]} " not in masks or each.path]
+
+
+def completed(state: Snapshot, other: Snapshot, initial: Snapshot, there: Sequence[Mapping[str, int]]) -> Snapshot:
+    """``state``, with those objects of ``other`` that were there before the run (``initial``) and still are (by the
+    last of ``there``), but have never changed in it, which is why no snapshot has them."""
+    alive = there[-1] if there else {}
+    return {**{name: initial[name] for name in other if name in initial and alive.get(name)}, **state}
 
 
 def is_masked(kind: str, path: str, masks: frozenset[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 from setpoint.simulation.names import given_outside, turns, unturned
 from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.result import Finding, Result
-from setpoint.simulation.state import Difference, differences, learned
+from setpoint.simulation.state import Difference, completed, differences, learned
 
 _UNANSWERED: Final = ("lost-answer", "late-write", "slow-answer", "slow-request")
 
@@ -65,7 +65,10 @@ class Reference:
         by_subject: dict[str, list[Difference]] = {}
         # A user's object goes with its owner if that was seen in time to adopt it, and stays if not.
         either = {*self.baseline.collected, *result.collected}
-        for each in differences(self.baseline.end, result.end, self.masks):
+        initial, there = self.baseline.initial, self.baseline.there
+        expected = completed(self.baseline.end, result.end, initial, there)
+        found = completed(result.end, self.baseline.end, initial, result.there)
+        for each in differences(expected, found, self.masks):
             if not each.path and each.subject in either:
                 continue
             if each.subject not in self.records and not (less and each.is_more):

@@ -159,6 +159,8 @@ class World:
         self.rests_expected = [dict(each) for each in options.rests_expected]
         self.history.restart(self.loop.time, int(options.shift) % 1000)
         self.history.watchers.append(self.judge.changed)
+        if options.rests:
+            self._result.initial = snapshot(self.history.documents(), self.history.called, since=-1)
         saved = [copy.deepcopy(vars(external)) for external in self.setup.externals]
         self.loop.set_exception_handler(self._unhandled)
         using(self.telephone)
