@@ -80,7 +80,7 @@ class Result(msgspec.Struct):
     collected: list[str] = []
     """Objects that users had made and the garbage collector has deleted: they had an owner by then."""
     initial: dict[str, list[Any]] = {}
-    """The objects from before the run, where the ends of steps are kept, too: a state lacks those that never changed."""
+    """The objects from before the run, where the ends of steps are kept, too: no state has those that never changed."""
     provided: list[str] = []
     """Objects without an owner that the control plane has made, such as a default storage class."""
     writes: int = 0
