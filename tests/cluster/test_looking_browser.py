@@ -31,7 +31,7 @@ async def cluster() -> AsyncIterator[EmbeddedCluster]:
     """A cluster with a Deployment that is well, one that no node is for, and a Secret that was changed."""
     async with EmbeddedCluster(ui="127.0.0.1:0") as embedded:
         await embedded.client.create(deployment("web", 2))
-        await embedded.client.create(deployment("stuck", 1, node_selector={"disk": "fast"}))
+        await embedded.client.create(deployment("stuck", 3, node_selector={"disk": "fast"}))
         await embedded.client.create(Secret.named("till", "default", string_data={"key": "hush-hush"}))
         await embedded.client.patch(Secret, "till", {"stringData": {"key": "not-again"}}, namespace="default")
         yield embedded
@@ -45,7 +45,8 @@ async def test_two_clicks_lead_from_a_cluster_to_the_reason_for_which_a_deployme
     async with cluster() as embedded, browser(embedded.page_url) as page:
         await link(page, "default/stuck").click()
         await page.get_by_role("heading", name="Deployment default/stuck").wait_for()
-        await page.get_by_text("is in progress: PodScheduled=False: Unschedulable").wait_for()
+        reason = page.get_by_text("is in progress: PodScheduled=False: Unschedulable")
+        await reason.filter(has_text="(and 2 more objects of the same reason)").wait_for()
         await (
             page.get_by_role("region", name="Wanted fields, and the fields that are there")
             .get_by_text("differs")

@@ -27,8 +27,8 @@ export function Stored({ object, view, link, stored }) {
     h('h2', { id: 'object', tabIndex: -1 }, `${told.kind} ${told.key} `, h('span', { class: 'soft' }, told.apiVersion)),
     h('div', { class: `verdict ${tone(told.state)}` }, h('strong', { role: 'status' }, told.state),
       h('p', null, told.text || 'nothing says that anything is missing'),
-      told.state !== 'current' && below(told.owned).map((each) => h('p', { key: each.resource + each.key },
-        `${each.kind} `, h('a', { href: stored(each.resource, each.key) }, each.key), ` is ${each.state}: ${each.text}`)),
+      told.state !== 'current' && reasons(told.owned).map((each) => h('p', { key: each.resource + each.key },
+        `${each.kind} `, h('a', { href: stored(each.resource, each.key) }, each.key), ` is ${each.state}: ${each.text}`, each.more > 0 && ` (and ${count(each.more, 'more object')} of the same reason)`)),
       STANDING[told.state] && h('p', null, `${told.state} means: ${STANDING[told.state]}`)),
     h('h3', null, 'Wanted and there'), h(Pairs, { pairs: told.pairs }),
     h('h3', null, 'What it owns'),
@@ -42,14 +42,23 @@ export function Stored({ object, view, link, stored }) {
     told.yaml && h('pre', { tabIndex: 0, role: 'region', 'aria-labelledby': 'yaml' }, h('code', null, told.yaml)));
 }
 
-// The objects below that are not as they are wanted and own none such themselves: the reasons, two of them at most.
+// The objects below that are not as they are wanted and own none such themselves.
 function below(owned) {
-  const reasons = owned.flatMap((each) => {
+  return owned.flatMap((each) => {
     const deeper = below(each.owns);
     return deeper.length ? deeper : each.state === 'current' ? [] : [each];
   });
+}
+
+// Two different reasons at most, the worst first, each with one of the objects that have it.
+function reasons(owned) {
+  const found = new Map();
+  for (const each of below(owned)) {
+    const known = found.get(each.text);
+    if (known) known.more += 1; else found.set(each.text, { ...each, more: 0 });
+  }
   const rank = Object.keys(STANDING);
-  return reasons.sort((one, other) => rank.indexOf(one.state) - rank.indexOf(other.state)).slice(0, 2);
+  return [...found.values()].sort((one, other) => rank.indexOf(one.state) - rank.indexOf(other.state)).slice(0, 2);
 }
 
 const value = (any) => (any === null || any === undefined ? 'nothing' : typeof any === 'string' ? any : JSON.stringify(any));
