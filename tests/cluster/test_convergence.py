@@ -13,6 +13,7 @@ from tests.cluster.test_cleaning import role
 from tests.cluster.test_deployments import deployment
 from tests.cluster.test_resource_quotas import pod as quota_pod
 from tests.cluster.test_resource_quotas import quota
+from tests.cluster.test_storage_migrations import migration
 from tests.cluster.test_volumes import claim as volume_claim
 from tests.cluster.test_volumes import mounting, storage_class, volume, with_scratch
 from tests.cluster.workloads import budget, claim, daemon_set, job, service, stateful_set, template
@@ -49,6 +50,7 @@ from setpoint.models.policy_v1 import PodDisruptionBudget
 from setpoint.models.rbac_v1 import AggregationRule, ClusterRole
 from setpoint.models.scheduling_v1 import PriorityClass
 from setpoint.models.storage_v1 import StorageClass, VolumeAttributesClass
+from setpoint.models.storagemigration_v1 import StorageVersionMigration
 from setpoint.testing import advance, run
 
 
@@ -339,6 +341,15 @@ async def placed(plane: Restartable) -> None:
         await plane.settle()
 
 
+async def migrations(plane: Restartable) -> None:
+    """One of a resource that is served, and one of another."""
+    for name in ("a", "b"):
+        await plane.world.create(ConfigMap.named(name, "default"))
+    for resource in ("configmaps", "nothings"):
+        await plane.world.create(migration(resource))
+        await plane.settle()
+
+
 SCENARIOS: dict[str, Play] = {
     "autoscalers": Play(
         autoscalers,
@@ -359,6 +370,7 @@ SCENARIOS: dict[str, Play] = {
     "garbage": Play(garbage, ("podgc",), (Pod,)),
     "jobs": Play(jobs, ("job", "garbage-collector"), (Job, Pod)),
     "quotas": Play(quotas, ("resourcequota",), (ResourceQuota,)),
+    "migrations": Play(migrations, ("storage-version-migrator",), (StorageVersionMigration, ConfigMap)),
     "namespaces": Play(
         namespaces,
         ("namespace", "serviceaccount", "root-ca-certificate-publisher"),

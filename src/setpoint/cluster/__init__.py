@@ -38,6 +38,7 @@ from setpoint.cluster.role_aggregation import AggregatedRoles
 from setpoint.cluster.scheduling import Scheduler
 from setpoint.cluster.signing_requests import OldSigningRequests, SigningRequests
 from setpoint.cluster.statefulsets import StatefulSets
+from setpoint.cluster.storage_migrations import StorageMigrations
 from setpoint.cluster.volume_claims import VolumeClaims
 from setpoint.cluster.volume_protection import AttributesProtection, ClaimProtection, VolumeProtection
 
@@ -83,6 +84,7 @@ __all__ = [
     "SigningRequests",
     "StaleEndpoints",
     "StatefulSets",
+    "StorageMigrations",
     "TaintEvictions",
     "UnknownControllerError",
     "VolumeClaims",

@@ -31,6 +31,7 @@ from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.role_aggregation import AggregatedRoles
 from setpoint.cluster.signing_requests import OldSigningRequests, SigningRequests
 from setpoint.cluster.statefulsets import StatefulSets
+from setpoint.cluster.storage_migrations import StorageMigrations
 from setpoint.cluster.volume_claims import VolumeClaims
 from setpoint.cluster.volume_protection import AttributesProtection, ClaimProtection, VolumeProtection
 from setpoint.controller import Controller
@@ -51,6 +52,7 @@ from setpoint.models.core_v1 import (
 from setpoint.models.policy_v1 import PodDisruptionBudget
 from setpoint.models.rbac_v1 import ClusterRole
 from setpoint.models.storage_v1 import VolumeAttributesClass
+from setpoint.models.storagemigration_v1 import StorageVersionMigration
 from setpoint.webhook.authority import Pair
 
 EVERYTHING: Final = ("*",)
@@ -172,6 +174,12 @@ ENTRIES: Final = (
     Entry("service-lb-controller", lambda _: [LoadBalancers().controller], (Service,), ("service",), is_default=False),
     Entry("serviceaccount-controller", lambda _: [DefaultServiceAccounts().controller]),
     Entry("statefulset-controller", lambda _: [StatefulSets().controller], (StatefulSet,)),
+    Entry(
+        "storage-version-migrator-controller",
+        lambda parts: [StorageMigrations(parts.resources).controller],
+        (StorageVersionMigration,),
+        ("svm",),
+    ),
     Entry("taint-eviction-controller", lambda _: [TaintEvictions().controller], (Node,)),
     Entry("ttl-after-finished-controller", lambda _: [FinishedJobs().controller], (Job,)),
     Entry(

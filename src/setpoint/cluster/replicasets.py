@@ -61,7 +61,7 @@ class Replicas(Generic[K]):
                 _say(replica_set, "FailedCreate" if len(active) < wanted else "FailedDelete", problem.message)
             self._count(replica_set, active, owned, ctx)
             raise
-        replica_set.status.conditions = [each for each in replica_set.status.conditions if each.type != FAILURE]
+        _unsay(replica_set)
         return self._count(replica_set, active, owned, ctx)
 
     @staticmethod
@@ -120,6 +120,15 @@ def _say(replica_set: ReplicaSet | ReplicationController, reason: str, message: 
         replica_set.status.conditions.append(
             ReplicationControllerCondition(type=FAILURE, status="True", reason=reason, message=message)
         )
+
+
+def _unsay(replica_set: ReplicaSet | ReplicationController) -> None:
+    """Takes the condition ``ReplicaFailure`` away."""
+    status = replica_set.status
+    if isinstance(status, ReplicaSetStatus):
+        status.conditions = [each for each in status.conditions if each.type != FAILURE]
+    else:
+        status.conditions = [each for each in status.conditions if each.type != FAILURE]
 
 
 def _in_order_of_deletion(pods: Sequence[Pod]) -> list[Pod]:

@@ -1,0 +1,102 @@
+"""StorageVersionMigrations: the objects of a resource are written once more, so that each is stored as it is now."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.client import ApiError, Conflict, NotFound
+from setpoint.client.partial import PartialObjectMetadata, metadata_only
+from setpoint.cluster.resources import ServedResources
+from setpoint.controller import Context, Controller, Outcome, after, done
+from setpoint.meta import Resource
+from setpoint.models.storagemigration_v1 import StorageVersionMigration
+
+PAGE: Final = 500
+RUNNING: Final = "Running"
+SUCCEEDED: Final = "Succeeded"
+FAILED: Final = "Failed"
+_REASON: Final = "StorageVersionMigration"
+
+
+class StorageMigrations:
+    """Writes every object of the resource of a StorageVersionMigration without changing it: a server stores what it
+    writes in the storage version of today, under the key of today.
+
+    The conditions are upstream's: ``Running``, then ``Succeeded``, or ``Failed`` if the resource is not served or an
+    object is refused. An object that another client writes or deletes meanwhile needs no other write.
+
+    *Guarantees*: a crash leads to another run from the beginning, which does no harm; a finished migration is never run
+    again.
+
+    *Caveats*: ``status.storedVersions`` of a CustomResourceDefinition is left alone; `setpoint crd migrate` cleans it.
+    """
+
+    def __init__(self, resources: ServedResources) -> None:
+        self._resources = resources
+        self.controller = Controller(
+            StorageVersionMigration,
+            self._reconcile,
+            name="storage-version-migrator-controller",
+            owns_status=True,
+            leader_only=False,
+        )
+
+    async def _reconcile(self, migration: StorageVersionMigration, ctx: Context) -> Outcome:
+        status = migration.status
+        conditions = {each.type for each in status.conditions if each.status == "True"}
+        if conditions & {SUCCEEDED, FAILED}:
+            return done()
+        resource = await self._find(migration)
+        if resource is None:
+            return _finish(migration, ctx, FAILED, "resource does not exist in discovery")
+        if RUNNING not in conditions:
+            page = await ctx.client.list(metadata_only(resource), limit=1)
+            status.resource_version = page.metadata.resource_version
+            ctx.set_condition(RUNNING, True, f"{_REASON}InProgress")
+            return after(0.0, "that it runs is written first")
+        if not await _write_all(metadata_only(resource), ctx):
+            return _finish(migration, ctx, FAILED, "migration encountered unhandled error")
+        return _finish(migration, ctx, SUCCEEDED, "")
+
+    async def _find(self, migration: StorageVersionMigration) -> Resource | None:
+        wanted = migration.spec.resource
+        for is_again in (False, True):
+            if is_again:
+                self._resources.forget()  # it may be served since
+            for each in await self._resources():
+                if (each.group, each.plural) == (wanted.group, wanted.resource):
+                    return each
+        return None
+
+
+def _finish(migration: StorageVersionMigration, ctx: Context, type: str, message: str) -> Outcome:
+    """Sets the condition ``type``; ``Running`` becomes false for the same reason."""
+    if any(each.type == RUNNING for each in migration.status.conditions):
+        ctx.set_condition(RUNNING, False, f"{_REASON}{type}", message)
+    ctx.set_condition(type, True, f"{_REASON}{type}", message)
+    return done()
+
+
+async def _write_all(kind: type[PartialObjectMetadata], ctx: Context) -> bool:
+    """Writes every object as it is; returns False as soon as one is refused.
+
+    Raises:
+        ApiError: the server asks to try again later, or fails; the migration is tried again.
+    """
+    token = ""
+    while True:
+        page = await ctx.client.list(kind, limit=PAGE, continue_=token)
+        for obj in page.items:
+            same = {"metadata": {"uid": obj.uid, "resourceVersion": obj.metadata.resource_version}}
+            try:
+                await ctx.client.patch(kind, obj.name, same, namespace=obj.namespace or None)
+            except (Conflict, NotFound):
+                continue  # another client has written or deleted it
+            except ApiError as problem:
+                if problem.code == 429 or problem.code >= 500:
+                    raise
+                ctx.log.warning("migration failed", extra={"object": str(obj.key), "error": problem.message})
+                return False
+        token = page.metadata.continue_
+        if not token:
+            return True
