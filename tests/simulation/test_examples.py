@@ -28,3 +28,32 @@ def test_a_scenario_is_made_from_a_schema() -> None:
     scenario = scenario_for([mykind.controller], most=1)
     report = check(scenario, lambda: [mykind.controller], budget=Budget(runs=20))
     assert report.points["steps"] >= 7
+
+
+class SealedSpec(sp.Model):
+    seal: str = "a"
+    size: int = 1
+
+
+class Sealed(sp.CustomResource, group="sealed.example.com", version="v1"):
+    """A kind with a field that never changes, as a webhook says."""
+
+    spec: SealedSpec = SealedSpec()
+
+
+@sp.testing.virtual_time
+async def test_a_generated_scenario_leaves_out_changes_that_a_webhook_refuses() -> None:
+    sizes: set[int] = set()
+
+    async def reconcile(sealed: Sealed, ctx: sp.Context) -> None:
+        sizes.add(sealed.spec.size)
+
+    def judge(sealed: Sealed, review: sp.Review[Sealed]) -> None:
+        if review.old is not None and sealed.spec.seal != review.old.spec.seal:
+            review.forbidden("spec.seal", "it never changes")
+
+    controller = sp.Controller(Sealed, reconcile)
+    async with sp.testing.cluster(controller, webhooks=[sp.Admission(Sealed).validates(judge)]) as cluster:
+        await scenario_for([controller])(cluster)
+        assert len(sizes) > 1, "the other field has been changed"
+        assert await cluster.list(Sealed) == []
