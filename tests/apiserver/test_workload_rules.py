@@ -313,3 +313,60 @@ async def test_a_field_that_is_dropped_counts_in_the_generation_of_a_slice(api: 
     made = (await api.put(f"{slices}/one", {"metadata": {"name": "one"}, "spec": spec})).ok()
     assert made["metadata"]["generation"] == 2
     assert made["spec"]["devices"][0]["attributes"] == {"a": {"string": "s"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/apis/storage.k8s.io/v1/csidrivers", {"spec": {"fsGroupPolicy": ""}}, "spec.fsGroupPolicy"),
+        (
+            "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+            {"addressType": "IPv4", "endpoints": [{"addresses": ["192.0.2.1"], "hostname": ""}]},
+            "endpoints[0].hostname",
+        ),
+        (
+            AUTOSCALERS,
+            {
+                "spec": {
+                    "maxReplicas": 2,
+                    "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"},
+                    "behavior": {
+                        "scaleUp": {"selectPolicy": "", "policies": [{"type": "Pods", "value": 1, "periodSeconds": 5}]}
+                    },
+                }
+            },
+            "spec.behavior.scaleUp.selectPolicy",
+        ),
+        (
+            "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
+            {
+                "spec": {
+                    "ingressClassName": "",
+                    "defaultBackend": {"service": {"name": "a", "port": {"number": 80}}},
+                }
+            },
+            "spec.ingressClassName",
+        ),
+        (
+            "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
+            {
+                "spec": {
+                    "tls": [{"hosts": [""]}],
+                    "defaultBackend": {"service": {"name": "a", "port": {"number": 80}}},
+                }
+            },
+            "spec.tls[0].hosts[0]",
+        ),
+        (
+            "/api/v1/namespaces/default/services",
+            {"spec": {"type": "ExternalName", "externalName": "a.b", "ipFamilyPolicy": ""}},
+            "spec.ipFamilyPolicy",
+        ),
+        (PODS, {"spec": {**pod()["spec"], "nodeName": "n", "schedulingGates": [{"name": "a"}]}}, "spec.nodeName"),
+    ],
+)
+async def test_an_empty_text_is_not_a_missing_one_where_upstream_tells_them_apart(
+    api: Api, path: str, body: dict[str, Any], field: str
+) -> None:
+    refused = (await api.post(path, {"metadata": {"name": "one"}, **body})).failed(422, "Invalid")
+    assert field in [where for where, _ in causes(refused)]

@@ -69,7 +69,7 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "pods": {
         25: PLUGIN,
         31: WARNING,
-        **dict.fromkeys((33, 35, 39, 42, 43), GO_ZEROS),
+        **dict.fromkeys((33, 35, 42, 43), GO_ZEROS),
         40: WORDS,
         45: RULES,
         **dict.fromkeys((46, 47, 48, 49, 50, 52), LATER),

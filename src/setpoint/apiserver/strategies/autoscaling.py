@@ -91,7 +91,7 @@ _SPEC: Final = Table(
                     at_least(0, "must be greater than or equal to zero"),
                     between(-(2**31), 3600, "must be less than or equal to 3600"),
                 ),
-                row(f"behavior.{direction}.selectPolicy", one_of("Disabled", "Max", "Min")),
+                row(f"behavior.{direction}.selectPolicy", unless_missing(one_of("Disabled", "Max", "Min", empty=True))),
                 row(f"behavior.{direction}.policies", unless_missing(needed("must specify at least one Policy"))),
                 row(f"behavior.{direction}.policies[].type", one_of("Percent", "Pods", empty=True)),
                 row(f"behavior.{direction}.policies[].value", at_least(1, "must be greater than zero", missing=True)),

@@ -97,6 +97,8 @@ class Pods(Strategy):
             errors.append(invalid("spec.terminationGracePeriodSeconds", grace, text))
         if old is None and spec.get("ephemeralContainers"):
             errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+        if old is None and spec.get("nodeName") and spec.get("schedulingGates"):
+            errors.append(forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"))
         return errors + (_change_errors(spec, old["spec"]) if old is not None else [])
 
     def grace_period(self, obj: JsonObject, wanted: int | None) -> int | None:

@@ -168,7 +168,7 @@ class Services(Strategy):
             errors += [
                 forbidden(f"spec.{name}", "may not be set for ExternalName services")
                 for name in ALLOCATED[1:]
-                if spec.get(name)
+                if spec.get(name) or (name == "ipFamilyPolicy" and spec.get(name) is not None)
             ]
             if not spec.get("externalName", "").removesuffix("."):
                 errors.append(required("spec.externalName"))

@@ -20,6 +20,7 @@ from setpoint.apiserver.strategies.rules.row import (
     row,
     selector,
     settled,
+    unless_missing,
 )
 from setpoint.apiserver.strategies.rules.storage import volume_source
 from setpoint.meta.names import dns1123_subdomain, qualified_name
@@ -145,7 +146,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
     "csidrivers.storage.k8s.io": (
         row("spec.attachRequired", _attach_kept),
         row("spec.nodeAllocatableUpdatePeriodSeconds", at_least(10, "must be greater than or equal to 10 seconds")),
-        row("spec.fsGroupPolicy", one_of("File", "None", "ReadWriteOnceWithFSType")),
+        row("spec.fsGroupPolicy", unless_missing(one_of("File", "None", "ReadWriteOnceWithFSType", empty=True))),
         row("spec.tokenRequests", _token_requests),
         row("spec.volumeLifecycleModes", _lifecycle_modes, immutable),
         row("spec.serviceAccountTokenInSecrets", _tokens_in_secrets),

@@ -110,7 +110,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("addressType", needed(), one_of("FQDN", "IPv4", "IPv6"), settled),
         row("endpoints[].addresses", _endpoint_addresses),
         row("endpoints[].nodeName", unless_missing(named(dns1123_subdomain, empty=True))),
-        row("endpoints[].hostname", named(dns1123_label)),
+        row("endpoints[].hostname", unless_missing(named(dns1123_label, empty=True))),
         row("endpoints[].hints.forZones", _unique_names(named(label_value))),
         row("endpoints[].hints.forNodes", _unique_names(named(dns1123_subdomain, empty=True))),
         row("ports", _unique_names(named(dns1123_label))),

@@ -18,6 +18,7 @@ from setpoint.apiserver.strategies.rules.row import (
     row,
     selector,
     settled,
+    unless_missing,
 )
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError
@@ -102,9 +103,11 @@ def _direction(name: str, side: str) -> tuple[Row, ...]:
 
 
 def _host(place: Place) -> list[FieldError]:
+    return _tls_host(place) if place.value else []
+
+
+def _tls_host(place: Place) -> list[FieldError]:
     host = place.value or ""
-    if not host:
-        return []
     errors: list[FieldError] = []
     if place.path.endswith(".host") and address_of(host) is not None:
         errors.append(invalid(place.path, host, "must be a DNS name, not an IP address"))
@@ -286,9 +289,9 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("spec.rules[].http", _http),
         row("spec.rules[].http.paths[]", _http_path),
         row("spec.rules[].http.paths[].backend", _backend),
-        row("spec.tls[].hosts[]", _host),
+        row("spec.tls[].hosts[]", _tls_host),
         row("spec.tls[].secretName", named(dns1123_subdomain)),
-        row("spec.ingressClassName", named(dns1123_subdomain)),
+        row("spec.ingressClassName", unless_missing(named(dns1123_subdomain, empty=True))),
     ),
     "ingressclasses.networking.k8s.io": (
         row("spec.controller", longest(250), needed(), _controller, immutable),

@@ -257,7 +257,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("spec.nodeAffinity", _affinity, _affinity_kept),
         row("spec", volume_source),
         row("spec.storageClassName", named(dns1123_subdomain)),
-        row("spec.volumeMode", one_of("Block", "Filesystem"), _mode_kept),
+        row("spec.volumeMode", unless_missing(one_of("Block", "Filesystem", empty=True)), _mode_kept),
         row("spec.volumeAttributesClassName", named(dns1123_subdomain)),
         row("spec", _source_kept),
     ),
