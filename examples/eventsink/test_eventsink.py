@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -46,6 +47,9 @@ class Fake(sp.simulation.External, Collector):
         if answer == TAKEN:
             self.batches.append([(each["id"], each["data"].get("note", "")) for each in found])
         return answer
+
+    def has(self, notes: set[str]) -> bool:
+        return notes <= {*self.notes}
 
     @property
     def notes(self) -> list[str]:
@@ -232,18 +236,14 @@ async def test_a_collector_over_http_gets_cloud_events_with_the_token_of_the_fil
             await collector.post(url, b"[]")
 
 
-async def scenario(cluster: sp.testing.Cluster) -> None:
-    await cluster.apply(sink(batch=2))
-    await tell(cluster, "a", "b", "c")
-    await cluster.settle()
-    await tell(cluster, "d")
-    await cluster.settle()
-    await tell(cluster, "e", "f")
-    await cluster.settle()
-
-
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
     collector = Fake()
+
+    async def scenario(cluster: sp.testing.Cluster) -> None:
+        await cluster.apply(sink(batch=2))
+        for names in ("abc", "d", "ef"):
+            notes = {*await tell(cluster, *names)}
+            await cluster.until(partial(collector.has, notes))
 
     def is_in_order(objects: sp.simulation.Objects) -> bool:
         first = [int(batch[0][0].rpartition("/")[2]) for batch in collector.batches]
