@@ -372,3 +372,19 @@ async def test_the_volume_of_an_ephemeral_claim_is_protected_as_long_as_its_pod(
         await world.delete(made)
         await world.settle()
         assert await world.list(PersistentVolumeClaim) == []
+
+
+@virtual_time
+async def test_the_ephemeral_claim_of_an_earlier_pod_goes_and_the_pod_of_its_name_gets_its_own() -> None:
+    async with cluster(control_plane=["*", "-garbage-collector"]) as world:
+        await world.create(with_scratch("web"))
+        await world.settle()
+        await world.delete(await world.get(Pod, "web"))
+        await world.settle()
+        made = await world.create(with_scratch("web"))
+        await world.settle()
+        await world.delete(await world.get(PersistentVolumeClaim, "web-scratch"))  # as the garbage collector does
+        await world.settle()
+        scratch = await world.get(PersistentVolumeClaim, "web-scratch")
+        assert not scratch.is_deleting
+        assert [owner.uid for owner in scratch.metadata.owner_references] == [made.uid]

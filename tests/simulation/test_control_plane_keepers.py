@@ -201,6 +201,13 @@ def test_keepers_of_the_control_plane_survive() -> None:
     survives("service-lb-controller", 12)
 
 
+@pytest.mark.long
+def test_the_ephemeral_claim_of_an_earlier_pod_goes_though_another_one_of_its_name_is_there() -> None:
+    name = "ephemeral-volume-controller"
+    late = Plan((fault("pause", "step 2", who="garbage collector", more=1),))
+    check(ephemeral, lambda: controllers(name), control_plane=("*", f"-{name}"), replay=late.token(), workers=0)
+
+
 def test_an_object_that_is_looked_at_again_though_it_has_gone_is_read_by_its_key() -> None:
     gone = fault("lag", "DELETED certificatesigningrequests.certificates.k8s.io signed #1", until="step", relist=True)
     again = fault("resync", "step 2")

@@ -44,11 +44,13 @@ class ClaimProtection:
 
     async def _reconcile(self, claim: PersistentVolumeClaim, ctx: Context) -> Outcome:
         if claim.is_deleting and CLAIM in claim.metadata.finalizers:
-            if ctx.lister(Pod).keys(index=(_BY_CLAIM, claim.key)):
+            owner = claim.metadata.controller
+            is_ephemeral = owner is not None and owner.kind == "Pod"  # and not of every pod that has the owner's name
+            if not is_ephemeral and ctx.lister(Pod).keys(index=(_BY_CLAIM, claim.key)):
                 return done()  # the end of the pod leads to the next look
             # A pod may have come to a node so lately that the cache does not show it.
             live = await ctx.client.list(Pod, namespace=claim.namespace)
-            if any(_mounts(pod, claim.name) for pod in live.items):
+            if any(_mounts(pod, claim) for pod in live.items):
                 return done()
         await _protect(claim, CLAIM, ctx)
         return done()
@@ -113,14 +115,16 @@ async def _protect(obj: Object, finalizer: str, ctx: Context) -> None:
         return
 
 
-def _mounts(pod: Pod, name: str) -> bool:
+def _mounts(pod: Pod, claim: PersistentVolumeClaim) -> bool:
+    """Whether the pod is on a node and uses the claim; an ephemeral volume uses the claim that is the pod's own."""
     if not pod.spec.node_name:
         return False
+    name, owner = claim.name, claim.metadata.controller
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None and volume.persistent_volume_claim.claim_name == name:
             return True
         if volume.ephemeral is not None and f"{pod.name}-{volume.name}" == name:
-            return True
+            return owner is not None and owner.uid == pod.uid
     return False
 
 
