@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cluster.test_cleaning import role
 from tests.cluster.test_load_balancers import named
-from tests.cluster.test_signing_requests import CLIENT, asked, decide
+from tests.cluster.test_signing_requests import CLIENT, NODE, USAGES, asked, decide
 from tests.cluster.test_volumes import claim, mounting, storage_class, volume, with_scratch
 from tests.simulation import test_control_plane as workloads
 from tests.simulation.test_control_plane import STREAMED, controllers
@@ -25,6 +25,7 @@ from setpoint.simulation.plan import fault
 
 GOLD = VolumeAttributesClass.named("gold", driver_name="hollow.setpoint.io/volumes", parameters={"iops": "9"})
 ASKED = asked("signed", signer=CLIENT)
+KUBELETS = asked("kubelet", usages=USAGES, **NODE)
 
 
 async def removed(cluster: sp.testing.Cluster, kind: Any, name: str) -> None:
@@ -154,7 +155,19 @@ async def old_requests(cluster: sp.testing.Cluster) -> None:
     await cluster.until(is_gone, within=3 * 3600.0)
 
 
+async def kubelets(cluster: sp.testing.Cluster) -> None:
+    await cluster.create(KUBELETS)
+    await cluster.settle()
+
+    async def is_approved() -> bool:
+        return bool((await cluster.get(type(KUBELETS), "kubelet")).status.conditions)
+
+    await cluster.until(is_approved)
+    await removed(cluster, type(KUBELETS), "kubelet")  # its key is drawn by each process
+
+
 SCENARIOS: dict[str, Callable[[sp.testing.Cluster], Any]] = {
+    "certificatesigningrequest-approving-controller": kubelets,
     "certificatesigningrequest-cleaner-controller": old_requests,
     "clusterrole-aggregation-controller": roles,
     "ephemeral-volume-controller": ephemeral,
@@ -176,6 +189,7 @@ WITHOUT: dict[str, str] = {
     "garbage-collector-controller": "it is not a reconcile loop; it is part of every simulation's world",
     "horizontal-pod-autoscaler-controller": "it asks its process's own client what the server serves",
     "namespace-controller": "it asks its process's own client what the server serves",
+    "storage-version-migrator-controller": "it asks its process's own client what the server serves",
     "resourcequota-controller": "it reads from its process's own caches",
 }
 """The controllers that can't be put into a simulation of their own, and why."""

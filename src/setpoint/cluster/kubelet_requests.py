@@ -6,6 +6,7 @@ from typing import Final
 
 from setpoint.cluster.signing_requests import SIGNERS
 from setpoint.controller import Context, Controller, Outcome, done, retry
+from setpoint.meta import to_wire
 from setpoint.models.authorization_v1 import ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec
 from setpoint.models.certificates_v1 import CertificateSigningRequest, CertificateSigningRequestCondition
 from setpoint.webhook.authority import CertificateError
@@ -63,8 +64,12 @@ async def _may(request: CertificateSigningRequest, subresource: str, ctx: Contex
 
 
 async def _approve(request: CertificateSigningRequest, message: str, ctx: Context) -> None:
+    """Says so in the subresource that approvers have for it; the status of ``request`` stays as it was read."""
     approved = CertificateSigningRequestCondition(
         type="Approved", status="True", reason="AutoApproved", message=message
     )
-    request.status.conditions.append(approved)
-    await ctx.client.update(request, subresource="approval")
+    patch = {
+        "metadata": {"resourceVersion": request.metadata.resource_version},
+        "status": {"conditions": to_wire([*request.status.conditions, approved])},
+    }
+    await ctx.patch(request, patch, subresource="approval")
