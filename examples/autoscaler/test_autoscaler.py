@@ -318,7 +318,7 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
 
 
 def test_it_survives_some_bad_days() -> None:
-    simulated(sp.simulation.Budget(runs=10), workers=1, off={"hash-seed": "costs a process; see below"})
+    simulated(sp.simulation.Budget(runs=5), workers=1, off={"hash-seed": "costs a process; see below"})
 
 
 @pytest.mark.long

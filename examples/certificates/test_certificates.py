@@ -381,7 +381,7 @@ def simulated(budget: sp.simulation.Budget, *, workers: int | None = None, **off
 
 
 def test_it_survives_some_bad_days() -> None:
-    simulated(sp.simulation.Budget(runs=8), workers=1, **{"hash-seed": "costs a process; see below"})
+    simulated(sp.simulation.Budget(runs=4), workers=1, **{"hash-seed": "costs a process; see below"})
 
 
 @pytest.mark.long
