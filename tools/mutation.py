@@ -43,6 +43,7 @@ MODULES = {
             "tests/controller/test_children_in_detail.py",
             "tests/controller/test_children_in_trouble.py",
             "tests/controller/test_children_of_old_caches.py",
+            "tests/controller/test_namesakes.py",
         ],
     ),
     "apply": Module(["src/setpoint/patch/apply.py"], ["tests/patch/test_apply.py"]),

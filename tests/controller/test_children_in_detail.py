@@ -191,6 +191,19 @@ async def test_a_child_that_was_made_anew_by_another_client_is_applied_again() -
 
 
 @virtual_time
+async def test_the_fields_of_children_are_the_controllers() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.keep(ConfigMap, [config("child", n="1")])
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(widget())
+        await world.settle()
+        (entry,) = (await world.get(ConfigMap, "child")).metadata.managed_fields
+        assert entry.manager == "widget.test.example.com"
+        assert entry.operation == "Apply"
+
+
+@virtual_time
 async def test_a_child_with_others_changes_is_compared_once_for_each_of_its_versions() -> None:
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         await ctx.keep(ConfigMap, [config("child")])
