@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
@@ -76,3 +77,6 @@ def test_a_reconcile_that_lets_no_time_pass_is_a_finding_of_the_run(monkeypatch:
     assert found.oracle == "hang"
     assert "without ever waiting" in found.message
     assert "tasks" not in found.message, "there are hundreds, of all actors"
+    logger = logging.getLogger("setpoint")
+    assert logger.isEnabledFor(logging.ERROR)
+    assert logger.propagate, "what the run suppressed is logged again"

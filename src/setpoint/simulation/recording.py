@@ -72,12 +72,17 @@ class _Metadata(msgspec.Struct, rename="camel"):
     owner_references: list[dict[str, Any]] | None = None
 
 
-class _Document(msgspec.Struct, rename="camel"):
+class _Gone(msgspec.Struct):
+    """The fields of a recorded deletion that are relied on: of one that was not watched only the name is known."""
+
+    metadata: _Metadata
+
+
+class _Document(_Gone, rename="camel"):
     """The fields of a recorded object that are relied on."""
 
     api_version: str
     kind: str
-    metadata: _Metadata
 
 
 _read = msgspec.json.Decoder(Recorded).decode
@@ -85,7 +90,7 @@ _read = msgspec.json.Decoder(Recorded).decode
 
 def _line(raw: bytes) -> Recorded:
     found = _read(raw)
-    msgspec.convert(found.object, _Document)
+    msgspec.convert(found.object, _Gone if found.type == "DELETED" else _Document)
     return found
 
 

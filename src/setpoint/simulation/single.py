@@ -42,14 +42,16 @@ def story(setup: Setup, choose: Choose, branch: Branch = lambda _step: None) -> 
         world = made
         return await made.run(plan, options)
 
+    main = whole()
     with silent():
         try:
-            return loop.run_until_complete(whole())
+            return loop.run_until_complete(main)
         except Livelock as problem:
             if world is None:
                 raise
             return world.hung(str(problem).partition(";")[0])
         finally:
+            main.close()  # what a livelock has left open ends now, and not when Python collects it
             asyncio.set_event_loop(None)
             loop.close()
 

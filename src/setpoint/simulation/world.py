@@ -172,8 +172,8 @@ class World:
                 await asyncio.wait((self._main,))
             if not self._main.cancelled() and (problem := self._main.exception()) is not None:
                 raise problem
-        finally:
             result = self._complete()
+        finally:
             for external, state in zip(self.setup.externals, saved, strict=True):
                 vars(external).clear()
                 vars(external).update(state)
