@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from contextvars import ContextVar, copy_context
+from types import SimpleNamespace
 from typing import Any
 from weakref import ref
 
@@ -10,7 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.schema import copy_json, json_equal, nested_over
+from setpoint.apiserver.requests.type_errors import type_errors
+from setpoint.patch import strategic
+from setpoint.schema import ErrorType, FieldError, copy_json, json_equal, nested_over
+from setpoint.schema.node import ANYTHING
 from setpoint.slices import Slicer, Work, pace, spend
 
 pytest.importorskip("greenlet", reason="without it, work is done in one slice")
@@ -187,3 +191,19 @@ def test_a_slicer_that_is_not_used_any_more_ends_its_workers() -> None:
     del slicer, total_of_few, worker
     gc.collect()
     assert freed() is None
+
+
+def test_a_patch_of_many_new_items_is_merged_in_slices() -> None:
+    patch = {"data": [{"name": "a", "uid": "b"}] * 20_000}
+    work = Slicer().start(lambda: strategic.apply(ANYTHING, {}, patch), always)
+    assert slices(work) >= 10
+    assert work.result == patch
+
+
+def test_errors_of_many_items_are_told_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = [FieldError(ErrorType.REQUIRED, "spec.a", "", "")] * 20_000
+    monkeypatch.setattr("setpoint.apiserver.requests.type_errors.validate", lambda *_: missing)
+    served: Any = SimpleNamespace(custom=True)
+    work = Slicer().start(lambda: type_errors(served, {"metadata": {}}), always)
+    assert slices(work) >= 10
+    assert work.result == ("", missing)

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from setpoint.schema.node import ANYTHING, Schema
 from setpoint.schema.values import json_equal, token
+from setpoint.slices import pace
 
 from .go_text import go_text
 
@@ -104,7 +105,7 @@ def _fresh(value: Any) -> Any:
         if _DIRECTIVE in value:
             return None
         cleaned: dict[str, Any] = {}
-        for name, item in value.items():
+        for name, item in pace(value.items()):
             if item is None or name == _RETAIN or name.startswith((_ORDER, _DELETE)):
                 continue
             inner = _fresh(item)
@@ -112,7 +113,7 @@ def _fresh(value: Any) -> Any:
                 cleaned[name] = inner
         return cleaned
     if isinstance(value, list):
-        return [_fresh(item) for item in value if not (isinstance(item, dict) and _DIRECTIVE in item)]
+        return [_fresh(item) for item in pace(value) if not (isinstance(item, dict) and _DIRECTIVE in item)]
     return value
 
 

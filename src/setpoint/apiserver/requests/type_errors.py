@@ -76,10 +76,10 @@ def type_errors(
         if not many and _fits(served.resource.gvk, obj) and not _LONG_NUMBER.search(raw):
             return "", []
     errors = validate(schema, value, path)
-    wrong = any(error.type is ErrorType.TYPE_INVALID for error in errors)
+    wrong = any(error.type is ErrorType.TYPE_INVALID for error in pace(errors))
     if wrong and not served.custom and join_bytes(served, obj):
         errors = validate(schema, value, path)
-    for error in errors:
+    for error in pace(errors):
         if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
             problem = go_words.type_problem(served, obj, error)
             if problem:
@@ -87,11 +87,11 @@ def type_errors(
         if error.type is ErrorType.INVALID and "must be of type integer" in error.detail:
             where = error.detail.rpartition(" in ")[2]
             return (f"json: cannot unmarshal number into Go struct field {where}: {error.detail}", [])
-    if any(error.bad_value == "null" for error in errors):
+    if any(error.bad_value == "null" for error in pace(errors)):
         _fill_nulls(schema, value)
         drop_nulls(schema, value)
         errors = validate(schema, value, path)
-    return "", [error for error in errors if error.type is ErrorType.REQUIRED and _really_required(error.field)]
+    return "", [error for error in pace(errors) if error.type is ErrorType.REQUIRED and _really_required(error.field)]
 
 
 def _fill_nulls(schema: Schema | None, value: Any) -> None:
