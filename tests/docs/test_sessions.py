@@ -42,3 +42,10 @@ def test_a_block_of_code_without_the_name_of_its_file_is_refused() -> None:
     assert [step.name for step in steps(PAGE) if isinstance(step, File)] == ["words.py"]
     with pytest.raises(ValueError, match="names no file"):
         list(steps(PAGE.replace("`words.py`", "a file")))
+
+
+def test_how_long_a_rollout_took_is_not_said(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    waits = 'Waiting for deployment "a" rollout to finish: 0 of 2 updated replicas are available...'
+    page.write_text(f"```console\n$ echo '{waits}'; echo done\ndone\n```\n")
+    assert follow([page], tmp_path) == []

@@ -83,9 +83,12 @@ def _commands(block: str, start: int) -> Iterator[Command]:
 
 
 def plain(lines: Iterable[str]) -> list[str]:
-    """Lines without what differs from one time to the next, and without the width of columns."""
+    """Lines without what differs from one time to the next, and without the width of columns. How long kubectl had to
+    wait for a rollout differs, too."""
     found = []
     for line in lines:
+        if line.startswith("Waiting for deployment"):
+            continue
         for pattern, name in _DIFFERS:
             line = pattern.sub(name, line)
         found.append(line.rstrip())
