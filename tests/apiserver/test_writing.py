@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from cryptography import x509
@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from tests.apiserver.harness import DEPLOYMENTS, MAPS, NOW, PODS, STRATEGIC, Api, config_map, deployment, pod, serving
 
+from setpoint.testing import EPOCH
 from setpoint.webhook.authority import make_authority
 
 
@@ -321,7 +322,7 @@ async def test_a_signing_request_is_approved_at_its_own_address(api: Api) -> Non
     made = (await api.post(requests, {"metadata": {"name": "a"}, "spec": spec})).ok()
     assert made["spec"]["username"] == "system:admin"
     lasts = timedelta(days=1)
-    issued = b64encode(make_authority("a", now=datetime.now(UTC), lifetime=lasts).certificate).decode()
+    issued = b64encode(make_authority("a", now=EPOCH, lifetime=lasts).certificate).decode()
     made["status"] = {"conditions": [{"type": "Approved", "status": "True"}], "certificate": issued}
     approved = (await api.put(f"{requests}/a/approval", made)).ok()
     (condition,) = approved["status"].pop("conditions")

@@ -98,6 +98,13 @@ class Users:
                         self.there[mine] = turn
             await asyncio.sleep(0.02)
 
+    async def have_asked(self, requests: int) -> None:
+        """Returns when they have made so many more requests."""
+        wanted = self.requests.total() + requests
+        async with asyncio.timeout(120):
+            while self.requests.total() < wanted:  # noqa: ASYNC110 - the other side is a process, in real time
+                await asyncio.sleep(0.02)
+
     async def _gone(self, kind: type[Any], name: str) -> None:
         for _ in range(1200):
             if not await self._asked("get", self._client.get(kind, name, namespace="default")):
@@ -152,17 +159,17 @@ async def test_no_request_fails_and_nothing_is_lost_while_releases_replace_each_
         await roll_out("1.0.0", "install")
         async with asyncio.TaskGroup() as tasks:
             writing = [tasks.create_task(users.write(name, DatabaseV1alpha1)) for name in ("ann", "ben")]
-            await asyncio.sleep(2)
+            await users.have_asked(60)
             aged = await age(client)
             await roll_out("2.0.0", "upgrade")
             renewed = (await client.get(Secret, "database-webhook-tls", namespace=SPACE)).data["tls.crt"]
             assert renewed != aged
             assert facts_of(renewed).life_spent(datetime.now(UTC)) < 0.1
             writing += [tasks.create_task(users.write(name, Database)) for name in ("cleo", "dan")]
-            await asyncio.sleep(2)
+            await users.have_asked(60)
             await roll_out("3.0.0", "upgrade")
             await cluster.run(sys.executable, "-m", "setpoint", "crd", "migrate", CRD)
-            await asyncio.sleep(2)
+            await users.have_asked(60)
             for each in writing:
                 each.cancel()
         assert not users.failures, users.failures[:5]
