@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.cluster.workloads import service, stateful_set
 
 from setpoint.models.core_v1 import Container, ContainerPort, Endpoints, Pod, PodSpec, Service, ServicePort
@@ -54,6 +55,39 @@ async def test_pods_that_are_not_ready_are_there_but_not_ready() -> None:
         assert (len(subset.addresses), len(subset.not_ready_addresses)) == (0, 1)
         await advance(15)
         assert await ready_of(world) == ["slow"]
+
+
+@virtual_time
+@pytest.mark.parametrize("published", [False, True])
+async def test_the_last_pod_of_a_service_leaves_its_endpoints_when_it_terminates(published: bool) -> None:
+    async with cluster() as world:
+        await world.create(service(publish_not_ready_addresses=published))
+        slow = Pod.named("slow", "default", {"app": "web"}, spec=PodSpec(containers=[Container(name="a", image="a")]))
+        slow.metadata.annotations = {"hollow.setpoint.io/stop-seconds": "20"}
+        await world.create(slow)
+        await world.settle()
+        assert [len(each.addresses) for each in (await world.get(Endpoints, "web")).subsets] == [1]
+        await world.client.delete(await world.get(Pod, "slow"))
+        await advance(10)
+        (found,) = await world.list(EndpointSlice, selector={LABEL: "web"})
+        conditions = found.endpoints[0].conditions
+        assert conditions is not None
+        assert (conditions.ready, conditions.serving, conditions.terminating) == (published, True, True)
+        assert [len(each.addresses) for each in (await world.get(Endpoints, "web")).subsets] == [1] * published
+        await advance(15)
+        (found,) = await world.list(EndpointSlice, selector={LABEL: "web"})
+        assert found.endpoints == []
+        assert (await world.get(Endpoints, "web")).subsets == []
+
+
+@virtual_time
+async def test_a_pod_without_the_port_of_that_name_is_in_no_endpoints() -> None:
+    async with cluster() as world:
+        await world.create(service(ports=[ServicePort(name="http", port=80, target_port="web")]))
+        spec = PodSpec(containers=[Container(name="a", image="a")])
+        await world.create(Pod.named("other", "default", {"app": "web"}, spec=spec))
+        await world.settle()
+        assert (await world.get(Endpoints, "web")).subsets == []
 
 
 @virtual_time

@@ -97,7 +97,7 @@ class ServiceEndpoints:
             labels[HEADLESS] = ""
         wanted = Endpoints(
             metadata=ObjectMeta(name=service.name, labels=labels),
-            subsets=[_subset(service, ports, pods) for ports, pods in groups.items()],
+            subsets=list(_subsets(service, groups)),
         )
         found = await ctx.get(Endpoints, service.name)
         if found is None or (to_wire(found.subsets), found.labels) != (to_wire(wanted.subsets), labels):
@@ -177,18 +177,25 @@ def _endpoint(service: Service, pod: Pod) -> Endpoint:
     )
 
 
-def _subset(service: Service, ports: tuple[Port, ...], pods: list[Pod]) -> EndpointSubset:
+def _subsets(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> Iterator[EndpointSubset]:
+    """The subsets of a Service's Endpoints, which have no terminating pods unless those are published, too, and none
+    that serve nothing, unless the Service has no ports (as kube-controller-manager's endpoints controller)."""
     published = bool(service.spec.publish_not_ready_addresses)
-    ready = [pod for pod in pods if published or (pod.is_ready and not pod.is_deleting)]
-    unready = [pod for pod in pods if pod not in ready and not pod.is_deleting]
-    return EndpointSubset(
-        addresses=[_address(service, pod) for pod in ready],
-        not_ready_addresses=[_address(service, pod) for pod in unready],
-        ports=[
-            SubsetPort(name=each.name or None, port=each.port, protocol=each.protocol, app_protocol=each.app_protocol)
-            for each in ports
-        ],
-    )
+    for ports, pods in groups.items():
+        there = [pod for pod in pods if published or not pod.is_deleting]
+        if not there or (service.spec.ports and not ports):
+            continue
+        ready = [pod for pod in there if published or pod.is_ready]
+        yield EndpointSubset(
+            addresses=[_address(service, pod) for pod in ready],
+            not_ready_addresses=[_address(service, pod) for pod in there if pod not in ready],
+            ports=[
+                SubsetPort(
+                    name=each.name or None, port=each.port, protocol=each.protocol, app_protocol=each.app_protocol
+                )
+                for each in ports
+            ],
+        )
 
 
 def _address(service: Service, pod: Pod) -> EndpointAddress:
