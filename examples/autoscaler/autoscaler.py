@@ -16,11 +16,10 @@ import aiohttp
 
 import setpoint as sp
 from setpoint.client import dynamic
-from setpoint.client.errors import Forbidden
 from setpoint.meta import GroupVersionKind
-from setpoint.models.apps_v1 import Deployment, ReplicaSet, StatefulSet
 from setpoint.models.autoscaling_v1 import Scale
 from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler
+from setpoint.models.rbac_v1 import PolicyRule
 
 TOLERANCE = 10
 """The percentage by which a replica may have more or fewer messages than it should without a change."""
@@ -219,8 +218,6 @@ async def scale_of(scaler: QueueScaler, ctx: sp.Context) -> tuple[type[sp.Object
         raise Inactive("UnknownKind", str(problem)) from None
     except sp.NotFound:
         raise Inactive("NoTarget", f"there is no {target.kind} {target.name} that can be scaled") from None
-    except Forbidden as problem:
-        raise Inactive("Forbidden", f"bind a role to the operator that allows it: {problem.message}") from None
 
 
 def judge(scaler: QueueScaler, scale: Scale, ctx: sp.Context) -> None:
@@ -311,9 +308,7 @@ controller = (
     .index("target", target_of_scaler)
     .index("target", target_of_hpa, of=HorizontalPodAutoscaler)
     .watches(HorizontalPodAutoscaler, scalers_of_hpa)
-    .needs(Deployment, "get", "patch", subresource="scale")
-    .needs(ReplicaSet, "get", "patch", subresource="scale")
-    .needs(StatefulSet, "get", "patch", subresource="scale")
+    .needs(PolicyRule(api_groups=["*"], resources=["*/scale"], verbs=["get", "patch"]))
 )
 
 

@@ -20,7 +20,6 @@ from setpoint.models.autoscaling_v2 import (
     HorizontalPodAutoscalerSpec,
 )
 from setpoint.models.core_v1 import Container, PodSpec, PodTemplateSpec
-from setpoint.models.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
 
 
 class Fake(sp.simulation.External, Queues):
@@ -221,19 +220,12 @@ async def test_of_two_scalers_of_one_target_the_older_one_scales() -> None:
 
 
 @sp.testing.virtual_time
-async def test_every_kind_with_a_scale_is_a_target_where_a_role_allows_it() -> None:
+async def test_every_kind_with_a_scale_is_a_target() -> None:
     ships = scaler(target=Target(api_version="test.example.com/v1", kind="Fleet", name="web"))
     stateful = StatefulSetSpec(replicas=1, selector=SELECTOR, service_name="web", template=TEMPLATE)
     objects = (StatefulSet.named("web", "default", spec=stateful), Fleet.named("web", "default"))
     sets = scaler("sets", target=Target(kind="StatefulSet", name="web"))
-    rules = [PolicyRule(api_groups=["test.example.com"], resources=["fleets/scale"], verbs=["get", "patch"])]
-    binding = ClusterRoleBinding.named(
-        "fleets",
-        role_ref=RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name="fleets"),
-        subjects=[Subject(kind="ServiceAccount", name="controllers", namespace="default")],
-    )
-    allowed = (ClusterRole.named("fleets", rules=rules), binding)
-    async with running(Fake(jobs=40), *objects, *allowed, sets, ships, crds=[QueueScaler, Fleet]) as cluster:
+    async with running(Fake(jobs=40), *objects, sets, ships, crds=[QueueScaler, Fleet]) as cluster:
         await sp.testing.advance(1)
         assert (await cluster.get(Fleet, "web")).spec.ships == 4
         assert await replicas(cluster, StatefulSet) == 4

@@ -7,16 +7,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from setpoint.controller import Controller
+from setpoint.controller.needs import VERBS, Need
 from setpoint.crd import CustomResource
 from setpoint.meta import resource_of
 from setpoint.webhook import Admission, Converter
 
 __all__ = [
+    "EVERYBODY",
     "READ",
     "WRITE",
     "Grant",
     "access_reviews",
     "certificates",
+    "declaration",
     "declared",
     "injection",
     "leases",
@@ -27,15 +30,41 @@ __all__ = [
 Document = dict[str, Any]
 READ: Final = ("get", "list", "watch")
 WRITE: Final = ("create", "delete", "patch", "update")
+EVERYBODY: Final = (
+    *("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*"),
+    *("/healthz", "/livez", "/readyz", "/version", "/version/"),
+)
+"""The URLs that every account may read in a cluster: those of ``system:discovery`` and
+``system:public-info-viewer``."""
+_ANY: Final = "*"
 
 
 class Grant(NamedTuple):
-    """One verb on one resource. ``resource`` may have a subresource, as in ``pods/log``; no ``name`` means all."""
+    """One verb on one resource, or on one URL that is not that of a resource.
+
+    ``resource`` may have a subresource, as in ``pods/log``; no ``name`` means all objects. Of rules also ``*`` and
+    ``*/scale`` are resources; ``*`` is every group or verb, and the end of a ``url`` that stands for all that begin so.
+    """
 
     group: str
     resource: str
     verb: str
     name: str = ""
+    url: str = ""
+
+    def covers(self, other: Grant) -> bool:
+        """Whether it allows the other one, too. One with a name does not allow what is asked of all objects."""
+        if self.verb not in (_ANY, other.verb):
+            return False
+        if self.url or other.url:
+            prefix = self.url.removesuffix(_ANY)
+            return other.url == self.url or (prefix != self.url and other.url.startswith(prefix) and bool(other.url))
+        _, _, subresource = other.resource.partition("/")
+        return (
+            self.group in (_ANY, other.group)
+            and self.resource in (_ANY, other.resource, f"{_ANY}/{subresource}" if subresource else _ANY)
+            and self.name in ("", other.name)
+        )
 
 
 def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[Any] | Converter] = ()) -> set[Grant]:
@@ -50,9 +79,7 @@ def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[
             verbs = (*READ, *WRITE) if watch.role == "owns" else READ
             grants.update(Grant(resource.group, resource.plural, verb) for verb in verbs)
         for need in controller.needed:
-            resource = resource_of(need.kind)
-            name = f"{resource.plural}/{need.subresource}".rstrip("/")
-            grants.update(Grant(resource.group, name, verb) for verb in need.verbs)
+            grants |= _of_need(need)
     for each in served:
         for kind in getattr(each, "read_kinds", ()):
             resource = resource_of(kind)
@@ -79,10 +106,38 @@ def of_the_framework(controllers: Iterable[Controller[Any]]) -> set[Grant]:
     return grants
 
 
+def _of_need(need: Need) -> set[Grant]:
+    objects = {
+        Grant(group, resource, verb, name)
+        for group in need.groups
+        for resource in need.resources
+        for verb in need.verbs
+        for name in need.names or ("",)
+    }
+    return objects | {Grant("", "", verb, url=url) for url in need.urls for verb in need.verbs}
+
+
 def _makes_children(controller: Controller[Any]) -> bool:
     """Whether the declarations allow it to create or apply objects that it owns."""
     owns = any(watch.role == "owns" for watch in controller.watched)
-    return owns or any({"create", "patch"} & set(need.verbs) and not need.subresource for need in controller.needed)
+    return owns or any(
+        {"create", "patch", _ANY} & {*need.verbs} and any("/" not in resource for resource in need.resources)
+        for need in controller.needed
+    )
+
+
+def declaration(grant: Grant, verbs: Sequence[str], kind: str) -> str:
+    """The call that declares these verbs on the resource or URL of a grant: ``.needs(Pod, "get", subresource="log")``.
+
+    ``kind`` is the name of the resource's class.
+    """
+    quoted = ", ".join(f'"{verb}"' for verb in verbs)
+    if grant.url:
+        return f'.needs(PolicyRule(non_resource_urls=["{grant.url}"], verbs=[{quoted}]))'
+    if {*verbs} - {*VERBS}:
+        return f'.needs(PolicyRule(api_groups=["{grant.group}"], resources=["{grant.resource}"], verbs=[{quoted}]))'
+    subresource = grant.resource.partition("/")[2]
+    return f".needs({kind}, {quoted}" + (f', subresource="{subresource}")' if subresource else ")")
 
 
 def leases() -> set[Grant]:
@@ -119,8 +174,12 @@ def injection(trusting: Sequence[tuple[str, str]]) -> set[Grant]:
 def rules(grants: Iterable[Grant]) -> list[Document]:
     """The rules of a role that allows exactly the grants: resources with the same verbs share a rule, in order."""
     verbs: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    reached: dict[str, set[str]] = defaultdict(set)
     for grant in grants:
-        verbs[grant.group, grant.name, grant.resource].add(grant.verb)
+        if grant.url:
+            reached[grant.url].add(grant.verb)
+        else:
+            verbs[grant.group, grant.name, grant.resource].add(grant.verb)
     # Names of one resource with the same verbs share a rule; so do resources without names.
     named: dict[tuple[str, str, tuple[str, ...]], list[str]] = defaultdict(list)
     plain: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
@@ -137,4 +196,7 @@ def rules(grants: Iterable[Grant]) -> list[Document]:
         {"apiGroups": [group], "resources": [resource], "resourceNames": sorted(names), "verbs": list(allowed)}
         for (group, resource, allowed), names in sorted(named.items())
     ]
-    return found
+    urls: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for url, allowed in reached.items():
+        urls[tuple(sorted(allowed))].append(url)
+    return found + [{"nonResourceURLs": sorted(each), "verbs": list(allowed)} for allowed, each in sorted(urls.items())]

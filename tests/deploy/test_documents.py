@@ -26,7 +26,8 @@ from setpoint.deploy.resources import Measured, Resources, ResourcesError, measu
 from setpoint.deploy.workload import grace_seconds
 from setpoint.manager import LeaderElection, Manager, Serving
 from setpoint.meta.names import label_value
-from setpoint.models.core_v1 import ConfigMap, Pod
+from setpoint.models.core_v1 import ConfigMap, Namespace, Pod, Secret
+from setpoint.models.rbac_v1 import PolicyRule
 from setpoint.permissions import READ, WRITE, Grant, declared, rules
 from setpoint.testing import virtual_time
 from setpoint.webhook import WebhookMetrics
@@ -138,6 +139,77 @@ def test_a_permission_that_no_other_declaration_implies_is_declared() -> None:
         plain_one.needs(Pod, "post")
     with pytest.raises(ValueError, match="at least one is needed"):
         plain_one.needs(Pod)
+
+
+def test_names_subresources_of_any_kind_and_urls_are_declared_in_the_terms_of_rbac() -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None: ...
+
+    one = (
+        sp.Controller(ConfigMap, reconcile)
+        .needs(Secret, "get", "delete", names=["a", "b"])
+        .needs(Secret, "patch", names="c")
+        .needs(PolicyRule(api_groups=["*"], resources=["*/scale"], verbs=["get", "patch"]))
+        .needs(PolicyRule(non_resource_urls=["/metrics", "/debug/*"], verbs=["get"]))
+    )
+    plain = rules(declared([sp.Controller(ConfigMap, reconcile)]) | {Grant("", "configmaps/finalizers", "update")})
+    assert [rule for rule in rules(declared([one])) if rule not in plain] == [
+        {"apiGroups": ["*"], "resources": ["*/scale"], "verbs": ["get", "patch"]},
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a", "b"], "verbs": ["delete", "get"]},
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["c"], "verbs": ["patch"]},
+        {"nonResourceURLs": ["/debug/*", "/metrics"], "verbs": ["get"]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (PolicyRule(verbs=[]), "verbs must contain at least one value"),
+        (PolicyRule(resources=["pods"], verbs=["get"]), "at least one api group"),
+        (PolicyRule(api_groups=[""], verbs=["get"]), "at least one resource"),
+        (PolicyRule(api_groups=[""], non_resource_urls=["/a"], verbs=["get"]), "both regular resources and"),
+        (PolicyRule(non_resource_urls=["metrics"], verbs=["get"]), "'metrics' must begin with '/'"),
+        (PolicyRule(non_resource_urls=["/*/a"], verbs=["get"]), "at its end alone"),
+        (PolicyRule(api_groups=[""], resources=["pods/*"], verbs=["get"]), "'pods/\\*' allows nothing"),
+        (PolicyRule(api_groups=[""], resources=["pods"], resource_names=["a"], verbs=["create"]), "create can't be"),
+    ],
+)
+def test_a_rule_that_a_server_refuses_or_that_allows_nothing_is_refused(rule: PolicyRule, message: str) -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None: ...
+
+    with pytest.raises(ValueError, match=message):
+        sp.Controller(ConfigMap, reconcile).needs(rule)
+
+
+def test_a_subresource_of_one_object_may_be_created_by_its_name_and_an_object_may_not() -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None: ...
+
+    sp.Controller(ConfigMap, reconcile).needs(Pod, "create", subresource="exec", names=["a"])
+    with pytest.raises(ValueError, match="create and deletecollection can't be limited to names"):
+        sp.Controller(ConfigMap, reconcile).needs(Pod, "create", "deletecollection", names=["a"])
+
+
+def test_what_belongs_to_no_namespace_is_granted_by_a_cluster_role_beside_the_role_of_one_namespace() -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None: ...
+
+    one = (
+        sp.Controller(ConfigMap, reconcile)
+        .reads(Namespace)
+        .needs(PolicyRule(non_resource_urls=["/metrics"], verbs=["get"]))
+    )
+    changes: dict[str, Any] = {"controllers": [one], "served": (), "watch_namespace": "others"}
+    (role,) = [each for each in of_kind("Role", **changes) if each["metadata"]["namespace"] == "others"]
+    assert {resource for rule in role["rules"] for resource in rule["resources"]} == {"configmaps", "events"}
+    (binding,) = [
+        each for each in of_kind("ClusterRoleBinding", **changes) if "metrics" not in each["metadata"]["name"]
+    ]
+    assert binding["metadata"]["name"] == binding["roleRef"]["name"]
+    (wide,) = [
+        each for each in of_kind("ClusterRole", **changes) if each["metadata"]["name"] == binding["roleRef"]["name"]
+    ]
+    assert wide["rules"] == [
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
+        {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
+    ]
 
 
 def test_a_role_has_exactly_the_grants_it_was_made_of() -> None:

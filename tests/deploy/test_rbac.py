@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,13 @@ import pytest
 import setpoint as sp
 from setpoint.apiserver.access.record import VARIABLE, Access, read
 from setpoint.cli.main import app
-from setpoint.deploy.comparison import Granted, compare, granted_in, shown
+from setpoint.client import Forbidden
+from setpoint.deploy.comparison import compare, granted_in, shown
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.models.core_v1 import ConfigMap, Secret
-from setpoint.permissions import Grant, certificates, declared, injection, rules
-from setpoint.testing import cluster, virtual_time
+from setpoint.models.rbac_v1 import PolicyRule
+from setpoint.permissions import Grant, certificates, declared, injection, of_the_framework, rules
+from setpoint.testing import MissingPermission, cluster, virtual_time
 
 MAPS = Grant("", "configmaps", "create")
 
@@ -33,12 +37,16 @@ def controller() -> sp.Controller[Secret]:
     return sp.Controller(Secret, reconcile)
 
 
-async def record(path: Path, monkeypatch: pytest.MonkeyPatch, made: sp.Controller[Secret]) -> set[Grant]:
-    monkeypatch.setenv(VARIABLE, str(path))
+async def once(made: sp.Controller[Secret]) -> None:
     async with cluster(made) as world:
         await world.create(Secret.named("source", "default"))
         await world.settle()
         await world.delete(await world.get(Secret, "source"))
+
+
+async def record(path: Path, monkeypatch: pytest.MonkeyPatch, made: sp.Controller[Secret]) -> set[Grant]:
+    monkeypatch.setenv(VARIABLE, str(path))
+    await once(made)
     return {Grant(each.group, each.resource, each.verb) for each in read(path)}
 
 
@@ -115,8 +123,8 @@ def test_the_names_that_a_deployment_chooses_are_its_own_and_all_others_must_be_
     ],
 )
 def test_wildcards_of_a_role_are_understood_and_named_as_too_much(rule: Grant, covers: bool) -> None:
-    assert Granted(rule).covers(MAPS) is covers
-    found = compare({MAPS}, [], [Granted(rule)])
+    assert rule.covers(MAPS) is covers
+    found = compare({MAPS}, [], [rule])
     assert (found.ungranted == []) is covers
     assert found.excessive == [rule]
 
@@ -124,7 +132,7 @@ def test_wildcards_of_a_role_are_understood_and_named_as_too_much(rule: Grant, c
 def test_roles_that_are_not_bound_do_not_count_where_there_are_bindings() -> None:
     binding = {"kind": "ClusterRoleBinding", "roleRef": {"kind": "ClusterRole", "name": "a"}}
     users = role(Grant("", "secrets", "get"), name="users")
-    assert [each.grant for each in granted_in([role(MAPS), users, binding])] == [MAPS]
+    assert granted_in([role(MAPS), users, binding]) == [MAPS]
     assert len(granted_in([role(MAPS), users])) == 2
 
 
@@ -133,6 +141,64 @@ def test_declarations_that_no_test_uses_are_named_without_the_choice_of_how_to_r
     found = compare(reads, [Grant("", "pods", "watch")])
     assert found.unused == [Grant("", "pods", "delete")]
     assert shown(found.unused) == ["pods: delete"]
+
+
+SCALES = PolicyRule(api_groups=["*"], resources=["*/scale"], verbs=["get", "patch"])
+PAGES = PolicyRule(non_resource_urls=["/pages/*"], verbs=["get"])
+
+
+def test_a_declared_rule_covers_what_was_asked_for_and_is_neither_unused_nor_excessive() -> None:
+    one = controller().needs(SCALES).needs(PAGES).needs(ConfigMap, "get", "patch", names=["settings"])
+    known = declared([one])
+    asked = [
+        *(Grant("apps", "deployments/scale", verb) for verb in ("get", "patch")),
+        *(Grant("", "configmaps", verb, "settings") for verb in ("get", "patch")),
+        Grant("", "", "get", url="/pages/one"),
+        Grant("", "", "get", url="/openapi/v3"),  # as every account may
+    ]
+    besides = declared([controller()]) | of_the_framework([one])
+    found = compare(known, asked, granted_in([role(*known)]), besides=besides)
+    assert (found.undeclared, found.ungranted, found.unused, found.excessive) == ([], [], [], [])
+
+
+def test_another_name_url_or_subresource_than_a_declared_one_is_missing() -> None:
+    known = declared([controller().needs(SCALES).needs(PAGES).needs(ConfigMap, "get", names=["settings"])])
+    asked = [
+        Grant("", "configmaps", "get", "others"),
+        Grant("apps", "deployments/status", "get"),
+        Grant("", "", "get", url="/secrets"),
+    ]
+    found = compare(known, asked, granted_in([role(*known)]), besides=declared([controller()]))
+    assert found.undeclared == [
+        Grant("", "", "get", url="/secrets"),
+        Grant("", "configmaps", "get"),
+        Grant("apps", "deployments/status", "get"),
+    ]
+    assert found.ungranted == found.undeclared
+    assert shown(found.unused) == ["*.*/scale: get, patch", "/pages/*: get", "configmaps 'settings': get"]
+
+
+@virtual_time
+async def test_a_url_that_is_not_declared_is_refused_and_the_rule_to_add_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def ask(secret: Secret, ctx: sp.Context) -> None:
+        await ctx.client.request("GET", "/version")
+        with contextlib.suppress(Forbidden):
+            await ctx.client.request("GET", "/metrics")
+
+    line = '.needs(PolicyRule(non_resource_urls=["/metrics"], verbs=["get"]))'
+    with pytest.raises(MissingPermission, match=re.escape(f"get /metrics: add controller{line}")):
+        await once(sp.Controller(Secret, ask))
+    await record(tmp_path / "asked", monkeypatch, sp.Controller(Secret, ask))
+    monkeypatch.chdir(tmp_path)
+    Path("app.py").write_text(PROGRAM)
+    assert run("app.py", "--asked", "asked") == 1
+    said = capfd.readouterr().out
+    assert line in said
+    assert "/version" not in said
+    monkeypatch.delenv(VARIABLE)
+    await once(sp.Controller(Secret, ask).needs(PolicyRule(non_resource_urls=["/metrics"], verbs=["get"])))
 
 
 PROGRAM = """

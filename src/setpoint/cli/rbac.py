@@ -17,11 +17,12 @@ from setpoint.apiserver.requests.yaml_body import parse_yaml_documents
 from setpoint.cli.declared import declared_by
 from setpoint.cli.loading import SourceError, loaded
 from setpoint.cluster import with_conversions
-from setpoint.deploy.comparison import Comparison, Granted, compare, granted_in, shown
+from setpoint.deploy.comparison import Comparison, compare, granted_in, shown
 from setpoint.permissions import (
     Grant,
     access_reviews,
     certificates,
+    declaration,
     declared,
     injection,
     leases,
@@ -82,10 +83,10 @@ def _asked(command: Sequence[str], kept: Path | None) -> list[Grant]:
             found = read(path)
         except msgspec.DecodeError as problem:
             raise SourceError(f"{path}: not a record of setpoint rbac: {problem}") from None
-    return [Grant(each.group, each.resource, each.verb, each.name) for each in found]
+    return [Grant(each.group, each.resource, each.verb, each.name, each.url) for each in found]
 
 
-def _granted(role: Path) -> list[Granted]:
+def _granted(role: Path) -> list[Grant]:
     files = sorted(each for each in role.rglob("*") if each.suffix in _SUFFIXES) if role.is_dir() else [role]
     documents: list[dict[str, Any]] = []
     for file in files:
@@ -122,14 +123,12 @@ def _code(grants: Iterable[Grant]) -> list[str]:
     from setpoint.models import BUILTIN
 
     kinds = {(each.group, each.plural): each.kind for each in BUILTIN}
-    lines: dict[tuple[str, str], list[str]] = {}
+    lines: dict[tuple[str, str, str], list[str]] = {}
     for grant in grants:
-        lines.setdefault((grant.group, grant.resource), []).append(grant.verb)
+        lines.setdefault((grant.url, grant.group, grant.resource), []).append(grant.verb)
     found = []
-    for (group, whole), verbs in sorted(lines.items()):
-        resource, _, subresource = whole.partition("/")
+    for (url, group, whole), verbs in sorted(lines.items()):
+        resource = whole.partition("/")[0]
         kind = kinds.get((group, resource), f"<the class of {f'{resource}.{group}'.rstrip('.')}>")
-        more = f", subresource={subresource!r}" if subresource else ""
-        quoted = ", ".join(f'"{verb}"' for verb in sorted(verbs))
-        found.append(f".needs({kind}, {quoted}{more})")
+        found.append(declaration(Grant(group, whole, "", url=url), sorted(verbs), kind))
     return found

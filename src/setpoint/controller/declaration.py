@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeAlias, TypeVar, overload
 
 from setpoint.cache.indexes import OWNER
 from setpoint.controller import handlers
@@ -12,6 +12,7 @@ from setpoint.controller.finalizer import checked_name, finalizer_name
 from setpoint.controller.handlers import MapFunction
 from setpoint.controller.hotloop import HotLoopLimits
 from setpoint.controller.indexing import DeclaredIndex
+from setpoint.controller.needs import Need, need_of_kind, need_of_rule
 from setpoint.controller.outcome import Outcome
 from setpoint.controller.predicates import Test
 from setpoint.controller.status import RECONCILED
@@ -22,6 +23,7 @@ from setpoint.workqueue import RateLimiter
 
 if TYPE_CHECKING:
     from setpoint.controller.checks import CheckFunction
+    from setpoint.models.rbac_v1 import PolicyRule
 
 K = TypeVar("K", bound=Object)
 T = TypeVar("T", bound=Object)
@@ -41,18 +43,6 @@ SyncReconcile: TypeAlias = Callable[[K, Any], Outcome | None]
 
 Source: TypeAlias = Callable[[], AsyncIterator[ObjectKey | str]]
 """Gives keys from outside of the cluster, for as long as it likes."""
-
-
-VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
-"""The verbs of RBAC for objects."""
-
-
-class Need(NamedTuple):
-    """Verbs that reconciles use on a kind, or on a subresource of it, beyond what other declarations say."""
-
-    kind: type[Object]
-    verbs: tuple[str, ...]
-    subresource: str = ""
 
 
 class Declaration(Generic[K]):
@@ -210,20 +200,41 @@ class Declaration(Generic[K]):
             WatchedKind(kind, "reads", namespace=space, selector=selector, metadata_only=metadata_only)
         )
 
-    def needs(self, kind: type[Object], *verbs: str, subresource: str = "") -> Self:
-        """Declares permissions that no other declaration implies, for the program's role: ``needs(Secret, "create",
-        "patch")`` where a reconcile applies a Secret that it does not own, ``needs(Pod, "get", subresource="log")``.
+    @overload
+    def needs(
+        self, what: type[Object], *verbs: str, subresource: str = "", names: Sequence[str] | str = ()
+    ) -> Self: ...
+    @overload
+    def needs(self, what: PolicyRule) -> Self: ...
+
+    def needs(
+        self, what: type[Object] | PolicyRule, *verbs: str, subresource: str = "", names: Sequence[str] | str = ()
+    ) -> Self:
+        """Declares permissions that no other declaration implies, for the program's role: verbs on a kind, on a
+        subresource of it, or on objects with certain names; or a rule of RBAC as it stands.
+
+            .needs(Secret, "create", "patch")
+            .needs(Pod, "get", subresource="log")
+            .needs(ConfigMap, "get", "patch", names=["settings"])
+            .needs(PolicyRule(api_groups=["*"], resources=["*/scale"], verbs=["get", "patch"]))
+            .needs(PolicyRule(non_resource_urls=["/metrics"], verbs=["get"]))
+
+        A `PolicyRule` (of `setpoint.models.rbac_v1`) is for kinds that are not known before the program runs, for URLs
+        that are not those of resources, and for verbs of other meaning, such as ``approve`` on ``signers``.
 
         It makes no cache. ``setpoint rbac`` finds what is missing.
 
         Raises:
-            ValueError: there is no verb, or it is not one of `VERBS`.
+            ValueError: there is no verb, or an API server would not take the rule, or the rule would allow nothing:
+                ``create`` of objects with certain names, ``deletecollection`` of them, or a resource ``pods/*``.
         """
-        unknown = sorted({*verbs} - {*VERBS})
-        if not verbs or unknown:
-            what = f"not {', '.join(map(repr, unknown))}" if verbs else "and at least one is needed"
-            raise ValueError(f"controller {self.name!r}: the verbs on {kind.__name__} are {', '.join(VERBS)}, {what}")
-        self.needed.append(Need(kind, verbs, subresource))
+        where = f"controller {self.name!r}"
+        if isinstance(what, type):
+            self.needed.append(need_of_kind(where, what, verbs, subresource, names))
+        elif verbs or subresource or names:
+            raise ValueError(f"{where}: a PolicyRule has its verbs and names in itself")
+        else:
+            self.needed.append(need_of_rule(where, what))
         return self
 
     @overload

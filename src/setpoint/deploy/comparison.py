@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from setpoint.permissions import Grant
+from setpoint.permissions import EVERYBODY, Grant
 
-__all__ = ["Comparison", "Granted", "compare", "granted_in", "shown"]
+__all__ = ["Comparison", "compare", "granted_in", "shown"]
 
 Document = dict[str, Any]
 _ANY: Final = "*"
 _LIKE: Final = ("get", "list", "watch", "update")
 _SELF: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
 """Every user may ask about itself."""
-
-
-@dataclass(frozen=True)
-class Granted:
-    """A rule of a role, taken apart: one group, resource, verb and name each, any of which may be ``*``."""
-
-    grant: Grant
-
-    def covers(self, grant: Grant) -> bool:
-        """Whether it allows the grant. A rule with names does not allow what is asked of all objects."""
-        mine = self.grant
-        group = mine.group in (_ANY, grant.group)
-        verb = mine.verb in (_ANY, grant.verb)
-        _, _, subresource = grant.resource.partition("/")
-        resource = mine.resource in (_ANY, grant.resource, f"*/{subresource}" if subresource else _ANY)
-        return group and verb and resource and mine.name in ("", grant.name)
+_EVERYBODY: Final = tuple(Grant("", "", "get", url=url) for url in EVERYBODY)
 
 
 @dataclass
@@ -61,7 +46,7 @@ class Comparison:
 def compare(
     declared: set[Grant],
     asked: Iterable[Grant],
-    granted: Sequence[Granted] | None = None,
+    granted: Sequence[Grant] | None = None,
     *,
     besides: Iterable[Grant] = (),
     stand_ins: Collection[str] = (),
@@ -72,35 +57,34 @@ def compare(
     ``stand_ins`` are names of objects in these that whoever deploys the program chooses: a rule about one object of
     any other name grants as much.
     """
-    # A declaration is about all objects of a kind, and so is a role's rule for it.
-    wanted = {grant._replace(name="") for grant in asked if grant.resource not in _SELF}
+    wanted = {grant for grant in asked if grant.resource not in _SELF and not _covered(_EVERYBODY, grant)}
     known = declared | set(besides)
     found = Comparison()
-    found.undeclared = sorted(grant for grant in wanted if not any(Granted(each).covers(grant) for each in known))
+    # Tests have names of their own: what is said of them is about all objects of the kind.
+    found.undeclared = sorted({grant._replace(name="") for grant in wanted if not _covered(known, grant)})
     if wanted:
-        touched = {(grant.group, grant.resource) for grant in wanted}
         found.unused = sorted(
             each
-            for each in declared - wanted - set(besides)
-            # Which of the ways to read a kind is taken depends on the server, and an update may be a patch.
-            if each.verb not in _LIKE or (each.group, each.resource) not in touched
+            for each in declared - set(besides)
+            if not any(each.covers(grant) for grant in wanted) and not _may_be_read_otherwise(each, wanted)
         )
     if granted is not None:
-        needed = known | wanted
+        needed = known | set(found.undeclared)
         found.ungranted = sorted(
             grant
             for grant in needed
-            if not any(rule.covers(grant) or (grant.name in stand_ins and _same(rule.grant, grant)) for rule in granted)
+            if not _covered(granted, grant) and not (grant.name in stand_ins and any(_same(r, grant) for r in granted))
         )
         found.excessive = sorted({
-            rule.grant
+            rule
             for rule in granted
-            if _ANY in rule.grant[:3] or not any(rule.covers(grant) or _same(rule.grant, grant) for grant in needed)
+            if rule not in needed
+            and (_ANY in rule[:3] or not any(rule.covers(grant) or _same(rule, grant) for grant in needed))
         })  # fmt: skip
     return found
 
 
-def granted_in(documents: Iterable[Document]) -> list[Granted]:
+def granted_in(documents: Iterable[Document]) -> list[Grant]:
     """The rules of the roles among the documents: of those that are bound, if there are bindings, else of all."""
     roles = {}
     bound = set()
@@ -112,15 +96,23 @@ def granted_in(documents: Iterable[Document]) -> list[Granted]:
             reference = document.get("roleRef") or {}
             bound.add((reference.get("kind"), reference.get("name")))
     return [
-        Granted(Grant(group, resource, verb, name))
+        grant
         for key, rules in roles.items()
         if key in bound or not bound
         for rule in rules
-        for group in rule.get("apiGroups") or ()
-        for resource in rule.get("resources") or ()
-        for verb in rule.get("verbs") or ()
-        for name in rule.get("resourceNames") or ("",)
+        for grant in _grants_of(rule)
     ]
+
+
+def _grants_of(rule: Document) -> Iterator[Grant]:
+    """A rule of a role, taken apart: one group, resource, verb and name each, or one URL and verb."""
+    for verb in rule.get("verbs") or ():
+        for group in rule.get("apiGroups") or ():
+            for resource in rule.get("resources") or ():
+                for name in rule.get("resourceNames") or ("",):
+                    yield Grant(group, resource, verb, name)
+        for url in rule.get("nonResourceURLs") or ():
+            yield Grant("", "", verb, url=url)
 
 
 def shown(grants: Iterable[Grant]) -> list[str]:
@@ -129,8 +121,19 @@ def shown(grants: Iterable[Grant]) -> list[str]:
     for grant in grants:
         resource, slash, subresource = grant.resource.partition("/")
         whole = f"{resource}.{grant.group}" if grant.group else resource
-        verbs[f"{whole}{slash}{subresource}" + (f" {grant.name!r}" if grant.name else "")].add(grant.verb)
+        text = grant.url or f"{whole}{slash}{subresource}"
+        verbs[text + (f" {grant.name!r}" if grant.name else "")].add(grant.verb)
     return [f"{name}: {', '.join(sorted(found))}" for name, found in sorted(verbs.items())]
+
+
+def _covered(rules: Iterable[Grant], grant: Grant) -> bool:
+    return any(rule.covers(grant) for rule in rules)
+
+
+def _may_be_read_otherwise(declared: Grant, wanted: Iterable[Grant]) -> bool:
+    """Whether the kind was used: which of the ways to read it is taken depends on the server, and an update may be a
+    patch."""
+    return declared.verb in _LIKE and any(declared._replace(verb=each.verb).covers(each) for each in wanted)
 
 
 def _same(one: Grant, other: Grant) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from setpoint.deploy.operator import Operator
-from setpoint.meta import Resource
+from setpoint.meta import Resource, resource_of
 from setpoint.permissions import (
     READ,
     WRITE,
@@ -79,8 +79,22 @@ def _manager(operator: Operator) -> list[Document]:
     if operator.watch_namespace is None:
         metadata = operator.metadata("", "rbac", wide=True)
         return _bound(operator, _role("ClusterRole", metadata, rules(grants)))
+    # A Role can't grant anything that belongs to no namespace.
+    kinds = _kinds_without_namespaces(operator)
+    outside = {grant for grant in grants if grant.url or (grant.group, grant.resource.partition("/")[0]) in kinds}
     metadata = operator.metadata("manager", "rbac") | {"namespace": operator.watch_namespace}
-    return _bound(operator, _role("Role", metadata, rules(grants)))
+    documents = _bound(operator, _role("Role", metadata, rules(grants - outside)))
+    if outside:
+        documents += _bound(operator, _role("ClusterRole", operator.metadata("", "rbac", wide=True), rules(outside)))
+    return documents
+
+
+def _kinds_without_namespaces(operator: Operator) -> set[tuple[str, str]]:
+    """Groups and plurals, as far as the program knows them."""
+    from setpoint.models import BUILTIN
+
+    watched = [resource_of(watch.kind) for controller in operator.controllers for watch in controller.watched]
+    return {(each.group, each.plural) for each in (*BUILTIN, *watched) if not each.namespaced}
 
 
 def user_roles(operator: Operator) -> list[Document]:

@@ -10,8 +10,7 @@ import msgspec
 from setpoint.apiserver import AccessRecord, Attributes, Decision, Rbac, Storage, UserInfo
 from setpoint.apiserver.access.authorizer import Rules
 from setpoint.apiserver.access.rules import Rule, allows
-from setpoint.controller.declaration import VERBS
-from setpoint.permissions import Grant, rules
+from setpoint.permissions import EVERYBODY, Grant, declaration, rules
 
 __all__ = ["USER", "MissingPermission", "RoleOfControllers", "told"]
 
@@ -22,12 +21,9 @@ _SELF: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews")
 _EVERYBODY: Final = (
     Rule(("create",), ("authorization.k8s.io",), _SELF),
     Rule(("create",), ("authentication.k8s.io",), ("selfsubjectreviews",)),
-    Rule(
-        ("get",),
-        non_resource_urls=("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", "/version", "/healthz"),
-    ),
+    Rule(("get",), non_resource_urls=EVERYBODY),
 )
-"""As ``system:basic-user`` and ``system:discovery``, which every account has in a cluster."""
+"""As ``system:basic-user``, ``system:discovery`` and ``system:public-info-viewer``, which every account has."""
 
 
 class MissingPermission(AssertionError):
@@ -88,8 +84,9 @@ def _shown(asked: Attributes) -> str:
 
 
 def _missing(asked: Attributes, kind_of: Callable[[str, str, str], str | None]) -> str:
-    kind = kind_of(asked.group, asked.version, asked.resource) if asked.is_resource else None
-    if kind is None or asked.verb not in VERBS:
+    if not asked.is_resource:
+        return f"add controller{declaration(Grant('', '', asked.verb, url=asked.path), [asked.verb], '')}"
+    kind = kind_of(asked.group, asked.version, asked.resource)
+    if kind is None:
         return "no declaration is about that; give the account a role of its own"
-    subresource = f', subresource="{asked.subresource}"' if asked.subresource else ""
-    return f'add controller.needs({kind}, "{asked.verb}"{subresource})'
+    return f"add controller{declaration(Grant(asked.group, asked.combined, asked.verb), [asked.verb], kind)}"

@@ -26,13 +26,15 @@ _APPLY: Final = "application/apply-patch"
 
 
 class Access(msgspec.Struct, frozen=True, order=True):
-    """A line of the file of a record. ``resource`` has the subresource, as in ``pods/log``."""
+    """A line of the file of a record. ``resource`` has the subresource, as in ``pods/log``; without one the request was
+    for ``url``."""
 
     group: str
     resource: str
     verb: str
     namespace: str = ""
     name: str = ""
+    url: str = ""
 
 
 class AccessRecord:
@@ -47,7 +49,7 @@ class AccessRecord:
     Requests of the users named in ``ignore`` are not remembered. Requests to a server without an authorizer are
     remembered as well: record a program where everything is allowed, and write the role that it needs.
 
-    With a ``file``, each new request for a resource is also appended to it, as a line for `read`. Any number of
+    With a ``file``, each new request is also appended to it, as a line for `read`. Any number of
     processes may append to one file at the same time: a line is one write.
     """
 
@@ -89,7 +91,7 @@ class AccessRecord:
         )
         if key not in self._asked:
             self._asked[key] = attributes
-            if self._file is not None and attributes.is_resource:
+            if self._file is not None:
                 _append(self._file, attributes)
         if not decision.allowed:
             self._refused.setdefault(key, (attributes, decision.reason))
@@ -113,7 +115,10 @@ class AccessRecord:
 
 
 def _append(file: Path, asked: Attributes) -> None:
-    line = Access(asked.group, asked.combined, asked.verb, asked.namespace, asked.name)
+    if asked.is_resource:
+        line = Access(asked.group, asked.combined, asked.verb, asked.namespace, asked.name)
+    else:
+        line = Access("", "", asked.verb, url=asked.path)
     with file.open("ab", buffering=0) as opened:
         opened.write(msgspec.json.encode(line) + b"\n")
 

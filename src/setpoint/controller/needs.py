@@ -1,0 +1,75 @@
+"""Needs: permissions that a controller asks for beyond those that its other declarations imply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from setpoint.meta import Object, resource_of
+
+if TYPE_CHECKING:
+    from setpoint.models.rbac_v1 import PolicyRule
+
+__all__ = ["VERBS", "Need", "need_of_kind", "need_of_rule"]
+
+VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+"""The verbs of RBAC for objects."""
+_NAMELESS: Final = ("create", "deletecollection")
+"""The verbs of requests in which an authorizer sees no name."""
+
+
+class Need(NamedTuple):
+    """A rule of RBAC: verbs on resources of groups, for objects of all names or of some; or verbs on URLs."""
+
+    groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+
+
+def need_of_kind(
+    where: str, kind: type[Object], verbs: Sequence[str], subresource: str, names: Sequence[str] | str
+) -> Need:
+    """Verbs on a kind, or on a subresource of it. Raises ValueError, with ``where`` in front."""
+    unknown = sorted({*verbs} - {*VERBS})
+    if not verbs or unknown:
+        what = f"not {', '.join(map(repr, unknown))}" if verbs else "and at least one is needed"
+        raise ValueError(f"{where}: the verbs on {kind.__name__} are {', '.join(VERBS)}, {what}")
+    resource = resource_of(kind)
+    found = (names,) if isinstance(names, str) else tuple(names)
+    whole = f"{resource.plural}/{subresource}".rstrip("/")
+    return _checked(where, Need((resource.group,), (whole,), tuple(verbs), found))
+
+
+def need_of_rule(where: str, rule: PolicyRule) -> Need:
+    """A rule as an API server would take it. Raises ValueError, with ``where`` in front."""
+    # The rules of validation are those of pkg/apis/rbac/validation.
+    if not rule.verbs:
+        raise ValueError(f"{where}: verbs must contain at least one value")
+    if rule.non_resource_urls:
+        if rule.api_groups or rule.resources or rule.resource_names:
+            raise ValueError(f"{where}: rules cannot apply to both regular resources and non-resource URLs")
+    elif not rule.api_groups:
+        raise ValueError(f"{where}: resource rules must supply at least one api group, such as '' or 'apps'")
+    elif not rule.resources:
+        raise ValueError(f"{where}: resource rules must supply at least one resource")
+    lists = (rule.api_groups, rule.resources, rule.verbs, rule.resource_names, rule.non_resource_urls)
+    return _checked(where, Need(*map(tuple, lists)))
+
+
+def _checked(where: str, need: Need) -> Need:
+    """The need, if every part of it allows something."""
+    for resource in need.resources:
+        kind, _, subresource = resource.partition("/")
+        if subresource == "*":
+            raise ValueError(f"{where}: {resource!r} allows nothing: RBAC knows '*', '*/scale' and {kind!r}, name them")
+        useless = sorted({*need.verbs} & {*_NAMELESS}) if need.names and not subresource else []
+        if useless:
+            raise ValueError(f"{where}: {' and '.join(useless)} can't be limited to names: such a request has none")
+    for url in need.urls:
+        if not url.startswith("/") and url != "*":
+            raise ValueError(f"{where}: the non-resource URL {url!r} must begin with '/', or be '*'")
+        if "*" in url[:-1]:
+            raise ValueError(f"{where}: the non-resource URL {url!r} may have a '*' at its end alone")
+    return need
