@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 from collections.abc import AsyncIterator
+from typing import ClassVar
 
 import pytest
 from tests.tasks import stop
@@ -18,7 +19,7 @@ from setpoint.client import (
     Request,
     TransportError,
 )
-from setpoint.meta import DecodeError, ObjectMeta, Status, decode, raw_of
+from setpoint.meta import DecodeError, Object, ObjectMeta, Resource, Status, decode, raw_of
 
 from .conftest import Answer, Connect, Globe, Thing, ThingSpec, answer, failure
 
@@ -411,3 +412,19 @@ async def test_a_long_list_leaves_the_garbage_collector_as_it_was(connect: Conne
                 assert gc.get_freeze_count() == 0
             finally:
                 gc.enable()
+
+
+class Verdict(Object, omit_defaults=True):
+    resource: ClassVar[Resource] = Resource(group="court.example.com", version="v1", kind="Status", plural="statuses")
+
+
+async def test_an_object_of_a_kind_called_status_that_is_being_deleted_is_an_object(connect: Connect) -> None:
+    held = {
+        "apiVersion": "court.example.com/v1",
+        "kind": "Status",
+        "metadata": {"name": "a", "namespace": "ns", "uid": "u1", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+    }
+    async with connect(lambda request: answer(held)) as (client, _):
+        gone = await client.delete(Verdict, "a", namespace="ns")
+    assert isinstance(gone, Verdict)
+    assert gone.is_deleting

@@ -151,6 +151,25 @@ async def test_a_cluster_scoped_owner_owns_namespaced_objects() -> None:
         assert await world.find(Secret, "child") is None
 
 
+class Event(sp.CustomResource, group="shop.example.com", version="v1"):
+    """Something that takes place in a shop."""
+
+    spec: dict[str, int] = {}
+
+
+@virtual_time
+async def test_a_kind_of_ones_own_that_is_called_event_owns_as_others_do() -> None:
+    async with cluster(crds=[Event]) as world:
+        owner = await world.create(Event.named("sale"))
+        await world.create(owned(Secret.named("child"), owner))
+        await world.create(owned(Event.named("later"), owner))
+        await world.settle()
+        await world.delete(owner)
+        await world.settle()
+        assert await world.find(Secret, "child") is None
+        assert await world.list(Event) == []
+
+
 @virtual_time
 async def test_in_the_foreground_the_owner_goes_after_those_that_block_it() -> None:
     async with cluster() as world:

@@ -17,7 +17,8 @@ __all__ = ["Deleting"]
 K = TypeVar("K", bound=Object)
 
 
-class _Kind(msgspec.Struct):
+class _Kind(msgspec.Struct, rename="camel"):
+    api_version: str = ""
     kind: str = ""
 
 
@@ -26,9 +27,10 @@ _kinds = msgspec.json.Decoder(_Kind)
 
 def _says_status(body: bytes) -> bool:
     try:
-        return _kinds.decode(body).kind == "Status"
+        found = _kinds.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False  # of any type
+    return (found.api_version, found.kind) == ("v1", "Status")  # another group may have a kind of that name
 
 
 class Deleting(ClientBase):

@@ -11,7 +11,8 @@ from setpoint.meta import GroupVersion, Resource
 
 TTL: Final = 10.0
 """Seconds for which an answer of discovery is believed."""
-_EVENTS: Final = "events"
+_EVENTS: Final = frozenset({("", "events"), ("events.k8s.io", "events")})
+"""What upstream's garbage collector leaves out (`DefaultIgnoredResources`); another group may have a kind Event."""
 
 
 class ServedResources:
@@ -56,4 +57,4 @@ class ServedResources:
 
 def is_collectable(resource: Resource) -> bool:
     """Whether the garbage collector and caches can deal with it. Events are left out."""
-    return resource.plural != _EVENTS and {"delete", "list", "watch"} <= set(resource.verbs)
+    return (resource.group, resource.plural) not in _EVENTS and {"delete", "list", "watch"} <= set(resource.verbs)
