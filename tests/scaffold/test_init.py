@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import os
 import re
 import subprocess
@@ -22,6 +23,7 @@ from setpoint.scaffold.names import KindName, NameProblem
 
 ROOT = Path(__file__).parents[2]
 LONG = "ValidatingAdmissionPolicyBinding"
+A_LIST = "the kind 'List': clients take a kind that ends in List for a list of objects"
 SLOW = ("test_no_fault", "test_conversions_lose")
 
 
@@ -161,6 +163,45 @@ def test_no_file_of_a_person_is_overwritten_without_force_and_a_line(
     assert "replaced (it had changes of yours): shop/src/shop/shop/types.py" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("problem", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device", "shop")])
+def test_a_command_that_was_interrupted_is_completed_by_the_same_command(
+    problem: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = 7
+
+    def replace(source: Path, target: Path) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise problem
+        really(source, target)
+
+    really = os.replace
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", replace)
+        assert setpoint("init", "shop") == (130 if isinstance(problem, KeyboardInterrupt) else 1)
+    assert "Traceback" not in capsys.readouterr().err
+    assert len(contents(tmp_path / "shop")) == 7, "no half of a file is left"
+    assert setpoint("init", "shop") == 0
+    said = capsys.readouterr().out
+    assert "kept" not in said
+    after = contents(tmp_path / "shop")
+    assert setpoint("init", "shop") == 0
+    assert capsys.readouterr().out == "next: cd shop && make test && make demo\n"
+    assert contents(tmp_path / "shop") == after
+
+
+def test_a_git_repository_gets_a_project_and_keeps_what_it_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "shop" / "README.md").write_text("# My shop\n")
+    assert setpoint("init", "shop") == 0
+    assert "kept (it has changes of yours; --force replaces it): shop/README.md" in capsys.readouterr().out
+    assert (tmp_path / "shop" / "README.md").read_text() == "# My shop\n"
+    assert (tmp_path / "shop" / "pyproject.toml").exists()
+
+
 def test_no_name_of_a_kind_hides_another_name_of_its_code() -> None:
     found: set[str] = set()
     for place in (Path(scaffold.__file__).parent / "templates").rglob("*.py.txt"):
@@ -202,6 +243,11 @@ def test_the_longest_names_make_a_project_that_is_formatted(tmp_path: Path) -> N
         (["init", "../shop"], "setpoint init: the name '../shop'"),
         (["init", "json"], "setpoint init: the name 'json': Python has a module"),
         (["init", "class"], "setpoint init: the name 'class': Python has a module or word"),
+        (["init", "operator"], "setpoint init: the name 'operator': Python has a module or word of that name; try my-"),
+        (["init", "yaml"], "setpoint init: the name 'yaml': a package of that name is installed"),
+        (["init", "pyyaml"], "setpoint init: the name 'pyyaml': a package of that name is installed"),
+        (["init", "ruff"], "setpoint init: the name 'ruff': a package of that name is installed, and Python"),
+        (["init", "list"], f"setpoint init: {A_LIST}; try Listing, with --kind"),
         (["init", "full"], "setpoint init: full is there already"),
         (["init", "file"], "setpoint init: file is a file; choose another name"),
         (["init", "shop", "--group", "shop"], "setpoint init: --group 'shop': a domain name"),

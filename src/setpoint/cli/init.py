@@ -17,7 +17,7 @@ from setpoint.deploy.kustomize import kustomize
 from setpoint.deploy.tree import File, TreeError, Written, write
 from setpoint.scaffold import generate
 from setpoint.scaffold.kopf import KopfProblem, ported
-from setpoint.scaffold.names import NameProblem, ProjectName
+from setpoint.scaffold.names import KindName, NameProblem, ProjectName
 from setpoint.scaffold.project import Api, Project, ProjectError
 
 __all__ = ["create_app", "init"]
@@ -47,19 +47,33 @@ def init(
         project = Project.of(folder) if folder.is_dir() else None
         if folder.exists() and not folder.is_dir():
             raise ProjectError(f"{folder} is a file; choose another name")
-        if folder.exists() and project is None and any(folder.iterdir()) and not force:
+        if project is None and folder.exists() and not force and not _is_for_projects(folder):
             raise ProjectError(f"{folder} is there already; choose another name, or say --force to write into it")
         if project is not None and (project.name, project.group) != (name, domain):
             raise ProjectError(f"{folder} is the project {project.name} of the group {project.group}")
-        project = project or Project(name, domain)
+        if project is None:
+            names.check_is_free()
+            project = Project(name, domain)
         files: dict[str, File] = {}
-        apis = port.apis if port is not None else (Api(kind or names.kind, version),)
+        apis = port.apis if port is not None else (Api(kind or _default_kind(names, version), version),)
         for api in apis:
             project, more = generate.add_api(project, api)
             files |= more if port is None else port.files(project, api)
         files = generate.project_files(project) | files
         _write(folder, project, files, force)
         print(f"next: cd {folder} && make test && make demo")  # noqa: T201 - this is the user's terminal
+
+
+def _is_for_projects(folder: Path) -> bool:
+    """Whether the folder is empty, or a git repository, which may have a README and a licence: its files are kept."""
+    return not any(folder.iterdir()) or (folder / ".git").exists()
+
+
+def _default_kind(names: ProjectName, version: str) -> str:
+    try:
+        return KindName(names.kind, version, names.group).kind
+    except NameProblem as problem:
+        raise ProjectError(f"{problem}, with --kind") from None
 
 
 @create_app.command

@@ -6,13 +6,14 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-__all__ = ["RECORD", "File", "TreeError", "Written", "record_in", "recorded", "write"]
+__all__ = ["RECORD", "File", "TreeError", "Written", "recorded", "write"]
 
 RECORD: Final = ".setpoint.json"
 """The file with the digests of what was generated, by which a later run sees what a person has changed."""
@@ -55,13 +56,21 @@ class Written:
         return [f"{word}: {path}" for word, paths in words for path in sorted(paths)]
 
 
-def write(folder: Path, files: Mapping[str, File], *, force: bool = False, scope: str = "") -> Written:
+def write(
+    folder: Path,
+    files: Mapping[str, File],
+    *,
+    force: bool = False,
+    scope: str = "",
+    facts: Mapping[str, dict[str, Any]] | None = None,
+) -> Written:
     """Writes the files into the folder, which is created if it is missing.
 
     A file that is as an earlier run left it is updated, or removed when it is not generated any more. A file that a
     person has made or changed is left alone, or overwritten with ``force``. Running it twice changes nothing.
 
-    ``scope`` names the command; files of other scopes are never removed.
+    ``scope`` names the command; files of other scopes are never removed. ``facts`` are stored in the record before any
+    file is written.
 
     *Under a crash* in the middle, files that are already there are either old or new, never half of one, and the next
     run completes the work.
@@ -73,6 +82,9 @@ def write(folder: Path, files: Mapping[str, File], *, force: bool = False, scope
     try:
         folder.mkdir(parents=True, exist_ok=True)
         record = recorded(folder)
+        if facts:
+            record |= facts
+            _record_in(folder, record)
         scopes = record.setdefault("files", {})
         known = dict(scopes.get(scope, {}))
         digests = {path: digest for path, digest in known.items() if path not in files}
@@ -84,7 +96,7 @@ def write(folder: Path, files: Mapping[str, File], *, force: bool = False, scope
             _remove_stale(folder, path, digests.pop(path), result)
         digests |= {path: known[path] for path in result.kept if path in known}
         scopes[scope] = digests
-        record_in(folder, record)
+        _record_in(folder, record)
     except FileExistsError as problem:
         raise TreeError(f"{problem.filename}: it is a file, and a folder is needed there") from None
     except OSError as problem:
@@ -119,10 +131,15 @@ def _remove_stale(folder: Path, path: str, digest: str, result: Written) -> None
 
 def _replace(place: Path, text: str, *, is_executable: bool = False) -> None:
     beside = place.with_name(f".{place.name}.new")
-    beside.write_bytes(text.encode())
-    if is_executable:
-        beside.chmod(0o755)
-    os.replace(beside, place)
+    try:
+        beside.write_bytes(text.encode())
+        if is_executable:
+            beside.chmod(0o755)
+        os.replace(beside, place)
+    except BaseException:  # a full disk, Ctrl-C
+        with suppress(OSError):
+            beside.unlink()
+        raise
 
 
 def _bytes(place: Path) -> bytes | None:
@@ -148,7 +165,7 @@ def recorded(folder: Path) -> dict[str, dict[str, Any]]:
         raise TreeError(f"{place}: not a record of generated files; delete it, and use --force") from None
 
 
-def record_in(folder: Path, record: Mapping[str, Any]) -> None:
+def _record_in(folder: Path, record: Mapping[str, Any]) -> None:
     """Writes the folder's record, in an order that does not depend on what was done before."""
     files = {scope: dict(sorted(each.items())) for scope, each in sorted(record.get("files", {}).items()) if each}
     text = json.dumps({**record, "files": files}, indent=2, sort_keys=True) + "\n"

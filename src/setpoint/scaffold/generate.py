@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from setpoint.deploy.tree import File, Written, record_in, recorded, write
+from setpoint.deploy.tree import File, Written, write
 from setpoint.scaffold.names import check_version
 from setpoint.scaffold.project import Api, Project, ProjectError
 from setpoint.scaffold.templates import parts_file, template, words
@@ -26,16 +26,14 @@ def api_files(project: Project, api: Api) -> dict[str, File]:
 
 
 def create(folder: Path, project: Project, files: Mapping[str, File], *, force: bool = False) -> Written:
-    """Writes the files, and the project into its record.
+    """Writes the files, after the project in their record: a command that was interrupted can be repeated.
 
     Raises:
         TreeError: a file can't be read or written.
     """
-    done = write(folder, {**files, **parts_file(project)}, force=force, scope="project")
-    record = recorded(folder)
-    if record.get("project") != project.document():
-        record_in(folder, record | {"project": project.document()})
-    return done
+    return write(
+        folder, {**files, **parts_file(project)}, force=force, scope="project", facts={"project": project.document()}
+    )
 
 
 def add_api(project: Project, api: Api) -> tuple[Project, dict[str, File]]:

@@ -6,6 +6,8 @@ import keyword
 import re
 import sys
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import Final
 
 from setpoint.crd.custom_resource import plural_of
@@ -15,6 +17,7 @@ __all__ = ["KindName", "NameProblem", "ProjectName", "version_class"]
 
 _VERSION: Final = re.compile(r"v[1-9]\d*(?:(?:alpha|beta)[1-9]\d*)?")
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+_ENDINGS: Final = ("operator", "controller")
 _LONGEST: Final = 40
 _LONGEST_KIND: Final = 32
 """With a longer one, formatters would break the lines of the templates in other places."""
@@ -32,6 +35,8 @@ _SPOKEN: Final = frozenset({
 })  # fmt: skip
 """The other words of the templates: the module of a kind of that name is called otherwise."""
 _TAKEN: Final = ("setpoint", "tests", "test", "src", "demo", "deploy", "samples")
+_TOOLS: Final = frozenset({"cloudpickle", "hypothesis", "mypy", "pip", "pre-commit", "pyright", "pytest", "ruff", "uv"})
+"""What the project's environment has beside the dependencies of setpoint."""
 
 
 class NameProblem(Exception):
@@ -53,10 +58,23 @@ class ProjectName:
             )
         if keyword.iskeyword(self.package) or self.package in sys.stdlib_module_names or self.package in _TAKEN:
             raise NameProblem(
-                f"the name {self.name!r}: Python has a module or word of that name; try {self.name}-operator"
+                f"the name {self.name!r}: Python has a module or word of that name; try {self._other_name}"
             )
         if dns1123_subdomain(self.group) or "." not in self.group:
             raise NameProblem(f"--group {self.group!r}: a domain name of yours, such as {self.name}.example.com")
+
+    def check_is_free(self) -> None:
+        """Raises `NameProblem` if the project's environment has a package or a module of that name already."""
+        elsewhere = [place for place in sys.path if place and Path(place).resolve() != Path.cwd()]
+        if self.name in _TOOLS | _requirements() or PathFinder.find_spec(self.package, elsewhere) is not None:
+            raise NameProblem(
+                f"the name {self.name!r}: a package of that name is installed, and Python would take one for the "
+                f"other; try {self._other_name}"
+            )
+
+    @property
+    def _other_name(self) -> str:
+        return f"my-{self.name}" if self.name.endswith(_ENDINGS) else f"{self.name}-operator"
 
     @property
     def package(self) -> str:
@@ -72,7 +90,7 @@ class ProjectName:
     def kind(self) -> str:
         """The default for the first kind: ``MyShop`` of ``my-shop``, ``Backup`` of ``backup-operator``."""
         words = [word for word in self.name.split("-") if word]
-        if len(words) > 1 and words[-1] in ("operator", "controller"):
+        if len(words) > 1 and words[-1] in _ENDINGS:
             words.pop()
         return "".join(word.capitalize() for word in words)
 
@@ -112,6 +130,14 @@ class KindName:
     def plural(self) -> str:
         """The path segment."""
         return self.given_plural or plural_of(self.kind)
+
+
+def _requirements() -> set[str]:
+    """The names of the distributions that setpoint needs."""
+    from importlib.metadata import requires  # it takes longer to import than most of this room
+
+    found = (re.match(r"[A-Za-z0-9._-]+", each) for each in requires("setpoint") or ())
+    return {re.sub(r"[-_.]+", "-", each[0]).lower() for each in found if each is not None}
 
 
 def check_version(version: str) -> None:
