@@ -12,7 +12,7 @@ from setpoint.meta import GroupVersion, Resource
 TTL: Final = 10.0
 """Seconds for which an answer of discovery is believed."""
 _EVENTS: Final = frozenset({("", "events"), ("events.k8s.io", "events")})
-"""What upstream's garbage collector leaves out (`DefaultIgnoredResources`); another group may have a kind Event."""
+"""The resources that upstream's garbage collector ignores; a kind Event of another group is collected."""
 
 
 class ServedResources:

@@ -36,7 +36,7 @@ _SPOKEN: Final = frozenset({
 """The other words of the templates: the module of a kind of that name is called otherwise."""
 _TAKEN: Final = ("setpoint", "tests", "test", "src", "demo", "deploy", "samples")
 _TOOLS: Final = frozenset({"cloudpickle", "hypothesis", "mypy", "pip", "pre-commit", "pyright", "pytest", "ruff", "uv"})
-"""What the project's environment has beside the dependencies of setpoint."""
+"""The packages of the project's environment beside the dependencies of setpoint."""
 
 
 class NameProblem(Exception):
