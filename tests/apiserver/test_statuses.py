@@ -10,7 +10,7 @@ from tests.apiserver.test_pod_parts import errors
 from tests.conformance.differential.run import resource_of
 from tests.conformance.differential.samples import samples
 
-from setpoint.apiserver import Response
+from setpoint.apiserver import Authentication, MemoryStorage, Rbac, Response, UserInfo
 
 AMONG = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
@@ -183,6 +183,227 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
         ],
     ),
 ]
+
+LABEL = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+DEVICE = {"driver": "d.example.com", "pool": "p", "device": "d"}
+TOLD_DEVICE = {**DEVICE, "conditions": None}
+"""As Go writes it."""
+UUID = "must be a lowercase UUID in 8-4-4-4-12 format"
+
+
+def allocated(*results: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "allocation": {"devices": {"results": [{"request": "r", **DEVICE, **result} for result in results]}, **more}
+    }
+
+
+RESULT = "status.allocation.devices.results[0]"
+CLAIMS_REFUSED: list[tuple[dict[str, Any], list[str]]] = [
+    (
+        {"reservedFor": [{}]},
+        [
+            *(f"status.reservedFor[0].{name}: Required value" for name in ("resource", "name", "uid")),
+            "status.reservedFor: Forbidden: may not be specified when `allocated` is not set",
+        ],
+    ),
+    (
+        {
+            **allocated({}),
+            "reservedFor": [{"resource": "pods", "name": "p", "uid": "u"}, {"resource": "x", "name": "q", "uid": "u"}],
+        },
+        ['status.reservedFor[1]: Duplicate value: {"resource":"x","name":"q","uid":"u"}'],
+    ),
+    (
+        allocated({"request": "x", "driver": "", "pool": "a//b", "device": "A", "shareID": "1"}),
+        [
+            f'{RESULT}.request: Invalid value: "x": {REFERENCE}',
+            f"{RESULT}.driver: Required value",
+            f'{RESULT}.pool: Invalid value: "a//b": segment 1: must not be empty',
+            f'{RESULT}.device: Invalid value: "A": {LABEL}',
+            f'{RESULT}.shareID: Invalid value: "1": {UUID}',
+        ],
+    ),
+    (
+        allocated({"bindingConditions": ["a"]}),
+        [
+            f"{RESULT}.bindingFailureConditions: Invalid value: null: "
+            "bindingFailureConditions are required to use bindingConditions"
+        ],
+    ),
+    (
+        allocated({"adminAccess": True}),
+        [
+            f"{RESULT}.adminAccess: Forbidden: admin access to devices requires the "
+            "`resource.kubernetes.io/admin-access: true` label on the containing namespace"
+        ],
+    ),
+    (
+        {"allocation": {"devices": {"config": [{"source": "x", "requests": ["r", "r"]}]}}},
+        [
+            'status.allocation.devices.config[0].source: Unsupported value: "x": '
+            'supported values: "FromClaim", "FromClass"',
+            'status.allocation.devices.config[0].requests[1]: Duplicate value: "r"',
+            "status.allocation.devices.config[0].opaque: Required value",
+        ],
+    ),
+    (
+        {"devices": [{**DEVICE, "conditions": NO_CONDITION["conditions"]}]},
+        [
+            'status.devices[0]: Invalid value: {"Driver":"d.example.com","Pool":"p","Device":"d","ShareID":""}: '
+            "must be an allocated device in the claim",
+            *(told.replace("status.", "status.devices[0].", 1) for told in NO_CONDITION_TOLD),
+        ],
+    ),
+    (
+        {**allocated({}), "devices": [{**DEVICE, "networkData": {"ips": ["x", "1.2.3.4", "010.0.0.1/8", "::A/64"]}}]},
+        [
+            *(
+                f'status.devices[0].networkData.ips[{index}]: Invalid value: "{text}": '
+                "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
+                for index, text in enumerate(("x", "1.2.3.4"))
+            ),
+            'status.devices[0].networkData.ips[2]: Invalid value: "010.0.0.1/8": '
+            'must be in canonical form ("10.0.0.1/8")',
+            'status.devices[0].networkData.ips[3]: Invalid value: "::A/64": must be in canonical form ("::a/64")',
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("status", "told"), CLAIMS_REFUSED)
+async def test_what_no_claim_of_devices_can_be_given_is_refused(status: dict[str, Any], told: list[str]) -> None:
+    async with serving() as api:
+        answer = await written(api, "ResourceClaim", status)
+        assert answer.status == 422, answer.json
+        assert sorted(errors(answer)) == sorted(told)
+
+
+CLAIM = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/s0"
+
+
+async def test_devices_that_are_given_back_leave_nothing_behind_and_can_not_be_exchanged() -> None:
+    async with serving() as api:
+        claim = (await written(api, "ResourceClaim", {**allocated({}), "devices": [DEVICE]})).ok()
+        assert claim["status"]["devices"] == [TOLD_DEVICE]
+        answer = await api.put(f"{CLAIM}/status", {**claim, "status": allocated({"device": "e"})})
+        assert errors(answer) == ["status.allocation: Invalid value: null: field cannot be modified once set"]
+        answer = await api.put(f"{CLAIM}/status", {**claim, "status": {"devices": [DEVICE]}})
+        assert "status" not in answer.ok() or not answer.json["status"]
+
+
+async def test_tolerations_of_an_allocation_have_their_default() -> None:
+    async with serving() as api:
+        claim = (await written(api, "ResourceClaim", allocated({"tolerations": [{"key": "k"}]}))).ok()
+        (result,) = claim["status"]["allocation"]["devices"]["results"]
+        assert result["tolerations"] == [{"key": "k", "operator": "Equal"}]
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        (
+            [],
+            'changing status.allocation or status.reservedFor requires resource="resourceclaims/binding", '
+            'verb="update" permission: resourceclaims.resource.k8s.io is forbidden: User "jane" cannot update resource '
+            '"resourceclaims/binding" in API group "resource.k8s.io" at the cluster scope',
+        ),
+        (
+            [("resourceclaims/binding", ["update"])],
+            'changing status.devices requires resource="resourceclaims/driver", verb="[arbitrary-node:update]" '
+            'permission: resourceclaims.resource.k8s.io "d.example.com" is forbidden: User "jane" cannot '
+            'arbitrary-node:update resource "resourceclaims/driver" in API group "resource.k8s.io" in the namespace '
+            '"default"',
+        ),
+        ([("resourceclaims/binding", ["update"]), ("resourceclaims/driver", ["arbitrary-node:update"])], ""),
+    ],
+)
+async def test_who_gives_devices_away_needs_the_right_to(rules: list[tuple[str, list[str]]], told: str) -> None:
+    storage = MemoryStorage()
+    static = {"abc": UserInfo("jane"), "root": UserInfo("root", groups=("system:masters",))}
+    rbac, known = Rbac(storage), Authentication(static=static)
+    root = {"authorization": "Bearer root"}
+    async with serving(storage, authorizer=rbac, authentication=known) as api:
+        (sample,) = (item for item in samples() if item["kind"] == "ResourceClaim")
+        claim = (await api.send("POST", CLAIM.rpartition("/")[0], {**sample, "metadata": {"name": "s0"}}, **root)).ok()
+        granted = [("resourceclaims/status", ["update"]), *rules]
+        role = {
+            "metadata": {"name": "r"},
+            "rules": [
+                {"apiGroups": ["resource.k8s.io"], "resources": [resource], "verbs": verbs}
+                for resource, verbs in granted
+            ],
+        }
+        bound = {
+            "metadata": {"name": "r"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "r"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "jane"}],
+        }
+        start = "/apis/rbac.authorization.k8s.io/v1"
+        (await api.send("POST", f"{start}/clusterroles", role, **root)).ok()
+        (await api.send("POST", f"{start}/clusterrolebindings", bound, **root)).ok()
+        status = {**allocated({}), "devices": [DEVICE]}
+        answer = await api.send("PUT", f"{CLAIM}/status", {**claim, "status": status}, authorization="Bearer abc")
+        if told:
+            assert told in answer.failed(422, "Invalid")["message"]
+        else:
+            assert answer.ok()["status"]["devices"] == [TOLD_DEVICE]
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [
+        ("Node", ()),
+        ("PersistentVolumeClaim", ()),
+        ("ReplicaSet", ()),
+        ("Deployment", ("labels",)),
+        ("Pod", ("ownerReferences",)),
+        ("ResourceClaim", ("annotations", "finalizers", "labels", "ownerReferences")),
+        ("ServiceCIDR", ("annotations", "finalizers", "labels", "ownerReferences")),
+        ("ValidatingAdmissionPolicy", ("annotations", "finalizers", "labels", "ownerReferences")),
+    ],
+)
+async def test_a_write_of_the_status_changes_the_metadata_that_upstream_lets_it_change(
+    kind: str, kept: tuple[str, ...]
+) -> None:
+    sent = {
+        "annotations": {"new": "a"},
+        "finalizers": ["x.example.com/f"],
+        "labels": {"new": "l"},
+        "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}],
+    }
+    async with serving() as api:
+        before = (await written(api, kind, {})).ok()
+        metadata = before["metadata"]
+        resource = next(resource_of(item) for item in samples() if item["kind"] == kind)
+        start = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
+        path = f"{start}{'/namespaces/default' if resource.namespaced else ''}/{resource.plural}/{metadata['name']}"
+        after = (await api.put(f"{path}/status", {**before, "metadata": {**metadata, **sent}})).ok()["metadata"]
+        for name, value in sent.items():
+            assert after.get(name) == (before["metadata"].get(name) if name in kept else value), name
+
+
+async def test_the_number_of_a_daemon_sets_template_outlives_a_status_that_does_not_know_it() -> None:
+    async with serving() as api:
+        before = (await written(api, "DaemonSet", {})).ok()
+        metadata = {**before["metadata"], "annotations": {"new": "a"}}
+        path = f"/apis/apps/v1/namespaces/default/daemonsets/{metadata['name']}/status"
+        after = (await api.put(path, {**before, "metadata": metadata})).ok()["metadata"]["annotations"]
+        assert after == {"deprecated.daemonset.template.generation": "1", "new": "a"}
+
+
+@pytest.mark.parametrize(("kind", "phase"), [("PersistentVolumeClaim", "Pending"), ("Namespace", "Active")])
+async def test_an_object_without_a_status_has_the_default_of_one(kind: str, phase: str) -> None:
+    async with serving() as api:
+        before = (await written(api, kind, {})).ok()
+        plural = "namespaces" if kind == "Namespace" else "namespaces/default/persistentvolumeclaims"
+        sent = {name: value for name, value in before.items() if name != "status"}
+        after = (await api.put(f"/api/v1/{plural}/{before['metadata']['name']}/status", sent)).ok()
+        assert after["status"]["phase"] == phase
 
 
 @pytest.mark.parametrize(("kind", "spec", "status", "told"), REFUSED)

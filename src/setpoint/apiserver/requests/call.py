@@ -7,6 +7,7 @@ from datetime import datetime
 from random import Random
 from typing import Final, cast
 
+from setpoint.apiserver.access.attributes import requested
 from setpoint.apiserver.access.authorizer import Authorizer
 from setpoint.apiserver.errors import not_found
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
@@ -76,6 +77,10 @@ class Call:
     @property
     def name(self) -> str:
         return self.path.name
+
+    @property
+    def verb(self) -> str:
+        return requested(self.request.method, self.request.path, self.request.query, self.user).verb
 
     @property
     def subresource(self) -> str:

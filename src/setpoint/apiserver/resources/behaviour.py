@@ -77,6 +77,11 @@ class WriteContext(Protocol):
         ...
 
     @property
+    def verb(self) -> str:
+        """The request's verb as roles name it."""
+        ...
+
+    @property
     def subresource(self) -> str:
         """The one that the request is sent to; empty if it is the object itself."""
         ...

@@ -61,6 +61,8 @@ def _annotated(obj: JsonObject, name: str) -> str | None:
 
 
 class Deployments(_Workload):
+    status_keeps = ("labels",)
+
     def read(self, obj: JsonObject) -> None:
         text = _annotated(obj, _ROLLBACK)
         if text:
@@ -203,6 +205,13 @@ class DaemonSets(_Workload):
         changed = new["spec"].get("template") != old["spec"].get("template")
         again = changed or new["spec"].get("updateStrategy") != old["spec"].get("updateStrategy")
         self._count(new, before + 1 if again else before)
+
+    def prepare_status_update(self, call: Any, new: JsonObject, old: JsonObject) -> JsonObject:
+        made = super().prepare_status_update(call, new, old)
+        generation = _annotated(old, _TEMPLATE_GENERATION)
+        if generation is not None:  # upstream, it is a field of the spec
+            self._count(made, int(generation))
+        return made
 
     @staticmethod
     def _count(obj: JsonObject, generation: int) -> None:

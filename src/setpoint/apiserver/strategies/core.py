@@ -153,7 +153,7 @@ class Volumes(Strategy):
             spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
             spec.setdefault("volumeMode", "Filesystem")
             default_volume_source(spec)
-        if isinstance(obj.get("status"), dict):
+        if isinstance(obj.setdefault("status", {}), dict):
             obj["status"].setdefault("phase", "Pending")
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
@@ -203,7 +203,7 @@ class Claims(Strategy):
 
     def default(self, obj: JsonObject) -> None:
         obj.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
-        if isinstance(obj.get("status"), dict):
+        if isinstance(obj.setdefault("status", {}), dict):
             obj["status"].setdefault("phase", "Pending")
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:

@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from setpoint.apiserver.errors import invalid as refused
-from setpoint.apiserver.strategies.device_slices import slice_errors
-from setpoint.apiserver.strategies.devices import (
-    admin_errors,
-    claim_spec_errors,
-    claim_template_errors,
-    class_errors,
-    taint_rule_errors,
-)
 from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
-from setpoint.meta import GroupKind
-from setpoint.meta.names import dns1123_subdomain, path_segment
-from setpoint.schema import FieldError
-from setpoint.schema.errors import invalid
+from setpoint.apiserver.strategies.strategy import METADATA, JsonObject, Strategy
+from setpoint.meta.names import path_segment
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -29,8 +15,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Addresses",
     "ApiServices",
-    "ClaimTemplates",
-    "DeviceClasses",
     "Drivers",
     "EndpointSlices",
     "FlowSchemas",
@@ -40,16 +24,14 @@ __all__ = [
     "PodCertificates",
     "PriorityClasses",
     "PriorityLevels",
-    "ResourceClaims",
-    "ResourceSlices",
     "StorageClasses",
-    "TaintRules",
 ]
 
 
 class PriorityLevels(Strategy):
     """Priority levels of priority and fairness."""
 
+    status_keeps = METADATA
     generation = True
 
     def default(self, obj: JsonObject) -> None:
@@ -70,6 +52,7 @@ class PriorityLevels(Strategy):
 class FlowSchemas(Strategy):
     """Flow schemas of priority and fairness."""
 
+    status_keeps = METADATA
     generation = True
 
     def default(self, obj: JsonObject) -> None:
@@ -151,6 +134,7 @@ class StorageClasses(Strategy):
 class ApiServices(Strategy):
     """API services; those of other servers are at port 443."""
 
+    status_keeps = METADATA
     name_rule = staticmethod(path_segment)
 
     def default(self, obj: JsonObject) -> None:
@@ -179,6 +163,8 @@ class Addresses(Strategy):
 
 class PodCertificates(Strategy):
     """Requests of certificates for pods."""
+
+    status_keeps = METADATA
 
     def default(self, obj: JsonObject) -> None:
         obj.setdefault("spec", {}).setdefault("maxExpirationSeconds", 86400)
@@ -215,109 +201,3 @@ class LimitRanges(Strategy):
             for key, amounts in (("default", default), ("defaultRequest", request)):
                 if amounts:
                     limit[key] = amounts
-
-
-def _default_devices(spec: Any) -> None:
-    for request in ((spec or {}).get("devices") or {}).get("requests") or ():
-        for part in (request.get("exactly"), *(request.get("firstAvailable") or ())):
-            if not isinstance(part, dict):
-                continue
-            part.setdefault("allocationMode", "ExactCount")
-            if part["allocationMode"] == "ExactCount":
-                part.setdefault("count", 1)
-            for toleration in part.get("tolerations") or ():
-                toleration.setdefault("operator", "Equal")
-
-
-class DeviceClasses(Strategy):
-    """Classes of devices."""
-
-    generation = True
-    returns_deleted = True
-    says_required = True
-
-    @staticmethod
-    def name_rule(name: str, /) -> list[str]:
-        return dns1123_subdomain(name, "bytes")
-
-    def prefix_rule(self, name: str, /) -> list[str]:
-        return []
-
-    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        return class_errors(obj.get("spec") or {})
-
-
-class ResourceSlices(Strategy):
-    """Devices of a node, or of many."""
-
-    generation = True
-    counts_dropped = True
-    returns_deleted = True
-    says_required = True
-
-    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        return slice_errors(*_specs(obj, old))
-
-
-def _specs(obj: JsonObject, old: JsonObject | None) -> tuple[JsonObject, JsonObject | None]:
-    return obj.get("spec") or {}, None if old is None else old.get("spec") or {}
-
-
-class ResourceClaims(Strategy):
-    """Claims of devices. The requests of a claim never change."""
-
-    returns_deleted = True
-    says_required = True
-
-    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        if old is None:
-            return claim_spec_errors(obj.get("spec") or {}, "spec")
-        return [] if obj.get("spec") == old.get("spec") else [invalid("spec", None, "field is immutable")]
-
-    def default(self, obj: JsonObject) -> None:
-        _default_devices(obj.get("spec"))
-
-    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        _check_access(call, obj, obj.get("spec") or {})
-
-
-class ClaimTemplates(Strategy):
-    """Templates that claims of devices are made from."""
-
-    returns_deleted = True
-    says_required = True
-
-    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        return claim_template_errors(*_specs(obj, old))
-
-    def default(self, obj: JsonObject) -> None:
-        _default_devices((obj.get("spec") or {}).get("spec"))
-
-    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        _check_access(call, obj, (obj.get("spec") or {}).get("spec") or {})
-
-
-def _check_access(call: WriteContext, obj: JsonObject, spec: JsonObject) -> None:
-    record = call.storage.get("namespaces", "", obj["metadata"].get("namespace", ""))
-    errors = admin_errors(spec, {} if record is None else msgspec.json.decode(record.value))
-    if errors:
-        kind = GroupKind("resource.k8s.io", obj["kind"])
-        raise refused(kind, obj["metadata"].get("name", ""), errors)
-
-
-class TaintRules(Strategy):
-    """Rules for taints of devices; a taint gets the time at which it was added."""
-
-    generation = True
-    says_required = True
-
-    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        return taint_rule_errors(*_specs(obj, old))
-
-    def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        taint = (obj.get("spec") or {}).get("taint")
-        if isinstance(taint, dict):
-            taint.setdefault("timeAdded", call.timestamp())
-
-    def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
-        self.prepare_create(call, new)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.storage import Record
-from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
+from setpoint.apiserver.strategies.strategy import METADATA, JsonObject, Strategy
 from setpoint.apiserver.strategies.webhooks import (
     client_config_errors,
     default_client_config,
@@ -30,6 +30,7 @@ _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 class Definitions(Strategy):
     """CRDs. The work after each write is done by `setpoint.apiserver.custom.definitions.CustomResources`."""
 
+    status_keeps = METADATA
     generation = True
     zero: JsonObject = {"spec": {"names": {}}, "status": {}}
 

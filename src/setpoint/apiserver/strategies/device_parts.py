@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from setpoint.apiserver.strategies.pod_volumes import driver_name_errors
+from setpoint.apiserver.strategies.pod_volumes import caseless, driver_name_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_subdomain, label_value, qualified_name
-from setpoint.schema import FieldError
+from setpoint.schema import ErrorType, FieldError
 from setpoint.schema.errors import duplicate, invalid, not_supported, required, too_long
 
 __all__ = [
     "EFFECTS",
+    "declared_driver_errors",
     "fully_qualified_errors",
     "name_errors",
     "pool_errors",
@@ -78,6 +79,18 @@ def taint_errors(taint: JsonObject, path: str, old: JsonObject | None = None) ->
     elif effect not in EFFECTS:
         errors.append(not_supported(f"{path}.effect", effect, EFFECTS))
     return errors
+
+
+def declared_driver_errors(name: str, path: str) -> Errors:
+    """The errors in a driver's name where upstream declares its rules: in other words, limits in other units."""
+    errors = driver_name_errors(name, path)
+    return [replace(error, detail=_units(caseless(error.detail), error.type)) for error in errors]
+
+
+def _units(text: str, kind: ErrorType) -> str:
+    if kind is ErrorType.TOO_LONG:
+        return text.replace("bytes", "characters")
+    return text.replace("characters", "bytes") if "more than" in text else text
 
 
 def pool_errors(name: str, path: str) -> Errors:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.device_parts import (
     EFFECTS,
+    declared_driver_errors,
     fully_qualified_errors,
     name_errors,
     pool_errors,
@@ -17,7 +17,7 @@ from setpoint.apiserver.strategies.device_parts import (
     taint_errors,
 )
 from setpoint.apiserver.strategies.go_dump import dump
-from setpoint.apiserver.strategies.pod_volumes import caseless, driver_name_errors
+from setpoint.apiserver.strategies.pod_volumes import driver_name_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.apiserver.strategies.template_metadata import template_metadata_errors
 from setpoint.cel import Environment
@@ -25,15 +25,21 @@ from setpoint.cel.admission import compile_admission
 from setpoint.cel.library import SERVER
 from setpoint.cel.types import ANY, BOOL, DYN
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
-from setpoint.schema import ErrorType, FieldError
+from setpoint.schema import FieldError
 from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_long, too_many
 
 __all__ = [
+    "ADMIN_RULE",
     "admin_errors",
+    "allows_admins",
     "claim_spec_errors",
     "claim_template_errors",
     "class_errors",
+    "configuration_errors",
+    "reference_errors",
+    "request_names",
     "taint_rule_errors",
+    "toleration_errors",
 ]
 
 Errors = list[FieldError]
@@ -45,7 +51,7 @@ _REFERENCE: Final = (
 )
 _ONE_WAY: Final = "exactly one of `exactly` or `firstAvailable` is required"
 _ADMIN: Final = "resource.kubernetes.io/admin-access"
-_ADMIN_RULE: Final = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
+ADMIN_RULE: Final = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
 
 
 @cache
@@ -75,19 +81,12 @@ def _selectors(selectors: Sequence[JsonObject] | None, path: str) -> Errors:
     return errors
 
 
-def _units(text: str, kind: ErrorType) -> str:
-    """Limits are in other units where upstream declares them."""
-    if kind is ErrorType.TOO_LONG:
-        return text.replace("bytes", "characters")
-    return text.replace("characters", "bytes") if "more than" in text else text
-
-
-def _configuration(config: JsonObject, path: str) -> Errors:
+def configuration_errors(config: JsonObject, path: str) -> Errors:
+    """The errors in the configuration of devices, for all that may hold one."""
     opaque = config.get("opaque")
     if opaque is None:
         return [required(f"{path}.opaque")]
-    named = driver_name_errors(opaque.get("driver", ""), f"{path}.opaque.driver")
-    errors = [replace(error, detail=_units(caseless(error.detail), error.type)) for error in named]
+    errors = declared_driver_errors(opaque.get("driver", ""), f"{path}.opaque.driver")
     parameters, where = opaque.get("parameters"), f"{path}.opaque.parameters"
     if parameters is None:
         errors.append(required(where))
@@ -103,10 +102,7 @@ def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
     """The errors in the spec of a claim."""
     devices, path = spec.get("devices") or {}, f"{path}.devices"
     requests = devices.get("requests") or []
-    known: dict[str, set[str]] = {
-        request.get("name", ""): {part.get("name", "") for part in request.get("firstAvailable") or ()}
-        for request in requests
-    }
+    known = request_names(spec)
     errors = _several(requests, "requests", path)
     for index, request in enumerate(requests if len(requests) <= _MOST else ()):
         errors += _request(request, f"{path}.requests[{index}]")
@@ -133,26 +129,36 @@ def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
     errors += _several(configs, "config", path)
     for index, config in enumerate(configs if len(configs) <= _MOST else ()):
         errors += _references(config.get("requests") or [], known, f"{path}.config[{index}].requests")
-        errors += _configuration(config, f"{path}.config[{index}]")
+        errors += configuration_errors(config, f"{path}.config[{index}]")
     return errors
+
+
+def request_names(spec: JsonObject) -> dict[str, set[str]]:
+    """The names of a claim's requests, with those of their alternatives."""
+    return {
+        request.get("name", ""): {part.get("name", "") for part in request.get("firstAvailable") or ()}
+        for request in (spec.get("devices") or {}).get("requests") or ()
+    }
 
 
 def _several(items: Sequence[Any], name: str, path: str) -> Errors:
     return [too_many(f"{path}.{name}", len(items), _MOST)] if len(items) > _MOST else []
 
 
-def _references(names: Sequence[str], known: dict[str, set[str]], path: str) -> Errors:
-    errors: Errors = []
-    for index, name in enumerate(names):
-        where, parts = f"{path}[{index}]", name.split("/")
-        if len(parts) > 2:
-            errors.append(invalid(where, name, _REFERENCE))
-            continue
-        for part in parts:
-            errors += name_errors(part, dns1123_label, where)
-        if parts[0] not in known or (len(parts) == 2 and parts[1] not in known[parts[0]]):
-            errors.append(invalid(where, name, _REFERENCE))
+def _references(names: Sequence[str], known: Mapping[str, set[str]], path: str) -> Errors:
+    errors = [error for index, name in enumerate(names) for error in reference_errors(name, known, f"{path}[{index}]")]
     return errors + repeated_errors(names, path)
+
+
+def reference_errors(name: str, known: Mapping[str, set[str]], path: str) -> Errors:
+    """The errors in a text that must name a request, or one of its alternatives. ``known``: from `request_names`."""
+    parts = name.split("/")
+    if len(parts) > 2:
+        return [invalid(path, name, _REFERENCE)]
+    errors = [error for part in parts for error in name_errors(part, dns1123_label, path)]
+    if parts[0] not in known or (len(parts) == 2 and parts[1] not in known[parts[0]]):
+        errors.append(invalid(path, name, _REFERENCE))
+    return errors
 
 
 def _request(request: JsonObject, path: str) -> Errors:
@@ -199,11 +205,12 @@ def _wanted(part: JsonObject, path: str) -> Errors:
     else:
         errors.append(not_supported(f"{path}.allocationMode", mode, ("All", "ExactCount")))
     for index, toleration in enumerate(part.get("tolerations") or ()):
-        errors += _toleration(toleration, f"{path}.tolerations[{index}]")
+        errors += toleration_errors(toleration, f"{path}.tolerations[{index}]")
     return errors
 
 
-def _toleration(toleration: JsonObject, path: str) -> Errors:
+def toleration_errors(toleration: JsonObject, path: str) -> Errors:
+    """The errors in a toleration of devices' taints."""
     key, operator = toleration.get("key", ""), toleration.get("operator", "")
     value, effect = toleration.get("value", ""), toleration.get("effect", "")
     errors = name_errors(key, qualified_name, f"{path}.key") if key else []
@@ -244,7 +251,7 @@ def class_errors(spec: JsonObject) -> Errors:
     configs = spec.get("config") or []
     errors += _several(configs, "config", "spec")
     for index, config in enumerate(configs if len(configs) <= _MOST else ()):
-        errors += _configuration(config, f"spec.config[{index}]")
+        errors += configuration_errors(config, f"spec.config[{index}]")
     name = spec.get("extendedResourceName")
     if name is not None:
         errors += [invalid("spec.extendedResourceName", name, text) for text in _not_extended(name)]
@@ -277,11 +284,16 @@ def taint_rule_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def admin_errors(spec: JsonObject, namespace: JsonObject) -> Errors:
-    """The errors in requests for the access of administrators, which only labelled namespaces allow."""
-    if (namespace.get("metadata") or {}).get("labels", {}).get(_ADMIN) == "true":
+    """An error if a request is for the access of administrators, which only labelled namespaces allow."""
+    requests = (spec.get("devices") or {}).get("requests") or ()
+    asked = (index for index, item in enumerate(requests) if (item.get("exactly") or {}).get("adminAccess"))
+    first = next(asked, None)
+    if first is None or allows_admins(namespace):
         return []
-    return [
-        forbidden(f"spec.devices.requests[{index}].adminAccess", _ADMIN_RULE)
-        for index, request in enumerate((spec.get("devices") or {}).get("requests") or ())
-        if (request.get("exactly") or {}).get("adminAccess")
-    ]
+    return [forbidden(f"spec.devices.requests[{first}].adminAccess", ADMIN_RULE)]
+
+
+def allows_admins(namespace: JsonObject) -> bool:
+    """Whether claims in the namespace may ask for the access of administrators."""
+    labels = (namespace.get("metadata") or {}).get("labels") or {}
+    return bool(labels.get(_ADMIN) == "true")

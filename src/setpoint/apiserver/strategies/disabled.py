@@ -52,6 +52,7 @@ _OTHERS: Final[dict[str, tuple[str, ...]]] = {
     "resourceclaims.resource.k8s.io": (
         "spec.devices.requests[].exactly.derivedAttributes",
         "spec.devices.requests[].firstAvailable[].derivedAttributes",
+        "status.allocation.devices.results[].skipNodeOperations",
     ),
     "resourceclaimtemplates.resource.k8s.io": (
         "spec.spec.devices.requests[].exactly.derivedAttributes",

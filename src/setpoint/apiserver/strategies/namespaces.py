@@ -8,7 +8,6 @@ from setpoint.apiserver.errors import forbidden
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta import GroupResource
 from setpoint.meta.names import dns1123_label, qualified_name
-from setpoint.patch import FieldSet
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
 
@@ -31,7 +30,7 @@ class Namespaces(Strategy):
         name = obj["metadata"].get("name")
         if name:
             obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = name
-        if isinstance(obj.get("status"), dict):
+        if isinstance(obj.setdefault("status", {}), dict):
             obj["status"].setdefault("phase", "Active")
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
@@ -48,17 +47,6 @@ class Namespaces(Strategy):
             return
         new["spec"] = old.get("spec", {})
         new["status"] = old.get("status", {})
-
-    def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
-        made = super().prepare_status_update(call, new, old)
-        made["metadata"].pop("labels", None)
-        labels = (new.get("metadata") or {}).get("labels")
-        if labels:
-            made["metadata"]["labels"] = labels
-        return made
-
-    def ignored_fields(self, subresource: str) -> FieldSet:
-        return FieldSet.of(("f:spec",)) if subresource == "status" else FieldSet()
 
     def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
         name = obj["metadata"]["name"]

@@ -39,6 +39,7 @@ _FROZEN: Final = (
 class Pods(Strategy):
     """A pod on a node gets its grace period, after which its kubelet deletes it; others go at once."""
 
+    status_keeps = ("ownerReferences",)
     generation = True
     returns_deleted = True
     says_required = True

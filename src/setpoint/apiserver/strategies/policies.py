@@ -10,7 +10,7 @@ from typing import Final
 from setpoint.apiserver.strategies.admission_configuration import AdmissionConfiguration
 from setpoint.apiserver.strategies.conditions import condition_errors, expression_errors
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
-from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.apiserver.strategies.strategy import METADATA, JsonObject
 from setpoint.apiserver.strategies.webhooks import rule_errors
 from setpoint.cel.admission import admission_environment
 from setpoint.cel.lexer import RESERVED
@@ -31,6 +31,8 @@ _MOST_TEXT: Final = 5 * 1024
 
 class AdmissionPolicies(AdmissionConfiguration):
     """Mutating or validating policies."""
+
+    status_keeps = METADATA
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")

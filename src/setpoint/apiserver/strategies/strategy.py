@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from setpoint.apiserver.resources.behaviour import WriteContext
 from setpoint.apiserver.storage import Record
@@ -11,11 +11,12 @@ from setpoint.meta.names import dns1123_subdomain, path_segment, path_segment_pr
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError
 
-__all__ = ["JsonObject", "Strategy"]
+__all__ = ["METADATA", "JsonObject", "Strategy"]
 
 JsonObject = dict[str, Any]
+METADATA: Final = ("annotations", "finalizers", "labels", "ownerReferences")
+"""The fields of the metadata that clients set."""
 _NOTHING = FieldSet()
-_NOT_STATUS = FieldSet.of(("f:spec",), ("f:metadata", "f:labels"), ("f:metadata", "f:ownerReferences"))
 
 
 class Strategy:
@@ -45,6 +46,8 @@ class Strategy:
     """Whether `validate` says, too, what is missing; else the schema does."""
     draws_names = True
     """Whether a generated name is ``generateName`` and random characters, and not ``generateName`` alone."""
+    status_keeps: tuple[str, ...] = ()
+    """The fields of the metadata that a write of the status does not change."""
     zero: JsonObject = {}
     """The fields that every object has whatever was sent, for kinds without a table in `go_form`; never owned."""
 
@@ -81,7 +84,7 @@ class Strategy:
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
         """As `prepare_subresource_update`, for the status."""
         metadata = dict(new.get("metadata") or {})
-        for name in ("labels", "ownerReferences"):
+        for name in self.status_keeps:
             metadata.pop(name, None)
             if name in old["metadata"]:
                 metadata[name] = old["metadata"][name]
@@ -125,7 +128,11 @@ class Strategy:
 
     def ignored_fields(self, subresource: str) -> FieldSet:
         """The fields that requests to the main resource or a subresource can't set and so don't own."""
-        return _NOT_STATUS if subresource == "status" else _NOTHING
+        if subresource != "status":
+            return _NOTHING
+        if self.status_keeps == METADATA:
+            return FieldSet.of(("f:spec",), ("f:metadata",))
+        return FieldSet.of(("f:spec",), *(("f:metadata", f"f:{name}") for name in self.status_keeps))
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
         """``obj`` in the version that ``target`` is; may be changed in place."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from setpoint.apiserver.strategies import apps, core, defaults
+from setpoint.apiserver.strategies import apps, core, defaults, device_kinds
 from setpoint.apiserver.strategies.autoscaling import Autoscalers
 from setpoint.apiserver.strategies.batch import CronJobs, Jobs
 from setpoint.apiserver.strategies.certificates import SigningRequests
@@ -15,7 +15,7 @@ from setpoint.apiserver.strategies.pods import Pods
 from setpoint.apiserver.strategies.policies import AdmissionPolicies, PolicyBindings
 from setpoint.apiserver.strategies.roles import Bindings, Roles
 from setpoint.apiserver.strategies.services import Services
-from setpoint.apiserver.strategies.strategy import Strategy
+from setpoint.apiserver.strategies.strategy import METADATA, Strategy
 from setpoint.apiserver.strategies.webhooks import WebhookConfigurations
 
 __all__ = ["STRATEGIES", "VERSIONED"]
@@ -58,10 +58,12 @@ def _with(
     *,
     generation: bool = False,
     returns_deleted: bool = False,
+    status_keeps: tuple[str, ...] = (),
 ) -> Strategy:
     made = Strategy()
     made.returns_deleted = returns_deleted
     made.generation = generation
+    made.status_keeps = status_keeps
     return made
 
 
@@ -103,10 +105,10 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "roles.rbac.authorization.k8s.io": Roles(namespaced=True),
     "rolebindings.rbac.authorization.k8s.io": Bindings(namespaced=True),
     "ipaddresses.networking.k8s.io": defaults.Addresses(),
-    "resourceclaims.resource.k8s.io": defaults.ResourceClaims(),
-    "resourceclaimtemplates.resource.k8s.io": defaults.ClaimTemplates(),
-    "resourceslices.resource.k8s.io": defaults.ResourceSlices(),
-    "devicetaintrules.resource.k8s.io": defaults.TaintRules(),
+    "resourceclaims.resource.k8s.io": device_kinds.ResourceClaims(),
+    "resourceclaimtemplates.resource.k8s.io": device_kinds.ClaimTemplates(),
+    "resourceslices.resource.k8s.io": device_kinds.ResourceSlices(),
+    "devicetaintrules.resource.k8s.io": device_kinds.TaintRules(),
     "ingressclasses.networking.k8s.io": defaults.IngressClasses(),
     "networkpolicies.networking.k8s.io": defaults.NetworkPolicies(),
     "apiservices.apiregistration.k8s.io": defaults.ApiServices(),
@@ -117,14 +119,26 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "endpointslices.discovery.k8s.io": defaults.EndpointSlices(),
     "flowschemas.flowcontrol.apiserver.k8s.io": defaults.FlowSchemas(),
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": defaults.PriorityLevels(),
-    "deviceclasses.resource.k8s.io": defaults.DeviceClasses(),
+    "deviceclasses.resource.k8s.io": device_kinds.DeviceClasses(),
     **{
         name: _with(returns_deleted=True)
         for name in (
             "resourcequotas",
+            "volumeattributesclasses.storage.k8s.io",
+        )
+    },
+    **{
+        name: _with(returns_deleted=True, status_keeps=METADATA)
+        for name in (
             "csinodes.storage.k8s.io",
             "volumeattachments.storage.k8s.io",
-            "volumeattributesclasses.storage.k8s.io",
+        )
+    },
+    **{
+        name: _with(status_keeps=METADATA)
+        for name in (
+            "servicecidrs.networking.k8s.io",
+            "storageversionmigrations.storagemigration.k8s.io",
         )
     },
     **{name: _with(generation=True) for name in ("ingresses.networking.k8s.io",)},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import ipaddress
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from cryptography import x509
@@ -62,26 +63,39 @@ def _message(place: Place) -> Errors:
     return [too_long(place.path, _MESSAGE)] if len(place.value or "") > _MESSAGE else []
 
 
-def _distinct_types(place: Place) -> Errors:
+def _repeated(place: Place) -> Iterator[tuple[int, str]]:
+    """The indexes and types of conditions whose type another one before has."""
     seen: set[str] = set()
-    errors: Errors = []
     for index, condition in enumerate(place.value or ()):
         kind = condition.get("type", "")
         if kind in seen:
-            errors.append(duplicate(f"{place.path}[{index}].type", kind))
+            yield index, kind
         seen.add(kind)
-    return errors
 
 
-_CONDITIONS: Final = (
-    row("status.conditions[].type", _type),
-    row("status.conditions[].status", _condition_status),
-    row("status.conditions[].observedGeneration", at_least(0, "must be greater than or equal to zero")),
-    row("status.conditions[].lastTransitionTime", needed()),
-    row("status.conditions[].reason", _reason),
-    row("status.conditions[].message", _message),
-)
-"""Conditions of apimachinery (``metav1.Condition``)."""
+def _distinct(place: Place) -> Errors:
+    return [duplicate(f"{place.path}[{index}]", kind) for index, kind in _repeated(place)]
+
+
+def _distinct_types(place: Place) -> Errors:
+    return [duplicate(f"{place.path}[{index}].type", kind) for index, kind in _repeated(place)]
+
+
+def _conditions(holder: str) -> tuple[Row, ...]:
+    """Conditions of apimachinery (``metav1.Condition``)."""
+    path = f"{holder}.conditions[]"
+    return (
+        row(f"{holder}.conditions", _distinct),
+        row(f"{path}.type", _type),
+        row(f"{path}.status", _condition_status),
+        row(f"{path}.observedGeneration", at_least(0, "must be greater than or equal to zero")),
+        row(f"{path}.lastTransitionTime", needed()),
+        row(f"{path}.reason", _reason),
+        row(f"{path}.message", _message),
+    )
+
+
+_CONDITIONS: Final = _conditions("status")
 _TYPES_ONLY: Final = (row("status.conditions[].type", needed()), row("status.conditions", _distinct_types))
 
 
@@ -294,9 +308,11 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
     "certificatesigningrequests.certificates.k8s.io": (
         row("status.conditions[].type", needed()),
         row("status.conditions[].status", _condition_status),
+        row("status.conditions", _distinct_types),
         row("status.certificate", _certificate),
     ),
     "storageversionmigrations.storagemigration.k8s.io": (row("status.resourceVersion", _version), *_CONDITIONS),
     "devicetaintrules.resource.k8s.io": _CONDITIONS,
+    "resourceclaims.resource.k8s.io": _conditions("status.devices[]"),
     "validatingadmissionpolicies.admissionregistration.k8s.io": _CONDITIONS,
 }  # fmt: skip

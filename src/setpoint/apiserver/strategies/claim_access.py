@@ -1,0 +1,87 @@
+"""The rights that a write of a claim's status needs besides that to write statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from setpoint.apiserver.access.attributes import Attributes
+from setpoint.apiserver.access.attributes import forbidden as refusal
+from setpoint.apiserver.strategies.claim_status import changed_drivers
+from setpoint.apiserver.strategies.devices import ADMIN_RULE, allows_admins
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.schema import FieldError, json_equal
+from setpoint.schema.errors import forbidden
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.resources.behaviour import WriteContext
+
+__all__ = ["access_errors", "admin_status_errors"]
+
+Errors = list[FieldError]
+_ACCOUNT: Final = "system:serviceaccount:"
+_NODE: Final = "authentication.kubernetes.io/node-name"
+
+
+def admin_status_errors(obj: JsonObject, old: JsonObject, namespace: Callable[[], JsonObject]) -> Errors:
+    """An error if the access of administrators is allocated in a namespace without the label that allows it."""
+    asked = next((index for index, result in enumerate(_results(obj)) if result.get("adminAccess")), None)
+    if asked is None or any(result.get("adminAccess") for result in _results(old)) or allows_admins(namespace()):
+        return []
+    return [forbidden(f"status.allocation.devices.results[{asked}].adminAccess", ADMIN_RULE)]
+
+
+def _results(claim: JsonObject) -> Sequence[JsonObject]:
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    results: Sequence[JsonObject] = (allocation.get("devices") or {}).get("results") or ()
+    return results
+
+
+def access_errors(call: WriteContext, obj: JsonObject, old: JsonObject) -> Errors:
+    """An error for each right that is missing: ``resourceclaims/binding`` to allocate and reserve, in all namespaces;
+    ``resourceclaims/driver`` to say something of a driver's devices.
+    """
+    if call.authorizer is None:
+        return []
+    status, before = obj.get("status") or {}, old.get("status") or {}
+    asked = Attributes(call.user, call.verb, "resource.k8s.io", "v1", "resourceclaims", "binding")
+    errors: Errors = []
+    if not all(json_equal(status.get(name), before.get(name)) for name in ("allocation", "reservedFor")):
+        problem = _problem(call, [asked])
+        if problem:
+            words = f'changing status.allocation or status.reservedFor requires resource="{asked.combined}"'
+            errors.append(forbidden("status.allocation", f'{words}, verb="{call.verb}" permission: {problem}'))
+    if status.get("allocation") is None:
+        return errors
+    verbs = [f"arbitrary-node:{call.verb}"]
+    if _is_on_its_node(call, status["allocation"]):
+        verbs.insert(0, f"associated-node:{call.verb}")
+    for driver in changed_drivers(status, before):
+        asked = replace(asked, subresource="driver", namespace=obj["metadata"].get("namespace", ""), name=driver)
+        problem = _problem(call, [replace(asked, verb=verb) for verb in verbs])
+        if problem:
+            words = f'changing status.devices requires resource="{asked.combined}", verb="[{" ".join(verbs)}]"'
+            errors.append(forbidden("status.devices", f"{words} permission: {problem}"))
+    return errors
+
+
+def _problem(call: WriteContext, ways: Sequence[Attributes]) -> str:
+    """The refusal of the first of several rights, if none is given."""
+    assert call.authorizer is not None
+    decisions = [call.authorizer.authorize(asked) for asked in ways]
+    if any(decision.allowed for decision in decisions):
+        return ""
+    message: str = refusal(ways[0], decisions[0].reason).status["message"]
+    return message
+
+
+def _is_on_its_node(call: WriteContext, allocation: JsonObject) -> bool:
+    """Whether the user is a service account, with a token bound to the one node for which devices are allocated."""
+    terms: Sequence[JsonObject] = (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or ()
+    term: JsonObject = terms[0] if len(terms) == 1 and not terms[0].get("matchExpressions") else {}
+    fields: Sequence[JsonObject] = term.get("matchFields") or []
+    if len(fields) != 1 or (fields[0].get("key"), fields[0].get("operator")) != ("metadata.name", "In"):
+        return False
+    names = tuple(fields[0].get("values") or ())
+    return len(names) == 1 and call.user.name.startswith(_ACCOUNT) and call.user.extra.get(_NODE) == names
