@@ -68,6 +68,16 @@ def test_managed_fields_are_cut_and_nothing_else_is(
     assert stored(ObjectParser(Pod.resource), document) == expected
 
 
+@pytest.mark.parametrize("brackets", [1, 63, 64, 10_000])
+def test_brackets_in_the_keys_of_managed_fields_change_nothing(brackets: int) -> None:
+    document = pod("a", version=3)
+    fields = {'k:{"name":"' + "}]" * brackets + '"}': {}}
+    document["metadata"]["managedFields"] = [{"manager": "m", "fieldsV1": fields}]
+    expected = json.loads(json.dumps(document))
+    del expected["metadata"]["managedFields"]
+    assert stored(ObjectParser(Pod.resource), document) == expected
+
+
 def test_a_cached_object_is_the_same_bytes_from_a_list_and_from_a_watch() -> None:
     document = pod("a", version=3)
     bare = {name: value for name, value in document.items() if name not in ("kind", "apiVersion")}

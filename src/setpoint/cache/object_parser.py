@@ -26,6 +26,8 @@ Transform = Callable[[dict[str, Any]], dict[str, Any]]
 
 _MANAGED = b',"managedFields":[{'
 _BARE = b'{"metadata":'
+_BRACKETS = 64
+"""Brackets in field sets, in keys like ``k:{"name":"[x]"}``, after which an object is read in the general way."""
 _IDENTITY = frozenset(("apiVersion", "kind", "metadata"))
 _decode_head = msgspec.json.Decoder(Head).decode
 
@@ -189,12 +191,18 @@ def _members(raw: bytes) -> tuple[_Members, str]:
 
 def _end_of_managed(raw: bytes, start: int) -> int:
     """The position after the brace that ends the metadata, 0 if it can't be found."""
-    end = raw.find(b'}]},"', start)
-    if raw.find(b'}],"', start, end if end >= 0 else len(raw)) >= 0:
-        return 0  # no string contains this, as its quote would be escaped: managedFields ends here, and more follows
-    if end < 0:
-        return len(raw) - 1 if raw.endswith(b"}]}}") else 0
-    return end + 3 if raw[end + 5 : end + 6].isalpha() else 0
+    bracket = start
+    for _ in range(_BRACKETS):
+        bracket = raw.find(b"]", bracket + 1)  # a search for one byte is many times as fast as for several
+        if bracket < 0:
+            return 0
+        if raw.startswith(b'}]},"', bracket - 1):
+            return bracket + 2 if raw[bracket + 4 : bracket + 5].isalpha() else 0
+        if raw.startswith(b'}],"', bracket - 1):  # in no string, where the quote would be escaped:
+            return 0  # managedFields ends here, and more follows
+        if bracket + 3 == len(raw) and raw.startswith(b"}]}}", bracket - 1):
+            return bracket + 2
+    return 0
 
 
 def _decode_text(raw: msgspec.Raw | None) -> str:

@@ -31,19 +31,26 @@ class LineFramer:
         Raises:
             LineTooLong: a line is longer than the limit.
         """
-        if b"\n" not in chunk:
+        end = chunk.find(b"\n")  # searches many bytes at once; split() looks at each, which costs a tenth of an event
+        if end < 0:
             self._rest += chunk
             if len(self._rest) > self._limit:
                 raise LineTooLong(f"a line of the stream is longer than {self._limit} bytes")
             return []
-        lines = chunk.split(b"\n")
+        lines = []
+        start = 0
         if self._rest:
-            self._rest += lines[0]
-            lines[0] = bytes(self._rest)
+            self._rest += chunk[:end]
+            lines.append(bytes(self._rest))
             self._rest = bytearray()
-        if rest := lines.pop():
-            self._rest += rest
-        return [line for line in lines if line]
+            start, end = end + 1, chunk.find(b"\n", end + 1)
+        while end >= 0:
+            if end > start:
+                lines.append(chunk[start:end])
+            start, end = end + 1, chunk.find(b"\n", end + 1)
+        if start < len(chunk):
+            self._rest += chunk[start:]
+        return lines
 
     def rest(self) -> bytes:
         """The input after the last newline; the framer is empty afterwards."""
