@@ -417,6 +417,114 @@ def test_handlers_that_name_their_resource_as_published_operators_do_are_those_o
     ruff(tmp_path / "evc")
 
 
+BESIDE = {
+    "acme/__init__.py": "",
+    "acme/names.py": 'import os\nDOMAIN = os.environ.get("DOMAIN", "acme.example.com")\n',
+    "acme/kinds.py": """
+from acme import names
+class Kinds:
+    group = names.DOMAIN
+    version = "v1beta1"
+    tills = (names.DOMAIN, version, "tills")
+TILLS = (names.DOMAIN, Kinds.version, "tills")
+""",
+    "acme/handlers/__init__.py": "",
+    "acme/handlers/main.py": """
+import kopf
+from .. import kinds
+from ..kinds import TILLS, Kinds
+from nowhere import SOMETHING
+
+@kopf.on.create(Kinds.group, Kinds.version, "shops")
+def make(spec, **_): ...
+
+@kopf.on.resume(kinds.Kinds.group, kinds.Kinds.version, "shops")
+def again(spec, **_): ...
+
+@kopf.on.update(*TILLS)
+def change(spec, **_): ...
+
+@kopf.on.create(*SOMETHING)
+def other(spec, **_): ...
+""",
+}
+
+
+def test_names_of_resources_are_found_in_the_modules_beside_the_handlers(tmp_path: Path) -> None:
+    for name, text in BESIDE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert setpoint("init", "many", "--from", "kopf", "acme/handlers/main.py") == 0
+    for module in ("shop", "till"):
+        types = (tmp_path / "many/src/many" / module / "types.py").read_text()
+        assert f'group="acme.example.com", version="v1beta1", plural="{module}s"' in types
+    assert "# def again(" in (tmp_path / "many/src/many/shop/controller.py").read_text()
+
+
+def test_a_resource_that_is_named_by_its_plural_alone_gets_the_group_of_the_project(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "operator.py").write_text("""\ufeff
+import kopf
+@kopf.on.create("kopfexamples")
+def make(spec, **_): ...
+@kopf.on.event("pods")
+@kopf.on.create(kind="Deployment")
+@kopf.on.update("svc")
+def others(**_): ...
+""")
+    assert setpoint("init", "one", "--from", "kopf", "operator.py") == 0
+    assert [each.parent.name for each in (tmp_path / "one/src").rglob("types.py")] == ["kopfexample"]
+    types = (tmp_path / "one/src/one/kopfexample/types.py").read_text()
+    assert 'group="one.example.com", version="v1", plural="kopfexamples"' in types
+    (tmp_path / "operator.py").write_text("import kopf\n@kopf.on.create(*names())\ndef make(spec, **_): ...\n")
+    assert setpoint("init", "two", "--from", "kopf", "operator.py") == 1
+    said = (
+        "operator.py:3: @kopf.on.create(*names()): the name of the resource is not in this file, nor in one beside it"
+    )
+    assert said in capsys.readouterr().err
+
+
+def test_of_handlers_of_two_groups_those_of_the_given_one_are_ported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "operator.py").write_text("""
+import kopf
+@kopf.on.create("a.example.com", "v1", "shops")
+def make(spec, **_): ...
+@kopf.on.create("b.example.com", "v1", "tills")
+def till(spec, **_): ...
+""")
+    assert setpoint("init", "both", "--from", "kopf", "operator.py") == 1
+    assert "of the groups a.example.com, b.example.com; port each by itself: --group a" in capsys.readouterr().err
+    assert setpoint("init", "both", "--group", "b.example.com", "--from", "kopf", "operator.py") == 0
+    controller = (tmp_path / "both/src/both/till/controller.py").read_text()
+    assert "# def make(" in controller.partition("controller = ")[2], "a note about a kind that is watched"
+    assert "# def till(" in controller.partition("controller = ")[0]
+
+
+def test_fields_of_any_name_are_fields_of_that_name_on_the_wire(tmp_path: Path) -> None:
+    (tmp_path / "operator.py").write_text('''
+import kopf
+
+def install():
+    @kopf.on.create("zed.example.com", "v1", "zeds")
+    def make(spec, **_):
+        spec["class"], spec["from"], spec["pod_name"], spec["podCIDR"], spec["Upper"], spec["in-dash"], spec["2nd"]
+        spec.get("str", 'a"b'), spec.get("int", 3), spec.get("size", 1), spec.get("pod-name", "it's"), spec.get("size")
+        print("""
+of no indentation
+  """)
+''')
+    assert setpoint("init", "zed-operator", "--from", "kopf", "operator.py") == 0
+    ruff(tmp_path / "zed-operator")
+    definition = yaml.safe_load((tmp_path / "zed-operator/deploy/base/definitions.yaml").read_text())
+    fields = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    names = ["class", "from", "pod_name", "podCIDR", "Upper", "in-dash", "str", "int", "size", "pod-name"]
+    assert sorted(fields) == sorted(names)
+    assert fields["size"] == {"type": "integer", "default": 1, "format": "int64"}
+
+
 @pytest.mark.generated
 def test_a_new_project_passes_everything_in_an_environment_of_its_own(tmp_path: Path) -> None:
     wheels = tmp_path / "wheels"

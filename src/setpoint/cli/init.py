@@ -38,10 +38,10 @@ def init(
 ) -> None:
     """See `setpoint.cli.main.init`."""
     with _reported("setpoint init"):
-        port = ported(source[1]) if source is not None else None
+        port = ported(source[1], group or "") if source is not None else None
         if port is not None and (kind or version != _FIRST_VERSION):
             raise ProjectError("--kind and --version are those of the handlers with --from kopf")
-        domain = group or (port.group if port is not None else f"{name}.example.com")
+        domain = group or (port.group if port is not None else "") or f"{name}.example.com"
         names = ProjectName(name, domain)
         folder = Path(name)
         project = Project.of(folder) if folder.is_dir() else None

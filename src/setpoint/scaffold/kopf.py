@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from setpoint.deploy.tree import File
+from setpoint.models import BUILTIN
+from setpoint.scaffold.kopf_fields import Guess, class_body, fields_read
 from setpoint.scaffold.kopf_handlers import ADMISSION, FINALIZE, PROGRAM, RECONCILE, WATCH, Handler, handlers_in
 from setpoint.scaffold.names import KindName
 from setpoint.scaffold.project import Api, Project
@@ -21,7 +23,6 @@ from setpoint.scaffold.templates import template, words
 
 __all__ = ["KopfProblem", "Port", "ported"]
 
-_TYPES: Final = {"bool": bool, "int": int, "float": float, "str": str}
 _ABOUT: Final = {
     "create": "was called when an object was created",
     "update": "was called when an object had changed; compare with what is there instead of with what was",
@@ -39,6 +40,9 @@ _ABOUT: Final = {
     "login": "gave credentials: setpoint reads kubeconfig files and accounts of pods itself",
     "probe": "was a health check: program.manager.readyz.add(name, check) in a lifespan",
 }
+_BUILTIN: Final = frozenset(
+    name.lower() for each in BUILTIN for name in (each.plural, each.singular, each.kind, *each.short_names)
+)
 
 
 class KopfProblem(Exception):
@@ -48,7 +52,7 @@ class KopfProblem(Exception):
 @dataclass
 class _Kind:
     handlers: list[Handler] = field(default_factory=list)
-    fields: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, Guess] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class Port:
         found = template("kopf", words(project.names, project.kind_names(api)))
         module = project.kind_names(api).module
         package = f"src/{project.names.package}/{module}"
-        fields = [f"    {name}: {annotation}" for name, annotation in sorted(kind.fields.items())]
+        fields = [f"    {line}" for line in class_body(kind.fields)]
         blocks = {
             "    # RECONCILE\n": _comments(kind.handlers, RECONCILE, "    "),
             "    # FINALIZE\n": _comments(kind.handlers, FINALIZE, "    "),
@@ -80,63 +84,82 @@ class Port:
             text = file.text
             for marker, block in blocks.items():
                 text = text.replace(marker, block)
-            if path == f"{package}/types.py" and "Any" not in "".join(fields):
-                text = text.replace("from typing import Any\n\n", "")
+            if path == f"{package}/types.py":
+                if not any(": Any =" in line for line in fields):
+                    text = text.replace("from typing import Any\n\n", "")
+                if any("= msgspec.field(" in line for line in fields):
+                    text = text.replace("import setpoint as sp\n", "import msgspec\nimport setpoint as sp\n", 1)
             if path == f"{package}/controller.py" and not any(each.what in FINALIZE for each in kind.handlers):
                 text = _without_clean_up(text)
             found[path] = File(text.rstrip("\n") + "\n" if text.strip() else text, once=True)
         return found
 
 
-def ported(path: Path) -> Port:
+def ported(path: Path, group: str = "") -> Port:
     """The custom resources and handlers in a kopf operator's file.
+
+    ``group`` is the one to be ported if there are several; other groups' handlers are then notes. The port's group is
+    empty if the file has none: kopf takes a resource's name alone, too.
 
     Raises:
         KopfProblem: the file can't be read, is not Python, or has no handlers of custom resources.
         NameProblem: a kind has no valid name.
     """
     try:
-        source = path.read_text("utf-8")
+        source = path.read_text("utf-8-sig")
         tree = ast.parse(source, str(path))
     except OSError as problem:
         raise KopfProblem(f"{path}: {problem.strerror}") from None
     except (SyntaxError, ValueError) as problem:
         raise KopfProblem(f"{path}: not a Python file: {problem}") from None
-    handlers = handlers_in(tree, source)
-    kinds: dict[str, _Kind] = defaultdict(_Kind)
-    apis: dict[str, Api] = {}
-    groups: list[str] = []
-    others: list[Handler] = []
+    handlers = handlers_in(tree, source, path)
+    groups = list(dict.fromkeys(each.resource[0] for each in handlers if _is_own(each.resource[0])))
+    if len(groups) > 1 and group not in groups:
+        raise KopfProblem(
+            f"{path}: handlers of the groups {', '.join(groups)}; port each by itself: --group {groups[0]}"
+        )
+    chosen = group if group in groups else next(iter(groups), "")
     spelled = _spelled(handler.resource[2] for handler in handlers)
+    apis = _apis(handlers, chosen, spelled)
+    if not apis:
+        raise KopfProblem(f"{path}{_nothing(handlers)}")
+    kinds: dict[str, _Kind] = defaultdict(_Kind)
+    others: list[Handler] = []
     for handler in handlers:
-        group, version, name = handler.resource
-        if _is_own(group):
-            groups.append(group)
-            if group != groups[0]:
-                raise KopfProblem(
-                    f"{path}:{handler.line}: handlers of two groups, {groups[0]} and {group}; port them separately"
-                )
-            kind = spelled[_kind_of(name).lower()]
-            known = apis.get(kind)
-            names = KindName(kind, version or (known.version if known is not None else "v1"), group)
-            plural = name if name.islower() and name != kind.lower() else known.plural if known is not None else ""
-            apis[kind] = Api(kind, names.version, plural=plural if plural != names.plural else "")
-    for handler in handlers:
-        group, _, name = handler.resource
+        its_group, _, name = handler.resource
         own = spelled[_kind_of(name).lower()]
-        if own not in apis or (group and not _is_own(group)):
+        if own not in apis or its_group not in ("", chosen):
             others.append(handler)
             continue
         # Most handlers give the plural alone, as kopf's own examples do: it is the resource that has a group elsewhere.
         kinds[own].handlers.append(handler)
-        for field_name, annotation in _fields(handler.source):
-            noted = kinds[own].fields.get(field_name, annotation)
-            kinds[own].fields[field_name] = noted if not noted.startswith("Any") else annotation
-    if not apis:
-        raise KopfProblem(
-            f"{path}: no handlers of a custom resource, such as @kopf.on.create('example.com', 'v1', 'shops')"
-        )
-    return Port(groups[0], tuple(apis.values()), dict(kinds), tuple(others))
+        for field_name, guess in fields_read(handler.node).items():
+            noted = kinds[own].fields.get(field_name, guess)
+            kinds[own].fields[field_name] = guess if noted.type == "Any" else noted
+    return Port(chosen, tuple(apis.values()), dict(kinds), tuple(others))
+
+
+def _apis(handlers: Iterable[Handler], group: str, spelled: dict[str, str]) -> dict[str, Api]:
+    """The kinds of that group, and those whose handlers name no group and that are none of Kubernetes' own."""
+    apis: dict[str, Api] = {}
+    for handler in handlers:
+        its_group, version, name = handler.resource
+        if not name or its_group not in ("", group) or (not its_group and name.lower() in _BUILTIN):
+            continue
+        kind = spelled[_kind_of(name).lower()]
+        known = apis.get(kind)
+        names = KindName(kind, version or (known.version if known is not None else "v1"), group)
+        plural = name if name.islower() and name != kind.lower() else known.plural if known is not None else ""
+        apis[kind] = Api(kind, names.version, plural=plural if plural != names.plural else "")
+    return apis
+
+
+def _nothing(handlers: Iterable[Handler]) -> str:
+    """The reason for which there is nothing to port."""
+    unknown = next((each for each in handlers if each.unknown), None)
+    if unknown is None:
+        return ": no handlers of a custom resource, such as @kopf.on.create('example.com', 'v1', 'shops')"
+    return f":{unknown.line}: @{unknown.unknown}: the name of the resource is not in this file, nor in one beside it"
 
 
 def _spelled(names: Iterable[str]) -> dict[str, str]:
@@ -163,42 +186,6 @@ def _kind_of(plural: str) -> str:
     elif word.islower() and word.endswith("s"):
         word = word[:-1]
     return "".join(part[:1].upper() + part[1:] for part in word.replace("_", "-").split("-"))
-
-
-def _fields(source: str) -> list[tuple[str, str]]:
-    """The fields of ``spec`` that a handler reads, with types guessed from their defaults."""
-    found: list[tuple[str, str]] = []
-    for node in ast.walk(ast.parse(source)):
-        name: object = None
-        default: object = None
-        if isinstance(node, ast.Subscript) and _is_spec(node.value) and isinstance(node.slice, ast.Constant):
-            name = node.slice.value
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "get"
-            and _is_spec(node.func.value)
-            and node.args
-            and isinstance(node.args[0], ast.Constant)
-        ):
-            name = node.args[0].value
-            if len(node.args) == 2 and isinstance(node.args[1], ast.Constant):
-                default = node.args[1].value
-        if isinstance(name, str) and _snake(name).isidentifier():
-            kind = next((word for word, each in _TYPES.items() if type(default) is each), "")
-            found.append((_snake(name), f"{kind} = {default!r}" if kind else "Any = None"))
-    return found
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{each.lower()}" if each.isupper() else each for each in name).lstrip("_")
-
-
-def _is_spec(node: ast.expr) -> bool:
-    """``spec``, or ``body["spec"]`` of it."""
-    if isinstance(node, ast.Name):
-        return node.id == "spec"
-    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == "spec"
 
 
 def _comments(handlers: list[Handler], kinds: tuple[str, ...], indent: str, *, foreign: bool = False) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
+
+from setpoint.scaffold.kopf_constants import Constants
 
 __all__ = ["ADMISSION", "FINALIZE", "PROGRAM", "RECONCILE", "WATCH", "Handler", "handlers_in"]
 
@@ -30,17 +32,20 @@ class Handler:
     """Group, version, and plural (or kind, or singular); empty where the source doesn't say, as for handlers of the
     program."""
     name: str
+    node: ast.FunctionDef | ast.AsyncFunctionDef
     source: str
     line: int
+    unknown: str = ""
+    """The decorator, if it names a resource by something that can only be known when the program runs."""
 
 
-def handlers_in(tree: ast.Module, source: str) -> list[Handler]:
+def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
     """The handlers, in the order of their lines.
 
-    Resources may be given in all ways of kopf, by texts and by constants of the module. ``kopf`` may have another name
-    there, and so may what is imported from it.
+    Resources may be given in all ways of kopf, by texts and by constants of the module and of those beside it.
+    ``kopf`` may have another name there, and so may what is imported from it.
     """
-    constants = _constants(tree)
+    constants = Constants(tree, place)
     names = _decorators(tree)
     lines = source.splitlines()
     found: list[Handler] = []
@@ -52,9 +57,11 @@ def handlers_in(tree: ast.Module, source: str) -> list[Handler]:
             what = names.get(ast.unparse(decorator if call is None else call.func))
             if what is None:
                 continue
-            resource = ("", "", "") if what in PROGRAM or call is None else _resource(call, constants)
+            selected = call is not None and what not in PROGRAM
+            resource = _resource(call, constants) if call is not None and selected else ("", "", "")
             text = "\n".join(lines[node.decorator_list[0].lineno - 1 : node.end_lineno])
-            found.append(Handler(what, resource, node.name, textwrap.dedent(text), node.lineno))
+            unknown = ast.unparse(decorator) if selected and not resource[2] else ""
+            found.append(Handler(what, resource, node.name, node, textwrap.dedent(text), node.lineno, unknown))
     return sorted(found, key=lambda handler: (handler.line, _ALL.index(handler.what)))
 
 
@@ -77,59 +84,19 @@ def _decorators(tree: ast.Module) -> dict[str, str]:
     return found | {f"{module}.{what}": what for module in modules for what in _BESIDE}
 
 
-def _constants(tree: ast.Module) -> dict[str, str]:
-    """The texts that the module's names have, also those of classes, as ``Names.GROUP``."""
-    found: dict[str, str] = {}
-    scopes: list[tuple[str, list[ast.stmt]]] = [("", tree.body)]
-    scopes += [(f"{each.name}.", each.body) for each in tree.body if isinstance(each, ast.ClassDef)]
-    for prefix, body in scopes:
-        for statement in body:
-            targets: list[ast.expr] = []
-            if isinstance(statement, ast.Assign):
-                targets = statement.targets
-            elif isinstance(statement, ast.AnnAssign):
-                targets = [statement.target]
-            value = None if not targets else _text(statement.value, found)  # type: ignore[attr-defined]
-            for target in targets:
-                if isinstance(target, ast.Name) and value is not None:
-                    found[prefix + target.id] = value
-    return found
-
-
-def _text(node: ast.expr | None, constants: Mapping[str, str]) -> str | None:
-    """The text that an expression surely is; None for any other."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else None
-    if isinstance(node, ast.Name | ast.Attribute):
-        return constants.get(ast.unparse(node))
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _text(node.left, constants), _text(node.right, constants)
-        return None if left is None or right is None else left + right
-    if isinstance(node, ast.JoinedStr):
-        parts = [_text(each.value if isinstance(each, ast.FormattedValue) else each, constants) for each in node.values]
-        return None if None in parts else "".join(each or "" for each in parts)
-    return None
-
-
-def _resource(call: ast.Call, constants: Mapping[str, str]) -> tuple[str, str, str]:
-    """Group, version and plural, in any of the ways that kopf takes them."""
-    texts = [_text(each, constants) for each in call.args]
-    named = {
-        each.arg: text
-        for each in call.keywords
-        if each.arg in _SELECTING and (text := _text(each.value, constants)) is not None
-    }
-    if None in texts:
-        return "", "", ""
-    given = [text for text in texts if text is not None]
+def _resource(call: ast.Call, constants: Constants) -> tuple[str, str, str]:
+    """Group, version and plural, in any of the ways that kopf takes them; empty texts for what can't be known."""
+    given = [text for each in call.args for text in constants.texts(each)]
+    named = {each.arg: constants.text(each.value) or "" for each in call.keywords if each.arg in _SELECTING}
     if len(given) == 3:
-        return given[0], given[1], given[2]
+        return given[0] or "", given[1] or "", given[2] or ""
     if len(given) == 2:
-        group, _, version = given[0].rpartition("/")
-        return (group, version, given[1]) if group else (given[0], "", given[1])
-    if len(given) == 1 and "." in given[0]:
-        plural, _, rest = given[0].partition(".")
+        group, _, version = (given[0] or "").rpartition("/")
+        return (group, version, given[1] or "") if group else (version, "", given[1] or "")
+    only = given[0] or "" if len(given) == 1 else ""
+    if "." in only:
+        plural, _, rest = only.partition(".")
         version, _, group = rest.partition(".")
         return (group, version, plural) if version.startswith("v") and group else (rest, "", plural)
-    plural = named.get("plural") or named.get("kind") or named.get("singular") or (given[0] if given else "")
+    plural = named.get("plural") or named.get("kind") or named.get("singular") or only
     return named.get("group", ""), named.get("version", ""), plural

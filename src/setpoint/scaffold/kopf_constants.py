@@ -1,0 +1,133 @@
+"""The texts that names in a kopf operator's source surely have; nothing is executed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+__all__ = ["Constants"]
+
+_ABOVE: Final = 6
+"""Folders above the module in which an imported module is looked for."""
+_Value = str | list[str | None]
+
+
+class Constants:
+    """The constants of a module, those of its classes (``Names.GROUP``), and those that it imports from other files.
+
+    A text that comes from the environment is its default.
+    """
+
+    def __init__(self, tree: ast.Module, place: Path, *, importers: frozenset[Path] = frozenset()) -> None:
+        self._place = place.resolve()
+        self._importers = importers | {self._place}
+        self._imported = dict(_imports(tree))
+        self._modules: dict[Path, Constants | None] = {}
+        self._own: dict[str, _Value] = {}
+        for statement in tree.body:
+            if isinstance(statement, ast.ClassDef):
+                for each in statement.body:
+                    self._assign(f"{statement.name}.", each)
+            else:
+                self._assign("", statement)
+
+    def text(self, node: ast.expr | None, prefix: str = "") -> str | None:
+        """The text that an expression surely is; None for any other. ``prefix`` is the class that it stands in."""
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else None
+        if isinstance(node, ast.Name | ast.Attribute):
+            name = ast.unparse(node)
+            found = (self._find(prefix + name) if prefix else None) or self._find(name)
+            return found if isinstance(found, str) else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            left, right = self.text(node.left, prefix), self.text(node.right, prefix)
+            return None if left is None or right is None else left + right
+        if isinstance(node, ast.JoinedStr):
+            values = [each.value if isinstance(each, ast.FormattedValue) else each for each in node.values]
+            parts = [self.text(each, prefix) for each in values]
+            return None if None in parts else "".join(each or "" for each in parts)
+        if isinstance(node, ast.Call) and len(node.args) == 2 and _reads_the_environment(node.func):
+            return self.text(node.args[1], prefix)
+        return None
+
+    def texts(self, node: ast.expr) -> list[str | None]:
+        """The texts of an argument, of which ``*RESOURCE`` has several."""
+        if not isinstance(node, ast.Starred):
+            return [self.text(node)]
+        if isinstance(node.value, ast.Tuple | ast.List):
+            return [self.text(each) for each in node.value.elts]
+        found = self._find(ast.unparse(node.value))
+        return found if isinstance(found, list) else [None]
+
+    def _assign(self, prefix: str, statement: ast.stmt) -> None:
+        if isinstance(statement, ast.Assign):
+            targets = statement.targets
+        elif isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        else:
+            return
+        value: _Value | None
+        if isinstance(statement.value, ast.Tuple | ast.List):
+            value = [self.text(each, prefix) for each in statement.value.elts]
+        else:
+            value = self.text(statement.value, prefix)
+        for target in targets:
+            if isinstance(target, ast.Name) and value is not None:
+                self._own[prefix + target.id] = value
+
+    def _find(self, name: str) -> _Value | None:
+        if name in self._own:
+            return self._own[name]
+        parts = name.split(".")
+        for end in range(len(parts), 0, -1):
+            imported = self._imported.get(".".join(parts[:end]))
+            if imported is None:
+                continue
+            level, module, attribute = imported
+            rest = [attribute, *parts[end:]] if attribute else parts[end:]
+            # What is imported from a package is an attribute of it, or one of its modules.
+            for taken in range(min(2, len(rest))):
+                there = self._module(level, ".".join(filter(None, (module, *rest[:taken]))))
+                found = there._find(".".join(rest[taken:])) if there is not None else None
+                if found is not None:
+                    return found
+        return None
+
+    def _module(self, level: int, name: str) -> Constants | None:
+        """The constants of an imported module, if its file is there."""
+        folder = self._place.parent
+        folders = [folder, *folder.parents][level - 1 : level] if level else [folder, *folder.parents][:_ABOVE]
+        for each in folders:
+            base = each.joinpath(*name.split(".")) if name else each
+            for file in (base.with_suffix(".py"), base / "__init__.py"):
+                if file not in self._modules:
+                    self._modules[file] = self._read(file)
+                if (found := self._modules[file]) is not None:
+                    return found
+        return None
+
+    def _read(self, file: Path) -> Constants | None:
+        if file in self._importers:
+            return None
+        try:
+            tree = ast.parse(file.read_text("utf-8-sig"), str(file))
+        except (OSError, SyntaxError, ValueError):
+            return None
+        return Constants(tree, file, importers=self._importers)
+
+
+def _reads_the_environment(function: ast.expr) -> bool:
+    return f".{ast.unparse(function)}".endswith((".environ.get", ".getenv"))
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, tuple[int, str, str]]]:
+    """The module's names for what it imports, each with the level, the module, and the attribute, if it is one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                yield each.asname or each.name, (0, each.name, "")
+        elif isinstance(node, ast.ImportFrom):
+            for each in node.names:
+                yield each.asname or each.name, (node.level, node.module or "", each.name)

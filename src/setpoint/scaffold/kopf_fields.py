@@ -1,0 +1,85 @@
+"""The fields of ``spec`` that handlers of a kopf operator read, as fields of a class."""
+
+from __future__ import annotations
+
+import ast
+import json
+import keyword
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from setpoint.meta.fields import wire_name
+
+__all__ = ["Guess", "class_body", "fields_read"]
+
+_TYPES: Final = {"bool": bool, "int": int, "float": float, "str": str}
+_RESERVED: Final = frozenset({*_TYPES, *keyword.kwlist, "msgspec"})
+"""Words that an attribute of the class would hide from the annotations below it, or that Python keeps for itself."""
+_WORD_BEGINS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|\W+")
+
+
+class Guess(NamedTuple):
+    """A field's type and default, as Python source; ``type`` is ``Any`` where no handler says more."""
+
+    type: str
+    default: str
+
+
+def fields_read(node: ast.AST) -> dict[str, Guess]:
+    """The fields that a handler reads by their names on the wire, with types guessed from their defaults."""
+    found: dict[str, Guess] = {}
+    for each in ast.walk(node):
+        name: object = None
+        default: object = None
+        if isinstance(each, ast.Subscript) and _is_spec(each.value) and isinstance(each.slice, ast.Constant):
+            name = each.slice.value
+        elif (
+            isinstance(each, ast.Call)
+            and isinstance(each.func, ast.Attribute)
+            and each.func.attr == "get"
+            and _is_spec(each.func.value)
+            and each.args
+            and isinstance(each.args[0], ast.Constant)
+        ):
+            name = each.args[0].value
+            if len(each.args) == 2 and isinstance(each.args[1], ast.Constant):
+                default = each.args[1].value
+        if isinstance(name, str) and _attribute(name).isidentifier():
+            kind = next((word for word, type_ in _TYPES.items() if type(default) is type_), "Any")
+            guess = Guess(kind, _literal(default) if kind != "Any" else "None")
+            if name not in found or found[name].type == "Any":
+                found[name] = guess
+    return found
+
+
+def class_body(fields: Mapping[str, Guess]) -> list[str]:
+    """The lines of a class with these fields, without indentation; the wire name is given where it is not the usual."""
+    lines: dict[str, str] = {}
+    for name, guess in sorted(fields.items()):
+        attribute = _attribute(name)
+        while attribute in lines or attribute in _RESERVED:
+            attribute += "_"
+        default = guess.default
+        if wire_name(attribute) != name:
+            default = f"msgspec.field(name={_literal(name)}, default={default})"
+        lines[attribute] = f"{attribute}: {guess.type} = {default}"
+    return [line for _, line in sorted(lines.items())]
+
+
+def _attribute(name: str) -> str:
+    return "_".join(filter(None, _WORD_BEGINS.sub("_", name).lower().split("_")))
+
+
+def _literal(value: object) -> str:
+    """The value in Python, with the quotes that formatters prefer."""
+    if isinstance(value, str) and not ('"' in value and "'" not in value):
+        return json.dumps(value, ensure_ascii=False)
+    return repr(value)
+
+
+def _is_spec(node: ast.expr) -> bool:
+    """``spec``, or ``body["spec"]`` of it."""
+    if isinstance(node, ast.Name):
+        return node.id == "spec"
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == "spec"
