@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers test-generated test-browser corpus test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-simulation bench-cluster dist check clean
+.PHONY: help demo test test-peers test-generated test-browser corpus plans test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-simulation bench-cluster dist check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ test-browser: $(VENV)/.dev ## the pages of operators and clusters in Chromium, w
 corpus: $(VENV)/.dev ## the simulation on the corpus of controllers with known bugs, with the full budget: its table
 	$(BIN)/python -m tests.simulation.corpus $(ARGS)
 	$(BIN)/python -m pytest -q -m long tests/simulation tests/torture examples
+
+plans: $(VENV)/.dev ## 10,000 drawn plans over all examples, each made twice: no alarm, no difference (ARGS="--record FILE" to go on later)
+	$(BIN)/python -m tests.simulation.plans $(ARGS)
 
 SECONDS ?= 3600
 

@@ -28,9 +28,11 @@ class Cloud:
 
     def __init__(self) -> None:
         self.machines: dict[str, str] = {}
+        self._made = 0
 
     async def create(self, tag: str) -> str:
-        number = f"m-{len(self.machines) + 1}"
+        self._made += 1
+        number = f"m-{self._made}"
         self.machines[number] = tag
         return number
 

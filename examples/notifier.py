@@ -74,13 +74,17 @@ class KeepAwake:
                 pass
 
 
-async def reconcile(announcement: Announcement, ctx: sp.Context) -> None:
+async def reconcile(announcement: Announcement, ctx: sp.Context) -> sp.Outcome:
     if ctx.status.told == announcement.spec.text:
-        return
+        return sp.done()
+    if ctx.status.told:  # this text is over now, even if the note of the next one is lost and this one comes back
+        ctx.status.told = ""
+        return sp.after(0)
     app = ctx.state(App)
     async with app.session.post(app.endpoint, data=announcement.spec.text, raise_for_status=True):
         app.told.inc()
     ctx.status.told = announcement.spec.text
+    return sp.done()
 
 
 controller = sp.Controller(Announcement, reconcile)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from tests.simulation.corpus import PAIRS
+from tests.simulation.kinds import App
 
-from setpoint.simulation import Budget, Fault, Plan
+import setpoint as sp
+from setpoint.simulation import Budget, Fault, Plan, check
 
 
 def test_a_deletion_that_the_undisturbed_run_has_in_the_same_step_is_no_loss() -> None:
@@ -13,3 +15,27 @@ def test_a_deletion_that_the_undisturbed_run_has_in_the_same_step_is_no_loss() -
     old = (("behind", "MODIFIED stores.strange.example.com default/main #2"),)
     travel = Plan((Fault("restart", "step 3", old),))
     pair.check_correct(Budget(runs=1), replay=travel.token(), workers=0)
+
+
+async def reconcile(app: App, ctx: sp.Context) -> None:
+    """It writes nothing for a change of labels, so that settling does not wait for that."""
+
+
+async def finalize(app: App, ctx: sp.Context) -> None:
+    """There is nothing to clean up; an object stays until this was called."""
+
+
+async def change_and_delete(cluster: sp.testing.Cluster) -> None:
+    for team in ("a", "b"):
+        await cluster.apply(App.named("one", "default", {"team": team}))
+        await cluster.settle()
+    await cluster.delete(await cluster.get(App, "one"))
+    await cluster.settle()
+    assert await cluster.list(App) == []
+
+
+def test_users_wait_for_the_watches_of_a_process_that_has_begun_with_a_list() -> None:
+    """Its caches have synced before; what users do between list and watch would pass it by until the next step."""
+    old = (("behind", "MODIFIED apps.test.example.com default/one #2"), ("kinds", "all"))
+    travel = Plan((Fault("restart", "step 2", old),))
+    check(change_and_delete, lambda: sp.Controller(App, reconcile).finalize(finalize), replay=travel.token(), workers=0)

@@ -14,7 +14,6 @@ from setpoint.models.core_v1 import (
     ServiceSpec,
 )
 from setpoint.simulation import Budget
-from setpoint.simulation.names import given_outside
 from setpoint.simulation.paths import direct_findings, path_findings
 from setpoint.simulation.plan import Plan, fault
 from setpoint.simulation.result import Finding, Result
@@ -138,15 +137,47 @@ def test_uids_in_external_systems_do_not_hide_what_is_left_there() -> None:
     assert found == {"external cloud": [{"vms": {f"vm-{word}": word, f"vm-{word} again": word}}]}
 
 
-def test_names_that_an_external_system_counts_out_may_be_others() -> None:
-    def of(name: str, *, told: str, made: int) -> Snapshot:
-        app: Snapshot = {APP: [{"status": {"id": told}}]}
-        return {**app, "external cloud": [{"vms": {name: "running"}, "made": made}]}
+def cloud(told: dict[str, str], *, made: int, **tags: str) -> Snapshot:
+    """Apps that say which machine is theirs; and the machines, by the numbers that the cloud has given them."""
+    apps: Snapshot = {f"apps default/{name}": [{"status": {"id": number}}] for name, number in told.items()}
+    machines = {number.replace("_", "-"): tag for number, tag in tags.items()}
+    return {**apps, "external cloud": [{"vms": machines, "made": made}]}
 
-    calm = of("vm-1", told="vm-1", made=1)
-    assert given_outside(calm, of("vm-2", told="vm-2", made=2), frozenset()) == []
-    assert given_outside(calm, of("vm-2", told="vm-1", made=2), frozenset()), "the status names one that is not there"
-    assert given_outside(calm, calm, frozenset()) is None
+
+def judged(expected: Snapshot, found: Snapshot) -> list[Finding]:
+    return Reference(Result(end=expected), []).judge(Plan(), Result(end=found))
+
+
+def test_names_that_an_external_system_counts_out_may_be_others() -> None:
+    calm = cloud({"a": "vm-1"}, made=1, vm_1="running")
+    assert judged(calm, cloud({"a": "vm-2"}, made=2, vm_2="running")) == []
+    assert judged(calm, cloud({"a": "vm-1"}, made=2, vm_2="running")), "the status names one that is not there"
+    assert judged(calm, cloud({"a": "vm-1"}, made=2, vm_1="running", vm_2="running")), "one more is left"
+
+
+def test_names_that_an_external_system_counts_out_may_be_given_in_another_order() -> None:
+    calm = cloud({"a": "vm-1", "b": "vm-2"}, made=2, vm_1="of a", vm_2="of b")
+    assert judged(calm, cloud({"a": "vm-2", "b": "vm-1"}, made=2, vm_1="of b", vm_2="of a")) == []
+    assert judged(calm, cloud({"a": "vm-2", "b": "vm-3"}, made=3, vm_3="of b", vm_2="of a")) == []
+    wrong = cloud({"a": "vm-1", "b": "vm-2"}, made=2, vm_1="of b", vm_2="of a")
+    assert judged(calm, wrong), "each has the machine of the other one"
+    alike = cloud({"a": "vm-1", "b": "vm-2"}, made=2, vm_1="running", vm_2="running")
+    assert judged(alike, cloud({"a": "vm-3", "b": "vm-2"}, made=3, vm_2="running", vm_3="running")) == []
+    assert judged(alike, cloud({"a": "vm-2", "b": "vm-2"}, made=2, vm_1="running", vm_2="running")), "one is shared"
+
+
+def test_a_way_back_may_lead_to_other_numbers_of_an_external_system() -> None:
+    rests = [
+        cloud({}, made=0),
+        cloud({"a": "vm-1", "b": "vm-2"}, made=2, vm_1="of a", vm_2="of b"),
+        cloud({"b": "vm-2"}, made=2, vm_2="of b"),
+        cloud({"a": "vm-3", "b": "vm-2"}, made=3, vm_2="of b", vm_3="of a"),
+    ]
+    wishes = ["", "a b", "b", "a b"]
+    baseline = Result(rests=rests, wishes=wishes, there=[{} for _ in rests], end=rests[-1])
+    assert path_findings(baseline, Reference(baseline, [])) == []
+    baseline.rests[-1] = cloud({"a": "vm-2", "b": "vm-2"}, made=3, vm_2="of b", vm_3="of a")
+    assert path_findings(baseline, Reference(baseline, [])), "the status names the machine of another one"
 
 
 def test_a_lost_answer_may_cost_one_more_object_of_a_generated_name() -> None:

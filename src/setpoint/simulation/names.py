@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
+from hashlib import blake2b
+from itertools import zip_longest
 from typing import Any, Final
 
-from setpoint.simulation.state import ABSENT, Difference, Snapshot, differences
+import msgspec
+
+from setpoint.simulation.state import Difference, Snapshot, differences
 
 _NUMBER: Final = re.compile(r"\d+")
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
@@ -39,28 +44,77 @@ def unturned(expected: Snapshot, found: Snapshot, words: dict[str, str], masks: 
     ]
 
 
-def given_outside(expected: Snapshot, found: Snapshot, masks: frozenset[str]) -> list[Difference] | None:
-    """The differences that are left when the names that external systems gave out by counting have changed places: a
-    request that was repeated, or lost, moves the count on. None if there are no such names."""
-    left = differences(expected, found, masks)
-    outside = [each for each in left if each.subject.startswith("external ") and each.path]
-    words: dict[str, str] = {}
-    for one in outside:
-        for other in outside:
-            ours, theirs = one.path, other.path
-            counted = _NUMBER.sub("#", ours) == _NUMBER.sub("#", theirs) and ours != theirs
-            if counted and one.found == ABSENT and other.expected == ABSENT and one.expected == other.found:
-                words.setdefault(ours.rpartition(".")[2], theirs.rpartition(".")[2])
+def renamed_outside(expected: Snapshot, found: Snapshot) -> tuple[Snapshot, Snapshot] | None:
+    """Both states with other names for what external systems gave out by counting: a request that was repeated, or
+    lost, or came in another order, moves the count on. None if there are no such names in which they differ.
+
+    A name becomes what it stands for: its place, the value there, and the places where objects mention it. So two names
+    may change places only if everything that knows them does.
+    """
+    words: set[str] = set()
+    for subject in {*expected, *found}:
+        if subject.startswith("external "):
+            for ours, theirs in zip(expected.get(subject, ()), found.get(subject, ()), strict=False):
+                words |= _counted(ours, theirs)
     if not words:
         return None
-    long = re.compile("|".join(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])" for word in words))
-    return [
-        each
-        for each in differences(
-            _renamed(expected, lambda text: long.sub(lambda match: words[match[0]], text)), found, masks
-        )
-        if not (each.subject.startswith("external ") and isinstance(each.found, int) and isinstance(each.expected, int))
-    ]
+    long = re.compile("|".join(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])" for word in sorted(words)))
+    return _by_meaning(expected, words, long), _by_meaning(found, words, long)
+
+
+def _counted(ours: Any, theirs: Any) -> set[str]:
+    """The names with a number in it under which there are different things."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return {word for pair in zip(ours, theirs, strict=False) for word in _counted(*pair)}
+    if not isinstance(ours, dict) or not isinstance(theirs, dict):
+        return set()
+    forms: dict[str, set[str]] = {}
+    for name in {*ours, *theirs}:
+        if _NUMBER.search(name):
+            forms.setdefault(_NUMBER.sub("#", name), set()).add(name)
+    words = {
+        name
+        for names in forms.values()
+        if len(names) > 1 and any(ours.get(each) != theirs.get(each) for each in names)
+        for name in names
+    }
+    return words.union(*(_counted(ours[name], theirs[name]) for name in ours if name in theirs))
+
+
+def _by_meaning(snapshot: Snapshot, words: set[str], long: re.Pattern[str]) -> Snapshot:
+    told: dict[str, list[str]] = {word: [] for word in words}
+
+    def note(text: str, place: str) -> None:
+        for word in set(long.findall(text)):
+            parts = long.split(text)
+            found = ["@" if each == word else "#" for each in long.findall(text)]
+            others = [each for pair in zip_longest(parts, found, fillvalue="") for each in pair]
+            told[word].append(f"{place} {''.join(others)}")
+
+    def walk(value: Any, place: str) -> None:
+        if isinstance(value, str):
+            note(value, place)
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                below = f"{place}.{long.sub('#', name)}"
+                plain = _renamed_value(item, lambda text: long.sub("#", text))
+                note(name, f"{place} {msgspec.json.encode(plain, order='sorted').decode()}")
+                walk(item, below)
+        elif isinstance(value, list):
+            for item in value:
+                walk(item, f"{place}[]")
+
+    for subject, items in snapshot.items():
+        note(subject, "")
+        for item in items:
+            walk(item, long.sub("#", subject))
+    meanings = {word: "; ".join(sorted(places)) for word, places in told.items() if places}
+    names: dict[str, str] = {}
+    alike: Counter[str] = Counter()
+    for word in sorted(meanings):
+        alike[meaning := meanings[word]] += 1
+        names[word] = f"<{blake2b(meaning.encode(), digest_size=8).hexdigest()} {alike[meaning]}>"
+    return _renamed(snapshot, lambda text: long.sub(lambda match: names.get(match[0], match[0]), text))
 
 
 def _unlike(one: str, other: str) -> list[tuple[str, str]]:
@@ -79,11 +133,12 @@ def _swapped(snapshot: Snapshot, words: dict[str, str]) -> Snapshot:
 
 
 def _renamed(snapshot: Snapshot, name: Callable[[str], str]) -> Snapshot:
-    def walk(value: Any) -> Any:
-        if isinstance(value, str):
-            return name(value)
-        if isinstance(value, dict):
-            return {name(key): walk(item) for key, item in value.items()}
-        return [walk(item) for item in value] if isinstance(value, list) else value
+    return {name(subject): _renamed_value(items, name) for subject, items in snapshot.items()}
 
-    return {name(subject): walk(items) for subject, items in snapshot.items()}
+
+def _renamed_value(value: Any, name: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return name(value)
+    if isinstance(value, dict):
+        return {name(key): _renamed_value(item, name) for key, item in value.items()}
+    return [_renamed_value(item, name) for item in value] if isinstance(value, list) else value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from setpoint.simulation.names import turns, unturned, words_of
+from setpoint.simulation.names import renamed_outside, turns, unturned, words_of
 from setpoint.simulation.result import Finding, Result
 from setpoint.simulation.state import ABSENT, TIME, Difference, Snapshot, completed, differences, records
 
@@ -99,6 +99,12 @@ class _Traces:
         self.takes_turns = False
 
     def between(self, expected: Snapshot, found: Snapshot) -> list[Difference]:
+        left = self._between(expected, found)
+        if left and (renamed := renamed_outside(expected, found)) is not None and not self._between(*renamed):
+            return []
+        return left
+
+    def _between(self, expected: Snapshot, found: Snapshot) -> list[Difference]:
         kept = records(found, expected)
         left = []
         for each in differences(expected, found, self._masks):

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from setpoint.simulation.names import given_outside, turns, unturned
+from setpoint.simulation.names import renamed_outside, turns, unturned
 from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.result import Finding, Result
-from setpoint.simulation.state import Difference, completed, differences, learned
+from setpoint.simulation.state import Difference, Snapshot, completed, differences, learned
 
 _UNANSWERED: Final = ("lost-answer", "late-write", "slow-answer", "slow-request")
 
@@ -62,23 +62,18 @@ class Reference:
     def compare(self, result: Result, oracle: str, when: str, *, less: bool = False) -> list[Finding]:
         """A finding for every object that is not as in the undisturbed run. ``less``: what is there beside that does
         not count."""
-        by_subject: dict[str, list[Difference]] = {}
-        # A user's object goes with its owner if that was seen in time to adopt it, and stays if not.
-        either = {*self.baseline.collected, *result.collected}
         initial, there = self.baseline.initial, self.baseline.there
         expected = completed(self.baseline.end, result.end, initial, there)
         found = completed(result.end, self.baseline.end, initial, result.there)
-        for each in differences(expected, found, self.masks):
-            if not each.path and each.subject in either:
-                continue
-            if each.subject not in self.records and not (less and each.is_more):
-                by_subject.setdefault(each.subject, []).append(each)
+        by_subject = self._left(result, expected, found, less=less)
         if self.takes_turns and by_subject:
             words = turns([each for several in by_subject.values() for each in several])
             if words and not unturned(self.baseline.end, result.end, words, self.masks):
                 return []
-        if by_subject and given_outside(self.baseline.end, result.end, self.masks) == []:
-            return []
+        if by_subject and (renamed := renamed_outside(expected, found)) is not None:
+            left = self._left(result, *renamed, less=less)
+            if not [each for several in left.values() for each in several if not each.is_count_outside]:
+                return []
         outside_first = sorted(by_subject.items(), key=lambda item: not item[0].startswith("external "))
         return [
             Finding(
@@ -90,6 +85,18 @@ class Reference:
             )
             for subject, several in outside_first
         ]
+
+    def _left(self, result: Result, expected: Snapshot, found: Snapshot, *, less: bool) -> dict[str, list[Difference]]:
+        """The differences that count, by their objects."""
+        by_subject: dict[str, list[Difference]] = {}
+        # A user's object goes with its owner if that was seen in time to adopt it, and stays if not.
+        either = {*self.baseline.collected, *result.collected}
+        for each in differences(expected, found, self.masks):
+            if not each.path and each.subject in either:
+                continue
+            if each.subject not in self.records and not (less and each.is_more):
+                by_subject.setdefault(each.subject, []).append(each)
+        return by_subject
 
     def _counts(self, plan: Plan, result: Result) -> Iterable[Finding]:
         if plan.travels:

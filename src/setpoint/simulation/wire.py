@@ -30,6 +30,8 @@ from setpoint.testing.answers import Answer, refusal
 T = TypeVar("T")
 LATENCY: Final = 0.001
 """Seconds that a request is under way, so that others' work can come in between."""
+SOON: Final = 1.0
+"""Seconds within which a cache that has listed begins to watch."""
 LATENCIES: Final = (1, 2, 3, 5, 8, 13, 21)
 _FOREVER: Final = str(10**9)
 ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
@@ -66,6 +68,8 @@ class Wire:
         """Kinds that this process was shown as of an older revision when it started."""
         self.streams_lists = True
         """Whether the server can stream lists, which are consistent reads."""
+        self._listed: dict[tuple[str, ...], float] = {}
+        """Lists of caches that no watch has followed yet, each with the loop time until which that may take."""
         self.reverses = False
         self.rolls: Random | None = None
         """Draws the duration of each request and the order of lists; None if all is in order."""
@@ -79,6 +83,7 @@ class Wire:
             stream.hang_up()
         for gate in self.gates.values():
             gate.missing = 0
+        self._listed.clear()
 
     def cut(self) -> None:
         """The process is dead: the server sees its connections closed."""
@@ -95,8 +100,10 @@ class Wire:
     # -- what is heard -------------------------------------------------------------------------------------------------
 
     def listens(self) -> bool:
-        """Whether every watch that was ended is there again; else its reader is about to list, or to watch, again."""
-        return not any(gate.missing for gate in self.gates.values())
+        """Whether every watch that was ended, or that comes after a list, is there; else its reader is about to list,
+        or to watch."""
+        now = asyncio.get_running_loop().time()
+        return not any(gate.missing for gate in self.gates.values()) and all(now >= at for at in self._listed.values())
 
     def heard_of(self, gate: Gate, revision: int) -> None:
         """An event has come up to the gate."""
@@ -136,7 +143,10 @@ class Wire:
         if caching:
             request = self._from_cache(request, asked)
             await asyncio.sleep(self.latency())
-            return self._reordered(await self._plain(request))
+            listed = self._reordered(await self._plain(request))
+            if listed.status == 200:
+                self._listed[_selection(request)] = asyncio.get_running_loop().time() + SOON
+            return listed
         point, faults = network.strikes.request(life.actor, life.number, asked)
         before = {each.kind: each for each in faults}
         if "crash-before" in before:
@@ -197,6 +207,7 @@ class Wire:
 
     async def _watch(self, request: Request, asked: Asked) -> Response:
         gate = self.gate(asked.collection)
+        selection = _selection(request)
         streaming = any(name == "sendInitialEvents" for name, _ in request.query)
         if streaming and not self.streams_lists:
             return refusal(
@@ -207,6 +218,7 @@ class Wire:
         request = replace(request, query=(*query, ("timeoutSeconds", _FOREVER)), idle_timeout=None)
         await asyncio.sleep(self.latency())
         answer = await self._network.handle(request)
+        self._listed.pop(selection, None)
         if isinstance(answer.body, bytes):
             return Answer(answer.status, answer.headers, answer.body)
         stream = Stream(self, self._network.server_actor, request, gate, answer.body)
@@ -236,6 +248,11 @@ class Wire:
                 answer = Answer(answer.status, answer.headers, body)
         self.saw(answer.body)
         return answer
+
+
+def _selection(request: Request) -> tuple[str, ...]:
+    """The path and the selectors of a list or watch."""
+    return (request.path, *(value for name, value in sorted(request.query) if name.endswith("Selector")))
 
 
 class _Exchange:
