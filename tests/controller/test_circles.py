@@ -52,17 +52,22 @@ async def test_settling_over_a_hot_loop_ends_and_names_it() -> None:
             await world.settle()
 
 
+@pytest.mark.parametrize("seconds", [0.0, 1e-12, 0.009])
 @virtual_time
-async def test_a_reconcile_that_asks_for_itself_at_once_for_ever_is_slowed_down_and_named() -> None:
+async def test_a_reconcile_that_asks_for_itself_at_once_for_ever_is_slowed_down_and_named(seconds: float) -> None:
+    """Also if it computes the rest of a period, and gets hardly more than nothing."""
     calls = 0
 
     async def spinning(obj: Widget, ctx: sp.Context) -> sp.Outcome:
         nonlocal calls
         calls += 1
-        return sp.after(0)
+        if calls > 5000:
+            raise sp.TerminalError("it was not slowed down")
+        return sp.after(seconds)
 
     async with bare(sp.Controller(Widget, spinning)) as world:
         await world.create(widget())
+        await advance(10)
         with pytest.raises(sp.testing.NotSettled, match=r"default/a is in a loop: .* at once, with after\(0\)"):
             await world.settle()
         assert calls < 1100

@@ -5,9 +5,9 @@ in a status: each looks like honest work, write by write. Two things give them a
 reconciled object stays the same: the rate of *changing* writes to one object, however different they are; and, at any
 pace, the *same* write of an object again and again, each time because that very object was changed. Where a controller
 writes what its own object asks for (its spec), each write makes a new generation, so there the generation counts for
-nothing. A reconcile that asks to be called again at once (``after(0)``), a thousand times without changing anything, is
-such a loop, too. Such a key is slowed down, not stopped, and the log names the fields that went to and fro, and
-their managers.
+nothing. A reconcile that asks to be called again at once (``after(0)``, or after less than `SOON`), a thousand times
+without changing anything, is such a loop, too. Such a key is slowed down, not stopped, and the log names the fields
+that went to and fro, and their managers.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ MAX_KEYS: Final = 4096
 MAX_OBJECTS: Final = 4096
 MAX_SPINS: Final = 1000
 """Reconciles in `HotLoopLimits.seconds` that change nothing and are to be followed by the next at once."""
+SOON: Final = 0.01
+"""Seconds: a shorter ``after`` means at once. The rest of some period may be as small as a clock can tell."""
 _REMEMBERED: Final = 4
 _LOOKS: Final = 8
 _ANY: Final = -1
@@ -131,7 +133,7 @@ class _Slow:
     @property
     def why(self) -> str:
         if self.spins:
-            return "it asks to be called again at once, with after(0), and changes nothing"
+            return f"it asks to be called again at once, with after(0) to after({SOON}), and changes nothing"
         return f"it changes {self.resource.kind} {self.written} again and again"
 
 

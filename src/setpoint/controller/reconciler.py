@@ -19,6 +19,7 @@ from setpoint.controller.declaration import Declaration
 from setpoint.controller.echo import expect_echo
 from setpoint.controller.environment import Environment
 from setpoint.controller.failures import Outdated, ReconcileTimeout
+from setpoint.controller.hotloop import SOON
 from setpoint.controller.memory import Memory
 from setpoint.controller.outcome import After, Done, Outcome, Retry
 from setpoint.controller.status_writer import StatusWriter
@@ -135,7 +136,7 @@ class Reconciler(Generic[K]):
                     ):
                         obj = await self._add_finalizer(obj, context)
                     outcome = await self._attempt(self._reconcile, obj, context)
-                if isinstance(outcome, After) and outcome.seconds <= 0 and self._spun(obj):
+                if isinstance(outcome, After) and outcome.seconds < SOON and self._spun(obj):
                     told.metrics.hot_loops += 1
                 return outcome
         except GeneratorExit:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from setpoint.controller import RunningController
+from setpoint.controller.hotloop import SOON
 from setpoint.controller.timeline import Attempt
 from setpoint.meta import ObjectKey
 
@@ -23,8 +24,8 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
         slow = running.memory.hot.slowed.get(key)
         if slow is not None and slow.spins:
             yield (
-                f"{running.name}: {key} is in a loop: its reconciles ask to be called again at once, with after(0), "
-                "and change nothing"
+                f"{running.name}: {key} is in a loop: its reconciles ask to be called again at once, with after(0) to "
+                f"after({SOON}), and change nothing"
             )
         elif slow is not None:
             yield (
