@@ -20,7 +20,7 @@ from setpoint.client import ApiError, Client, InProcessTransport, TransportError
 from setpoint.client.errors import error_from_status
 from setpoint.controller import events
 from setpoint.controller.events import AGGREGATE_AFTER, BURST, CAPACITY, EventRecorder
-from setpoint.meta import Status
+from setpoint.meta import Status, StatusCause, StatusDetails
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.models.events_v1 import Event
 from setpoint.testing import EPOCH, advance, cluster, virtual_time
@@ -222,6 +222,21 @@ def test_refusals_are_final_and_a_server_in_trouble_is_not(code: int, tries: int
             assert made.recorder.dropped == 1
 
     check()
+
+
+@virtual_time
+async def test_a_report_about_an_object_whose_namespace_ends_is_dropped_without_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with recording() as (made, about):
+        cause = StatusCause(reason="NamespaceTerminating", message="it ends", field="metadata.namespace")
+        for causes in ([cause], []):
+            details = StatusDetails(causes=causes)
+            made.problem = error_from_status(Status(code=403, reason="Forbidden", message="no", details=details))
+            made.recorder.event(about, "Normal", "Seen", "x")
+            await advance(1)
+        assert made.recorder.dropped == 2
+        assert [each.getMessage() for each in caplog.records] == ["event dropped"]
 
 
 @virtual_time

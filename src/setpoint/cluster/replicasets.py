@@ -10,8 +10,9 @@ from typing import Final, Generic, TypeVar
 from setpoint.client import ApiError
 from setpoint.cluster.claims import Claims
 from setpoint.cluster.conditions import pod_condition
-from setpoint.cluster.templates import create_pod, delete_pod, is_terminating, pod_of, until_available
+from setpoint.cluster.templates import create_pod, delete_pod, pod_of, until_available
 from setpoint.controller import Context, Controller, Outcome, after, done
+from setpoint.controller.failures import is_terminating
 from setpoint.meta import LabelSelector, Selector
 from setpoint.models.apps_v1 import ReplicaSet, ReplicaSetCondition, ReplicaSetStatus
 from setpoint.models.core_v1 import Pod, ReplicationController, ReplicationControllerCondition

@@ -11,6 +11,7 @@ import msgspec
 
 from setpoint.client import AlreadyExists, ApiError
 from setpoint.controller import Context
+from setpoint.controller.failures import is_terminating
 from setpoint.meta import ObjectMeta, to_wire
 from setpoint.models.core_v1 import Pod, PodTemplateSpec
 
@@ -47,11 +48,6 @@ async def create_pod(pod: Pod, ctx: Context) -> Pod | None:
         raise
     ctx.event("Normal", "SuccessfulCreate", f"Created pod: {made.name}")
     return made
-
-
-def is_terminating(problem: ApiError) -> bool:
-    """Whether something was refused because its namespace is being deleted."""
-    return any(cause.reason == "NamespaceTerminating" for cause in problem.causes)
 
 
 async def delete_pod(pod: Pod, ctx: Context) -> None:

@@ -18,6 +18,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from setpoint.client import ApiError, Client, NotFound, PatchType, TransportError
+from setpoint.controller.failures import is_terminating
 from setpoint.meta import MicroTime, Object, format_micro_time, resource_of
 from setpoint.meta.text import unicode_text
 from setpoint.models.core_v1 import ObjectReference
@@ -231,6 +232,7 @@ class EventRecorder:
 
     async def _create(self, event: Event, tries: int) -> bool:
         last: Exception | None = None
+        level = logging.WARNING
         for attempt in range(tries):
             try:
                 await self._client.create(event)
@@ -239,6 +241,7 @@ class EventRecorder:
             except ApiError as problem:
                 last = problem
                 if problem.code < 500 and problem.code != 429:
+                    level = logging.DEBUG if is_terminating(problem) else level
                     break
             else:
                 self.sent += 1
@@ -246,7 +249,7 @@ class EventRecorder:
             if attempt + 1 < tries:
                 await asyncio.sleep(RETRY_PERIOD * (self._random.random() if attempt == 0 else 1.0))
         self.dropped += 1
-        logger.warning("event dropped", extra={"fields": {"event": event.reason, "error": str(last)}})
+        logger.log(level, "event dropped", extra={"fields": {"event": event.reason, "error": str(last)}})
         return False
 
     async def _write_series(self, *, everything: bool = False) -> None:

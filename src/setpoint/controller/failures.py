@@ -85,12 +85,17 @@ def classify(problem: Exception) -> Failure:
             return _CONFLICT
         if isinstance(problem, TooManyRequests):
             return Failure("requeue", True, float(problem.retry_after or 0), logging.WARNING, False)
-        if isinstance(problem, Forbidden) and any(cause.reason == "NamespaceTerminating" for cause in problem.causes):
+        if is_terminating(problem):
             return _TERMINATING
         return _REFUSED
     if isinstance(problem, AdoptionError | ReconcileTimeout | StatusNotServed | TransportError):
         return _REFUSED
     return _ERROR
+
+
+def is_terminating(problem: ApiError) -> bool:
+    """Whether something was refused because its namespace is being deleted."""
+    return isinstance(problem, Forbidden) and any(cause.reason == "NamespaceTerminating" for cause in problem.causes)
 
 
 def _weight(failure: Failure) -> tuple[bool, bool, int, float]:

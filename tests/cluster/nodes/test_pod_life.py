@@ -10,6 +10,7 @@ from setpoint.cluster import NEVER, ContainerBehaviour, PodBehaviour
 from setpoint.models.core_v1 import (
     Container,
     ContainerStatus,
+    Event,
     Lifecycle,
     LifecycleHandler,
     Pod,
@@ -83,6 +84,47 @@ async def test_an_image_that_can_not_be_pulled_is_backed_off_from() -> None:
         reasons = [(reason, message) for _, reason, message in await told(world, "a")]
         assert ("Failed", "Error: ImagePullBackOff") in reasons
         assert ("BackOff", 'Back-off pulling image "web:1"') in reasons
+
+
+@virtual_time
+async def test_events_say_what_becomes_of_the_containers_of_a_pod() -> None:
+    async with cluster() as world:
+        there = 'Container image "web:1" already present on machine and can be accessed by the pod'
+        made = noted("a", {"run-seconds": "60", "exit-code": "1,0"}, restart_policy="OnFailure")
+        await world.create(made)
+        await advance(30)
+        once = [
+            ("Normal", "Pulled", there),
+            ("Normal", "Created", "Container created"),
+            ("Normal", "Started", "Container started"),
+        ]
+        assert (await told(world, "a"))[1:] == once
+        await advance(600)
+        assert (await told(world, "a"))[1:] == once, "of the second start the counts tell"
+        events = [each for each in await world.list(Event) if each.reason == "Started"]
+        assert [each.series.count for each in events if each.series is not None] == [2]
+
+
+@virtual_time
+async def test_events_say_that_an_image_is_pulled_and_that_containers_are_stopped_and_each_once() -> None:
+    async with cluster() as world:
+        made = noted("a", {"pull-seconds": "5", "stop-seconds": "20"})
+        made.spec.termination_grace_period_seconds = 30
+        await world.create(made)
+        await advance(3)
+        assert (await told(world, "a"))[1:] == [("Normal", "Pulling", 'Pulling image "web:1"')]
+        await advance(3)
+        pulled = 'Successfully pulled image "web:1" in 5s (5s including waiting). Image size: 0 bytes.'
+        assert (await told(world, "a"))[2:] == [
+            ("Normal", "Pulled", pulled),
+            ("Normal", "Created", "Container created"),
+            ("Normal", "Started", "Container started"),
+        ]
+        await world.client.delete(await world.get(Pod, "a"))
+        await advance(10)
+        assert (await told(world, "a"))[5:] == [("Normal", "Killing", "Stopping container main")]
+        await advance(60)
+        assert [each.series for each in await world.list(Event)] == [None] * 6
 
 
 @virtual_time

@@ -76,6 +76,7 @@ class PodLife:
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
         since = pod.metadata.deletion_timestamp
         elapsed = self._stopwatch.elapsed(pod.uid, "stop", None if since is None else self._exactly, self._exactly)
+        self._say_killing()
         if self._end_processes(max(grace - elapsed, 0.0)):
             return max(grace - elapsed, 0.0) + 1.0
         needed, codes = self._stopping()
@@ -138,12 +139,14 @@ class PodLife:
 
     def _pull(self, container: Container, status: ContainerStatus, pulls: float) -> None:
         elapsed = self._elapsed(f"{container.name} pulls", self._pod.status.start_time)
+        if pulls and self._stopwatch.begins(self._pod.uid, f"{container.name} is pulled"):
+            self._say("Normal", "Pulling", f'Pulling image "{container.image or ""}"')
         if pulls == inf:
             self._fail_to_pull(container, status, elapsed)
         elif elapsed < pulls:
             self._waits.append(pulls - elapsed)
         else:
-            self._start(container, status)
+            self._start(container, status, pulls)
 
     def _fail_to_pull(self, container: Container, status: ContainerStatus, elapsed: float) -> None:
         image = container.image or ""
@@ -160,7 +163,19 @@ class PodLife:
             self._say("Warning", "Failed", f"Error: {PULL_WAITS}")
             containers.wait(status, PULL_WAITS, f"{why}: {PULL_FAILED}: {text}")
 
-    def _start(self, container: Container, status: ContainerStatus) -> None:
+    def _start(self, container: Container, status: ContainerStatus, pulled: float = 0.0) -> None:
+        """Starts a container, whose image took so many seconds to be pulled, if it was not there."""
+        image = f'image "{container.image or ""}"'
+        took = f"{pulled:g}s"
+        self._say(
+            "Normal",
+            "Pulled",
+            f"Successfully pulled {image} in {took} ({took} including waiting). Image size: 0 bytes."
+            if pulled
+            else f"Container {image} already present on machine and can be accessed by the pod",
+        )
+        self._say("Normal", "Created", "Container created")
+        self._say("Normal", "Started", "Container started")
         containers.start(status, container, self._pod, self._now)
         if self._is_process(container):
             assert self._processes is not None
@@ -279,6 +294,14 @@ class PodLife:
     def _mains_are_over(self) -> bool:
         found = self._pod.status.container_statuses
         return bool(found) and phase_of(self._pod) in ("Succeeded", "Failed")
+
+    def _say_killing(self) -> None:
+        """Reports, at the first look at a pod that is being deleted, which containers are asked to end."""
+        if not self._stopwatch.begins(self._pod.uid, "killing"):
+            return
+        for container, status in self._pairs():
+            if containers.running(status) is not None:
+                self._say("Normal", "Killing", f"Stopping container {container.name}")
 
     def _stopping(self) -> tuple[float, dict[str, float]]:
         """Seconds until all have ended, the sidecars after the others and in reverse; and until each has."""

@@ -20,6 +20,14 @@ class Stopwatch:
         """It begins now."""
         self._began.setdefault(uid, {})[what] = asyncio.get_running_loop().time()
 
+    def begins(self, uid: str, what: str) -> bool:
+        """Whether it has not begun before, as far as this process knows; it begins now."""
+        began = self._began.setdefault(uid, {})
+        if what in began:
+            return False
+        began[what] = asyncio.get_running_loop().time()
+        return True
+
     def elapsed(self, uid: str, what: str, since: datetime | None, now: datetime) -> float:
         """Seconds since it began: as this process saw it, else since ``since``, else since this was first asked."""
         time = asyncio.get_running_loop().time()
