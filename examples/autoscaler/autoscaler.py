@@ -6,13 +6,13 @@ HorizontalPodAutoscaler, and leaves its target alone while a person, an HPA or a
 python examples/autoscaler/autoscaler.py run --embedded --queues http://127.0.0.1:15672/queues
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Annotated
 
 import aiohttp
+from scalekinds import Change, Hold, QueueScaler
+from scalewindows import proposal, stabilised
 
 import setpoint as sp
 from setpoint.client import dynamic
@@ -21,100 +21,7 @@ from setpoint.models.autoscaling_v1 import Scale
 from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler
 from setpoint.models.rbac_v1 import PolicyRule
 
-TOLERANCE = 10
-"""The percentage by which a replica may have more or fewer messages than it should without a change."""
 OTHER = "OtherAutoscaler"
-Name = Annotated[str, sp.Field(min_length=1, max_length=253)]
-
-
-class Target(sp.Model):
-    """An object with a scale subresource."""
-
-    api_version: str = "apps/v1"
-    kind: Annotated[str, sp.Field(min_length=1)] = "Deployment"
-    name: Name
-
-
-class QueueScalerSpec(
-    sp.Model,
-    rules=[
-        sp.Rule(rule="self.minReplicas <= self.maxReplicas", message="minReplicas must not be more than maxReplicas"),
-        sp.Rule(
-            rule="duration(self.poll) >= duration('1s') && duration(self.poll) <= duration('10m')",
-            message="poll must be 1s to 10m",
-        ),
-        sp.Rule(
-            rule="[self.scaleDownWindow, self.scaleUpWindow].all(each, duration(each) >= duration('0s') && "
-            "duration(each) <= duration('1h'))",
-            message="scaleDownWindow and scaleUpWindow must be 0s to 1h",
-        ),
-    ],
-):
-    scale_target_ref: Target
-    queue: Annotated[str, sp.Field(pattern=r"^[\w.-]+$", max_length=253)]
-    messages_per_replica: Annotated[int, sp.Field(ge=1)]
-    min_replicas: Annotated[int, sp.Field(ge=0)] = 1
-    max_replicas: Annotated[int, sp.Field(ge=1)]
-    poll: sp.Duration = sp.Duration(seconds=15)
-    scale_down_window: sp.Duration = sp.Duration(minutes=5)
-    """The time for which fewer replicas must have been enough before there are fewer."""
-    scale_up_window: sp.Duration = sp.Duration(0)
-
-
-class Mark(sp.Model):
-    """A number of replicas that was proposed until a time."""
-
-    replicas: int
-    until: datetime
-
-
-class Change(sp.Model):
-    """The last change of the target by this QueueScaler. It is noted before it is made, and done when it is made."""
-
-    uid: str
-    before: int
-    after: int
-    done: bool = False
-
-
-class Hold(sp.Model):
-    """A number of replicas that is not this QueueScaler's, at a generation of its spec."""
-
-    uid: str
-    replicas: int
-    generation: int
-
-
-class QueueScalerStatus(sp.ConditionedStatus):
-    messages: int | None = None
-    current_replicas: int | None = None
-    desired_replicas: int | None = None
-    proposed: int | None = None
-    """The number that the last look at the queue asked for, before any window."""
-    highest: list[Mark] = []
-    lowest: list[Mark] = []
-    change: Change | None = None
-    hold: Hold | None = None
-    last_scale_time: datetime | None = None
-
-
-class QueueScaler(
-    sp.CustomResource,
-    group="scaling.example.com",
-    version="v1",
-    short_names=("qs",),
-    columns=(
-        sp.Column("Target", ".spec.scaleTargetRef.name"),
-        sp.Column("Messages", ".status.messages", type="integer"),
-        sp.Column("Replicas", ".status.currentReplicas", type="integer"),
-        sp.Column("Active", ".status.conditions[?(@.type=='ScalingActive')].status"),
-        sp.Column("Reason", ".status.conditions[?(@.type=='ScalingActive')].reason"),
-    ),
-):
-    """The number of replicas of a target, by the length of a queue."""
-
-    spec: QueueScalerSpec
-    status: QueueScalerStatus = QueueScalerStatus()
 
 
 class Queues:
@@ -141,40 +48,6 @@ class Inactive(Exception):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
-
-
-# -- numbers -----------------------------------------------------------------------------------------------------------
-
-
-def proposal(messages: int, per_replica: int, current: int) -> int:
-    """The replicas for so many messages: those that there are where the difference is within the tolerance."""
-    meant = per_replica * current
-    if current and 100 * abs(messages - meant) <= TOLERANCE * meant:
-        return current
-    return -(-messages // per_replica)
-
-
-def remembered(
-    marks: list[Mark], last: int, now: datetime, window: timedelta, beats: Callable[[int, int], bool], proposed: int
-) -> list[Mark]:
-    """The marks that still count beside ``proposed``: within the window, and not beaten by a later one."""
-    if last != proposed:
-        marks = [mark for mark in marks if beats(mark.replicas, last)] + [Mark(replicas=last, until=now)]
-    return [mark for mark in marks if mark.until > now - window and beats(mark.replicas, proposed)]
-
-
-def stabilised(status: QueueScalerStatus, spec: QueueScalerSpec, proposed: int, current: int, now: datetime) -> int:
-    """The replicas to have: fewer than there are only if the whole window proposed fewer, and so for more."""
-    last = current if status.proposed is None else status.proposed
-    status.highest = remembered(status.highest, last, now, spec.scale_down_window, int.__gt__, proposed)
-    status.lowest = remembered(status.lowest, last, now, spec.scale_up_window, int.__lt__, proposed)
-    status.proposed = proposed
-    most = max([proposed, *(mark.replicas for mark in status.highest)])
-    least = min([proposed, *(mark.replicas for mark in status.lowest)])
-    return min(max(current, least), most)
-
-
-# -- one look ----------------------------------------------------------------------------------------------------------
 
 
 def target_of(namespace: str, kind: str, api_version: str, name: str) -> str:

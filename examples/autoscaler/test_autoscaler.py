@@ -9,7 +9,9 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
-from autoscaler import Queues, QueueScaler, QueueScalerSpec, Target, controller, proposal
+from autoscaler import Queues, controller
+from scalekinds import QueueScaler, QueueScalerSpec, Target
+from scalewindows import proposal
 
 import setpoint as sp
 from setpoint.client import Invalid

@@ -7,69 +7,18 @@ that is remembered is in the Secret: a certificate is issued when it is missing,
 python examples/certificates/certificates.py run --embedded
 """
 
-import hashlib
-from datetime import datetime, timedelta
-from typing import NamedTuple
-
-import msgspec
 from certkinds import GROUP, Certificate, Issuer
-from signing import (
-    Names,
-    Pair,
-    Unusable,
-    chain,
-    checked,
-    checked_authority,
-    fits,
-    is_for,
-    is_signed_by,
-    new_key,
-    request,
-    root_of,
-    sign,
-)
+from certrequests import NotYet, asked, certificate_of_request, clean_up, next_key
+from certsecrets import OWNER, WANTED, Flaw, due, flaw_of, is_ours, names_of, pair_in, times, wanted
+from signing import Pair, Unusable, chain, checked_authority, fits, new_key, root_of, sign
 
 import setpoint as sp
-from setpoint.models.certificates_v1 import CertificateSigningRequest, CertificateSigningRequestSpec
+from setpoint.models.certificates_v1 import CertificateSigningRequest
 from setpoint.models.core_v1 import Secret
 
-WANTED = f"{GROUP}/wanted"
-"""The digest of the spec that a Secret's certificate was issued for."""
 REVISION = f"{GROUP}/revision"
-OWNER = f"{GROUP}/certificate-uid"
 LOOK = 12 * 3600.0
 """Seconds after which every certificate is looked at again, whatever the clock said before."""
-OF = f"{GROUP}/certificate"
-"""The key of the Certificate that a CertificateSigningRequest, which has no namespace, belongs to."""
-
-
-class NotYet(Exception):
-    """A certificate can't be issued now; another look is of use when something has changed."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-
-
-# -- what is there -----------------------------------------------------------------------------------------------------
-
-
-def pair_in(secret: Secret | None) -> Pair:
-    """The pair of a Secret. It may be damaged, or empty."""
-    data = secret.data if secret is not None else {}
-    return Pair(data.get("tls.key", b""), data.get("tls.crt", b""), data.get("ca.crt", b""))
-
-
-def names_of(certificate: Certificate) -> Names:
-    spec = certificate.spec
-    return Names(spec.common_name, tuple(spec.dns_names), tuple(spec.ip_addresses), spec.is_ca, tuple(spec.usages))
-
-
-def wanted(certificate: Certificate) -> str:
-    """A digest of all that a certificate is issued for."""
-    spec = certificate.spec
-    parts = [names_of(certificate), spec.issuer_ref.name, str(spec.duration), spec.private_key]
-    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
 
 
 async def authority_of(issuer: Issuer, ctx: sp.Context) -> Pair | None:
@@ -83,39 +32,6 @@ async def authority_of(issuer: Issuer, ctx: sp.Context) -> Pair | None:
     except Unusable as problem:
         raise Unusable(f"Secret {name}: {problem}") from None
     return pair
-
-
-class Flaw(NamedTuple):
-    """A reason for which the Secret does not hold what the Certificate asks for."""
-
-    reason: str
-    message: str
-
-
-def flaw_of(secret: Secret | None, digest: str, authority: Pair | None, now: datetime) -> Flaw | None:
-    if secret is None:
-        return Flaw("DoesNotExist", "there is no certificate yet")
-    try:
-        present = checked(pair_in(secret))
-    except Unusable as problem:
-        return Flaw("InvalidKeyPair", str(problem))
-    if present.not_valid_after_utc <= now:
-        return Flaw("Expired", f"the certificate has expired at {present.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}")
-    if secret.annotations.get(WANTED) != digest:
-        return Flaw("SpecChanged", "the certificate was issued for another spec, or by another issuer")
-    if authority is not None and not is_signed_by(present, chain(authority.certificate)[0]):
-        return Flaw("AuthorityChanged", "the certificate is not signed by the issuer's present authority")
-    return None
-
-
-def times(certificate: Certificate, secret: Secret) -> tuple[datetime, datetime, datetime]:
-    """The beginning and the end of the certificate in a Secret, and the time from which it is renewed."""
-    present = chain(pair_in(secret).certificate)[0]
-    begins, ends = present.not_valid_before_utc, present.not_valid_after_utc
-    asked = certificate.spec.renew_before
-    if asked is None or asked >= ends - begins:  # signers may give less than they are asked for
-        return begins, ends, ends - timedelta(seconds=(ends - begins) // timedelta(seconds=3))
-    return begins, ends, ends - asked
 
 
 # -- issuing -----------------------------------------------------------------------------------------------------------
@@ -132,64 +48,6 @@ async def issued(certificate: Certificate, issuer: Issuer, secret: Secret | None
     authority = await authority_of(issuer, ctx)
     key = key if reuse else new_key(form.algorithm, form.size)
     return sign(key, names_of(certificate), authority, ctx.now(), spec.duration)
-
-
-def next_key_name(certificate: Certificate) -> str:
-    return f"{certificate.name[:200]}-next-{certificate.uid[:8]}"
-
-
-async def next_key(certificate: Certificate, ctx: sp.Context) -> bytes:
-    """The key of the next certificate, which waits in a Secret of its own until a signer has signed it."""
-    form, name = certificate.spec.private_key, next_key_name(certificate)
-    found = await ctx.get(Secret, name)
-    if found is None:
-        key = new_key(form.algorithm, form.size)
-        found = await ctx.create(Secret.named(name, labels={OWNER: certificate.uid}, data={"tls.key": key}))
-    elif not is_ours(found, certificate):
-        raise NotYet("SecretTaken", f"there is another Secret {name}")
-    elif not fits(found.data.get("tls.key", b""), form.algorithm, form.size):
-        await ctx.delete(found)
-        raise NotYet("Pending", "the key of another form makes room")
-    return found.data["tls.key"]
-
-
-async def asked(certificate: Certificate, signer: str, key: bytes, ctx: sp.Context) -> Pair:
-    """The certificate that a signer of the cluster has made. Raises `NotYet` until then."""
-    name, digest = f"certificate-{certificate.uid}", wanted(certificate)
-    found = await ctx.get(CertificateSigningRequest, name)
-    if found is None:
-        spec = CertificateSigningRequestSpec(
-            request=request(key, names_of(certificate)),
-            signer_name=signer,
-            usages=[*certificate.spec.usages],
-            expiration_seconds=int(certificate.spec.duration.total_seconds()),
-        )
-        labels, annotations = {OWNER: certificate.uid}, {OF: certificate.key, WANTED: digest}
-        made = CertificateSigningRequest.named(name, "", labels, annotations, spec=spec)
-        await ctx.create(made, controlled=False)
-        raise NotYet("Pending", f"waiting for kubectl certificate approve {name}")
-    if (
-        found.annotations.get(WANTED) != digest
-        or found.spec.signer_name != signer
-        or not is_for(found.spec.request, key)
-    ):
-        await ctx.delete(found)
-        raise NotYet("Pending", f"CertificateSigningRequest {name}, which was for another certificate, makes room")
-    for condition in found.status.conditions:
-        if condition.type in ("Denied", "Failed") and condition.status != "False":
-            message = f"CertificateSigningRequest {name}: {condition.message or condition.reason or ''}"
-            raise NotYet(condition.type, f"{message}; there is another one when the cluster has removed it")
-    if not found.status.certificate:
-        approved = any(each.type == "Approved" for each in found.status.conditions)
-        raise NotYet("Pending", f"waiting for {signer if approved else f'kubectl certificate approve {name}'}")
-    pair = Pair(key, found.status.certificate)
-    checked(pair)
-    return pair
-
-
-def is_ours(secret: Secret, certificate: Certificate) -> bool:
-    owner = next((each for each in secret.metadata.owner_references if each.controller), None)
-    return owner is not None and owner.uid == certificate.uid
 
 
 async def store(certificate: Certificate, pair: Pair, digest: str, secret: Secret | None, ctx: sp.Context) -> Secret:
@@ -258,13 +116,6 @@ async def reconcile(certificate: Certificate, ctx: sp.Context) -> sp.Outcome:
     return told(certificate, secret, authority, flaw, problem, ctx)
 
 
-def due(certificate: Certificate, secret: Secret, authority: Pair | None) -> datetime:
-    """The time from which the certificate is renewed. That is its end where its authority ends as well: another one
-    would not last longer."""
-    _, ends, renewed = times(certificate, secret)
-    return ends if authority is not None and ends >= chain(authority.certificate)[0].not_valid_after_utc else renewed
-
-
 def told(
     certificate: Certificate,
     secret: Secret | None,
@@ -300,12 +151,6 @@ async def reconcile_issuer(issuer: Issuer, ctx: sp.Context) -> sp.Outcome:
     return sp.after(min(max(left.total_seconds(), 1.0), LOOK), "the authority ends")
 
 
-async def clean_up(certificate: Certificate, ctx: sp.Context) -> None:
-    """Removes the requests, which owner references can't reach: they have no namespace."""
-    for each in await ctx.list(CertificateSigningRequest, selector={OWNER: certificate.uid}):
-        await ctx.delete(each)
-
-
 def issuers_of(secret: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
     """The Issuers whose authority is in a Secret."""
     return caches.lister(Issuer).keys(index=("authority", secret.key))
@@ -321,10 +166,6 @@ def certificates_of_secret(secret: sp.Head, caches: sp.Caches) -> list[sp.Object
     for issuer in caches.lister(Issuer).heads(index=("authority", secret.key)):
         found.update(certificates_of_issuer(issuer, caches))
     return sorted(found)
-
-
-def certificate_of_request(request: sp.Head) -> list[sp.ObjectKey]:
-    return [sp.ObjectKey(request.annotations[OF])] if OF in request.annotations else []
 
 
 def authority_secret(issuer: Issuer) -> list[str]:

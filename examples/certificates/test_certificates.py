@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from certificates import controllers, pair_in
+from certificates import controllers
 from certkinds import (
     Authority,
     Certificate,
@@ -19,6 +19,7 @@ from certkinds import (
     SelfSigned,
     Signer,
 )
+from certsecrets import pair_in
 from cryptography import x509
 from signing import Names, chain, checked, is_signed_by, new_key, sign
 

@@ -5,8 +5,8 @@ python examples/database/database.py run --embedded      # webhooks and all; no 
 
 import secrets
 from collections.abc import Callable
-from datetime import datetime
-from typing import Annotated
+
+from dbkinds import Database
 
 import setpoint as sp
 from setpoint.models.apps_v1 import StatefulSet, StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetSpec
@@ -33,84 +33,9 @@ from setpoint.models.core_v1 import (
     VolumeResourceRequirements,
 )
 
-GROUP = "data.example.com"
 PORT = 5432
 LONGEST = 40
 """Characters of a name: that of a CronJob has at most 52, and ours end with ``-backup``."""
-Schedule = Annotated[str, sp.Field(pattern=r"^(\S+ ){4}\S+$")]
-FileName = Annotated[str, sp.Field(pattern=r"^[A-Za-z0-9._-]*$", max_length=200)]
-
-# -- the API: two versions of one kind ---------------------------------------------------------------------------------
-
-
-class DatabaseStatus(sp.ConditionedStatus):
-    host: str = ""
-    """The name under which clients reach the database."""
-    secret: str = ""
-    """The Secret with the password of the user ``postgres``."""
-    last_backup: datetime | None = None
-
-
-class DatabaseV1alpha1Spec(sp.Model):
-    size: sp.Quantity = sp.Quantity("10Gi")
-    image: str = "postgres:18"
-    schedule: Schedule | None = None
-
-
-class DatabaseV1alpha1(
-    sp.CustomResource,
-    group=GROUP,
-    version="v1alpha1",
-    kind="Database",
-    storage=False,
-    short_names=("db",),
-    columns=(sp.Column("Size", ".spec.size"), sp.Column("Ready", '.status.conditions[?(@.type=="Ready")].status')),
-):
-    """A PostgreSQL database."""
-
-    spec: DatabaseV1alpha1Spec = DatabaseV1alpha1Spec()
-    status: DatabaseStatus = DatabaseStatus()
-
-
-class Backup(sp.Model):
-    schedule: Schedule | None = None
-    """The times of backups, as in a crontab; without them there are none."""
-    claim: str = ""
-    """The PersistentVolumeClaim that backups are kept in, which stays when the database goes; by default
-    ``NAME-backups``."""
-
-
-class DatabaseSpec(sp.Model):
-    storage: sp.Quantity = sp.Quantity("10Gi")
-    image: str = "postgres:18"
-    backup: Backup = Backup()
-    restore_from: FileName = ""
-    """The file of a backup to begin with."""
-
-
-class Database(
-    sp.CustomResource,
-    group=GROUP,
-    version="v1",
-    short_names=("db",),
-    columns=(
-        sp.Column("Storage", ".spec.storage"),
-        sp.Column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
-        sp.Column("Backup", ".status.lastBackup", type="date"),
-    ),
-    conversions=(
-        sp.Conversion(DatabaseV1alpha1)
-        .rename("spec.size", "spec.storage")
-        .rename("spec.schedule", "spec.backup.schedule")
-        .add("spec.backup.claim")
-        .add("spec.restoreFrom"),
-    ),
-):
-    """A PostgreSQL database, with a password of its own and backups."""
-
-    spec: DatabaseSpec = DatabaseSpec()
-    status: DatabaseStatus = DatabaseStatus()
-
 
 # -- what is said about an object before it is stored ------------------------------------------------------------------
 

@@ -5,16 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from database import (
-    Backup,
-    Database,
-    DatabaseSpec,
-    DatabaseV1alpha1,
-    DatabaseV1alpha1Spec,
-    admission,
-    controller,
-    controller_of,
-)
+from database import admission, controller, controller_of
+from dbkinds import Backup, Database, DatabaseSpec, DatabaseV1alpha1, DatabaseV1alpha1Spec
 
 import setpoint as sp
 from setpoint.client import Invalid

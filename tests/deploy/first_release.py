@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 
-from database import GROUP, DatabaseStatus, DatabaseV1alpha1Spec, labels_of, secret_of, service_of, stateful_set_of
-from database import Database as Newer
+from database import labels_of, secret_of, service_of, stateful_set_of
+from dbkinds import GROUP, DatabaseStatus, DatabaseV1alpha1Spec
+from dbkinds import Database as Newer
 
 import setpoint as sp
 from setpoint.crd import Versions

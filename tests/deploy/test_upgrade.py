@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 import yaml
-from database import Database, DatabaseV1alpha1
+from dbkinds import Database, DatabaseV1alpha1
 from tests.deploy.clusters import READY, clusters, helm, kubelet
 
 import setpoint as sp
@@ -27,7 +27,7 @@ from setpoint.webhook import service_names
 from setpoint.webhook.authority import Pair, facts_of, issue, split
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "examples" / "database" / "database.py"
+EXAMPLE = ROOT / "examples" / "database"
 FIRST = Path(__file__).with_name("first_release.py")
 SPACE = "data-system"
 SELECTOR = "app.kubernetes.io/name=database,app.kubernetes.io/component=manager"
@@ -39,18 +39,22 @@ pytestmark = [pytest.mark.generated, pytest.mark.wall_clock]
 
 def releases(home: Path) -> dict[str, Path]:
     """The program of each release."""
-    source = EXAMPLE.read_text()
+    source = (EXAMPLE / "dbkinds.py").read_text()
     early = source.replace("    storage=False,\n", "", 1).replace(
         '    version="v1",\n', '    version="v1",\n    storage=False,\n', 1
     )
     assert early.count("storage=False") == source.count("storage=False") == 1
     programs = {}
-    for tag, text in {"1.0.0": FIRST.read_text(), "2.0.0": early, "3.0.0": source}.items():
+    for tag, program, kinds in (
+        ("1.0.0", FIRST, source),
+        ("2.0.0", EXAMPLE / "database.py", early),
+        ("3.0.0", EXAMPLE / "database.py", source),
+    ):
         folder = home / tag
         folder.mkdir()
-        shutil.copy(EXAMPLE, folder / "database.py")
-        programs[tag] = folder / ("first_release.py" if tag == "1.0.0" else "database.py")
-        programs[tag].write_text(text)
+        shutil.copy(EXAMPLE / "database.py", folder)
+        (folder / "dbkinds.py").write_text(kinds)
+        programs[tag] = Path(shutil.copy(program, folder))
     return programs
 
 

@@ -1,0 +1,79 @@
+"""dbkinds.py: Database, as users write it, in two versions."""
+
+from datetime import datetime
+from typing import Annotated
+
+import setpoint as sp
+
+GROUP = "data.example.com"
+Schedule = Annotated[str, sp.Field(pattern=r"^(\S+ ){4}\S+$")]
+FileName = Annotated[str, sp.Field(pattern=r"^[A-Za-z0-9._-]*$", max_length=200)]
+
+
+class DatabaseStatus(sp.ConditionedStatus):
+    host: str = ""
+    """The name under which clients reach the database."""
+    secret: str = ""
+    """The Secret with the password of the user ``postgres``."""
+    last_backup: datetime | None = None
+
+
+class DatabaseV1alpha1Spec(sp.Model):
+    size: sp.Quantity = sp.Quantity("10Gi")
+    image: str = "postgres:18"
+    schedule: Schedule | None = None
+
+
+class DatabaseV1alpha1(
+    sp.CustomResource,
+    group=GROUP,
+    version="v1alpha1",
+    kind="Database",
+    storage=False,
+    short_names=("db",),
+    columns=(sp.Column("Size", ".spec.size"), sp.Column("Ready", '.status.conditions[?(@.type=="Ready")].status')),
+):
+    """A PostgreSQL database."""
+
+    spec: DatabaseV1alpha1Spec = DatabaseV1alpha1Spec()
+    status: DatabaseStatus = DatabaseStatus()
+
+
+class Backup(sp.Model):
+    schedule: Schedule | None = None
+    """The times of backups, as in a crontab; without them there are none."""
+    claim: str = ""
+    """The PersistentVolumeClaim that backups are kept in, which stays when the database goes; by default
+    ``NAME-backups``."""
+
+
+class DatabaseSpec(sp.Model):
+    storage: sp.Quantity = sp.Quantity("10Gi")
+    image: str = "postgres:18"
+    backup: Backup = Backup()
+    restore_from: FileName = ""
+    """The file of a backup to begin with."""
+
+
+class Database(
+    sp.CustomResource,
+    group=GROUP,
+    version="v1",
+    short_names=("db",),
+    columns=(
+        sp.Column("Storage", ".spec.storage"),
+        sp.Column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+        sp.Column("Backup", ".status.lastBackup", type="date"),
+    ),
+    conversions=(
+        sp.Conversion(DatabaseV1alpha1)
+        .rename("spec.size", "spec.storage")
+        .rename("spec.schedule", "spec.backup.schedule")
+        .add("spec.backup.claim")
+        .add("spec.restoreFrom"),
+    ),
+):
+    """A PostgreSQL database, with a password of its own and backups."""
+
+    spec: DatabaseSpec = DatabaseSpec()
+    status: DatabaseStatus = DatabaseStatus()
