@@ -225,18 +225,20 @@ def test_refusals_are_final_and_a_server_in_trouble_is_not(code: int, tries: int
 
 
 @virtual_time
-async def test_a_report_about_an_object_whose_namespace_ends_is_dropped_without_a_warning(
+async def test_a_report_about_an_object_whose_namespace_ends_or_has_gone_is_dropped_without_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with recording() as (made, about):
         cause = StatusCause(reason="NamespaceTerminating", message="it ends", field="metadata.namespace")
-        for causes in ([cause], []):
-            details = StatusDetails(causes=causes)
-            made.problem = error_from_status(Status(code=403, reason="Forbidden", message="no", details=details))
+        ending, gone = StatusDetails(causes=[cause]), StatusDetails(kind="namespaces", name="default")
+        forbidden, missing = StatusDetails(), StatusDetails(kind="events")
+        for code, details, warned in ((403, ending, 0), (404, gone, 0), (403, forbidden, 1), (404, missing, 2)):
+            reason = "Forbidden" if code == 403 else "NotFound"
+            made.problem = error_from_status(Status(code=code, reason=reason, message="no", details=details))
             made.recorder.event(about, "Normal", "Seen", "x")
             await advance(1)
-        assert made.recorder.dropped == 2
-        assert [each.getMessage() for each in caplog.records] == ["event dropped"]
+            assert [each.getMessage() for each in caplog.records] == ["event dropped"] * warned
+        assert made.recorder.dropped == 4
 
 
 @virtual_time

@@ -241,7 +241,7 @@ class EventRecorder:
             except ApiError as problem:
                 last = problem
                 if problem.code < 500 and problem.code != 429:
-                    level = logging.DEBUG if is_terminating(problem) else level
+                    level = logging.DEBUG if is_terminating(problem) or _has_no_namespace(problem) else level
                     break
             else:
                 self.sent += 1
@@ -308,6 +308,11 @@ class EventRecorder:
             note=report.note,
             type=report.type,
         )
+
+
+def _has_no_namespace(problem: ApiError) -> bool:
+    details = problem.status.details
+    return isinstance(problem, NotFound) and details is not None and details.kind == "namespaces"
 
 
 def _identity(report: _Report) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cluster.scheduling.pods import place, refused, told, why
+from tests.cluster.scheduling.pods import place, pod, refused, told, why
 from tests.cluster.test_volumes import claim, mounting, storage_class, volume
 
 from setpoint.cluster.volumes import SELECTED_NODE
@@ -14,15 +14,20 @@ from setpoint.models.core_v1 import (
     NodeSelectorTerm,
     PersistentVolume,
     PersistentVolumeClaim,
+    Pod,
     TopologySelectorLabelRequirement,
     TopologySelectorTerm,
     VolumeNodeAffinity,
 )
-from setpoint.testing import Cluster, cluster, virtual_time
+from setpoint.models.scheduling_v1 import PriorityClass
+from setpoint.testing import Cluster, advance, cluster, virtual_time
 
 HOSTNAME = "kubernetes.io/hostname"
 NOWHERE = "kubernetes.io/no-provisioner"
 DELAYED = "WaitForFirstConsumer"
+IN_USE = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
 
 
 def local(name: str, node: str, class_name: str = "local", **spec: Any) -> PersistentVolume:
@@ -118,6 +123,38 @@ async def test_new_volumes_are_made_for_the_node_that_was_selected_within_the_to
         assert await place(world, "web") == "hollow-2"
         made = await world.get(PersistentVolumeClaim, "data")
         assert (made.status.phase, made.annotations[SELECTED_NODE]) == ("Bound", "hollow-2")
+
+
+@virtual_time
+async def test_a_claim_for_one_pod_keeps_a_second_one_waiting_until_the_first_has_gone() -> None:
+    async with cluster(nodes=3, objects=[claim(access_modes=["ReadWriteOncePod"])]) as world:
+        await world.create(mounting("one", "data"))
+        await world.settle()
+        other = mounting("two", "data")
+        await world.create(other)
+        await world.settle()
+        assert await place(world, "one") is not None
+        assert await why(world, "two") == refused(3, f"3 {IN_USE}", without_victims=3)
+        first = await world.get(Pod, "one")
+        await world.client.delete(first, grace_period_seconds=0)
+        await world.settle()
+        assert await place(world, "two") is not None
+
+
+@virtual_time
+async def test_a_more_important_pod_takes_the_claim_for_one_pod_from_another() -> None:
+    important = PriorityClass.named("important", value=1000)
+    async with cluster(nodes=3, objects=[important, claim(access_modes=["ReadWriteOncePod"])]) as world:
+        for name in ("one", "apart"):
+            await world.create(mounting(name, "data") if name == "one" else pod(name))
+        await world.settle()
+        first = await place(world, "one")
+        urgent = mounting("urgent", "data")
+        urgent.spec.priority_class_name = "important"
+        await world.create(urgent)
+        await advance(60)
+        assert await place(world, "urgent") == first
+        assert [each.name for each in await world.list(Pod)] == ["apart", "urgent"]
 
 
 @virtual_time

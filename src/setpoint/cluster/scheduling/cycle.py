@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from setpoint.cluster.scheduling.filters import refusal
 from setpoint.cluster.scheduling.neighbours import Neighbours
 from setpoint.cluster.scheduling.occupancy import NamespaceLabels, Occupancy, Place, PlacedPod
-from setpoint.cluster.scheduling.pod_volumes import PodVolumes
+from setpoint.cluster.scheduling.pod_volumes import PodVolumes, mounted
 from setpoint.cluster.scheduling.refusal import Refusal
 from setpoint.cluster.scheduling.scores import best
 from setpoint.cluster.scheduling.spread import Spread
+from setpoint.meta import ObjectKey
 
 
 class Cycle:
@@ -33,6 +34,8 @@ class Cycle:
         self._occupancy = occupancy
         self._namespaces = namespaces
         self._spread, self._neighbours = self._rules(occupancy)
+        self._users = self._users_of(volumes.exclusive) if volumes is not None and volumes.exclusive else frozenset()
+        """The pods that use a claim of this one that only one pod may use."""
         self.refusals: dict[str, Refusal] = {}
         """The reason why each node was left out, in the order of the nodes."""
 
@@ -41,7 +44,8 @@ class Cycle:
         pod, occupancy = self._pod, self._occupancy
         feasible = []
         for place in occupancy:
-            why = refusal(pod, occupancy.expected(place, pod), self._spread, self._neighbours, self._volumes)
+            expected, rules = occupancy.expected(place, pod), (self._spread, self._neighbours, self._volumes)
+            why = refusal(pod, expected, *rules, in_use=bool(self._users))
             if why is None:
                 feasible.append(place)
             else:
@@ -56,11 +60,22 @@ class Cycle:
 
     def fits_without(self, place: Place, victims: Iterable[PlacedPod]) -> bool:
         """Whether the pod might be on a node if these pods were not there."""
-        changed = place.without(victims)
+        gone = list(victims)
+        changed = place.without(gone)
         places = [changed if each is place else each for each in self._occupancy]
         spread, neighbours = self._rules(places)
-        return (
-            refusal(self._pod, self._occupancy.expected(changed, self._pod), spread, neighbours, self._volumes) is None
+        expected = self._occupancy.expected(changed, self._pod)
+        in_use = not self._users.issubset(pod.key for pod in gone)
+        return refusal(self._pod, expected, spread, neighbours, self._volumes, in_use=in_use) is None
+
+    def _users_of(self, claims: frozenset[str]) -> frozenset[ObjectKey]:
+        space = self._pod.key.namespace
+        return frozenset(
+            key
+            for key, pod in self._occupancy.pods.items()
+            if pod.node
+            and key.namespace == space
+            and not claims.isdisjoint(name for name, _ in mounted(key.name, pod.spec))
         )
 
     def _rules(self, places: Iterable[Place]) -> tuple[Spread, Neighbours]:

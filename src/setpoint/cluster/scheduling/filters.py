@@ -7,7 +7,7 @@ from typing import Final
 from setpoint.cluster.node_matching import fits, tolerates
 from setpoint.cluster.scheduling.neighbours import Neighbours
 from setpoint.cluster.scheduling.occupancy import PODS, Place, PlacedPod
-from setpoint.cluster.scheduling.pod_volumes import PodVolumes
+from setpoint.cluster.scheduling.pod_volumes import IN_USE, PodVolumes
 from setpoint.cluster.scheduling.refusal import Refusal
 from setpoint.cluster.scheduling.requests import ports_clash
 from setpoint.cluster.scheduling.spread import Spread
@@ -17,9 +17,18 @@ UNSCHEDULABLE: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoS
 
 
 def refusal(
-    pod: PlacedPod, place: Place, spread: Spread, neighbours: Neighbours, volumes: PodVolumes | None = None
+    pod: PlacedPod,
+    place: Place,
+    spread: Spread,
+    neighbours: Neighbours,
+    volumes: PodVolumes | None = None,
+    *,
+    in_use: bool = False,
 ) -> Refusal | None:
-    """The refusal of the first plugin that refuses, in upstream's order; None if the pod may be there."""
+    """The refusal of the first plugin that refuses, in upstream's order; None if the pod may be there.
+
+    ``in_use``: another pod uses a claim of this one that only one may use.
+    """
     spec, node = pod.spec, place.node
     if node.spec.unschedulable and not tolerates(spec.tolerations, (UNSCHEDULABLE,), ("NoSchedule",)):
         return Refusal(("node(s) were unschedulable",))
@@ -31,6 +40,8 @@ def refusal(
         return Refusal(("node(s) didn't have free ports for the requested pod ports",), lasting=False)
     if found := _short_of(pod, place):
         return found
+    if in_use:
+        return IN_USE
     if volumes is not None and (found := volumes.refusal(node)):
         return found
     return spread.refusal(place) or neighbours.refusal(place)

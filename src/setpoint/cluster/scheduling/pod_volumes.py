@@ -19,13 +19,21 @@ from setpoint.cluster.volumes import (
 )
 from setpoint.controller import Context
 from setpoint.meta import Object, to_wire
-from setpoint.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod
+from setpoint.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod, PodSpec
 from setpoint.models.storage_v1 import StorageClass
 
 AFFINITY: Final = Refusal(("node(s) had volume node affinity conflict",))
 NO_VOLUME: Final = Refusal(("node(s) didn't find available persistent volumes to bind",))
+IN_USE: Final = Refusal(
+    (
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another"
+        " pod",
+    ),
+    lasting=False,
+)
 GONE: Final = Refusal(("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",))
 UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
+ONE_POD: Final = "ReadWriteOncePod"
 NO_PROVISIONER: Final = ("", "kubernetes.io/no-provisioner")
 T = TypeVar("T", bound=Object)
 _Pair = tuple[PersistentVolumeClaim, PersistentVolume | None]
@@ -43,6 +51,8 @@ class PodVolumes:
     waiting: list[tuple[PersistentVolumeClaim, StorageClass]] = field(default_factory=list)
     free: list[PersistentVolume] = field(default_factory=list)
     """All volumes, by name, if any claim waits."""
+    exclusive: frozenset[str] = frozenset()
+    """The names of the claims that one pod may use at a time (ReadWriteOncePod)."""
     has_lost: bool = False
     """Whether the volume of a claim does not exist."""
 
@@ -102,6 +112,7 @@ async def volumes_of(pod: Pod, ctx: Context) -> PodVolumes | None:
     found = PodVolumes()
     is_unbound = False
     claims = [claim async for claim in _claims(pod, ctx)]
+    found.exclusive = frozenset(each.name for each in claims if ONE_POD in each.spec.access_modes)
     for claim in claims:
         if claim.spec.volume_name and BIND_COMPLETED in claim.annotations:
             volume = await _get(PersistentVolume, claim.spec.volume_name, "", ctx)
@@ -125,7 +136,7 @@ async def volumes_of(pod: Pod, ctx: Context) -> PodVolumes | None:
 
 
 async def _claims(pod: Pod, ctx: Context) -> AsyncIterator[PersistentVolumeClaim]:
-    for name, missing in mounted(pod):
+    for name, missing in mounted(pod.name, pod.spec):
         claim = await _get(PersistentVolumeClaim, name, pod.namespace, ctx)
         if claim is None:
             raise Unusable(missing)
@@ -137,14 +148,14 @@ async def _claims(pod: Pod, ctx: Context) -> AsyncIterator[PersistentVolumeClaim
         yield claim
 
 
-def mounted(pod: Pod) -> Iterator[tuple[str, str]]:
+def mounted(pod: str, spec: PodSpec) -> Iterator[tuple[str, str]]:
     """The names of the claims that a pod mounts, and what is said of each where it is missing."""
-    for volume in pod.spec.volumes:
+    for volume in spec.volumes:
         if volume.persistent_volume_claim is not None:
             name = volume.persistent_volume_claim.claim_name
             yield name, f'persistentvolumeclaim "{name}" not found'
         elif volume.ephemeral is not None:
-            name = f"{pod.name}-{volume.name}"
+            name = f"{pod}-{volume.name}"
             yield name, f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
 
 

@@ -180,7 +180,9 @@ class Scheduler:
         number = len(self._occupancy.places)
         volumes = None
         if self._claims is not None and pod.spec.volumes:
-            self._mounting[pod.key] = frozenset(ObjectKey.of(pod.namespace, name) for name, _ in mounted(pod))
+            self._mounting[pod.key] = frozenset(
+                ObjectKey.of(pod.namespace, name) for name, _ in mounted(pod.name, pod.spec)
+            )
             try:
                 volumes = await volumes_of(pod, ctx)
             except Unusable as problem:
