@@ -47,7 +47,7 @@ async def _until_signalled(
     waits_for: Callable[[], Sequence[str]] | None,
     at_once: Callable[[], None] | None,
 ) -> None:
-    task = asyncio.ensure_future(work)
+    task = asyncio.get_running_loop().create_task(work)
     asked = False
 
     def stop() -> None:
@@ -97,7 +97,7 @@ def _threads_left(runner: asyncio.Runner, deadline: float) -> list[str]:
 
     async def idle_ones_end() -> None:
         # Not cancelled when it is late: what it does then is to block the loop.
-        ending = asyncio.ensure_future(loop.shutdown_default_executor())
+        ending = loop.create_task(loop.shutdown_default_executor())
         await asyncio.wait((ending,), timeout=max(deadline - loop.time(), 0.0))
 
     threads = [each for each in threading.enumerate() if not each.daemon and each is not threading.main_thread()]

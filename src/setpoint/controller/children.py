@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
@@ -11,6 +10,7 @@ import msgspec
 
 from setpoint.client import ApiError, NotFound, PatchType, TooManyRequests
 from setpoint.client.configuration import configuration_of
+from setpoint.concurrency import every
 from setpoint.controller.applied import Applied
 from setpoint.controller.environment import Environment
 from setpoint.controller.failures import Outdated, describe, is_namesake, maybe_done
@@ -333,16 +333,13 @@ class Children(Generic[T]):
         while left:
             batch, left = left[:size], left[size:]
             size = min(2 * size, AT_ONCE)
-            answers = await asyncio.gather(*(writes[key]() for key in batch), return_exceptions=True)
             problems: list[Exception] = []
-            for key, answer in zip(batch, answers, strict=True):
-                if isinstance(answer, Exception):
-                    problems.append(answer)
-                    self._failed.add(key)
-                elif isinstance(answer, BaseException):
-                    raise answer
-                else:
+            for key, problem in zip(batch, await every(*(_tried(writes[key]) for key in batch)), strict=True):
+                if problem is None:
                     self._failed.discard(key)
+                else:
+                    problems.append(problem)
+                    self._failed.add(key)
             if problems:
                 return problems
         return []
@@ -353,6 +350,15 @@ def _is_its_own(problem: Exception) -> bool:
     if isinstance(problem, ApiError):
         return problem.code < 500 and not isinstance(problem, TooManyRequests)
     return isinstance(problem, AdoptionError)
+
+
+async def _tried(write: Write) -> Exception | None:
+    """The failure of a write, so that of several each is known."""
+    try:
+        await write()
+    except Exception as problem:  # noqa: BLE001 - the caller judges it
+        return problem
+    return None
 
 
 def _renamed(obj: T, name: str) -> T:

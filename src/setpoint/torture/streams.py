@@ -11,6 +11,7 @@ import msgspec
 
 from setpoint.apiserver.http_types import HungUp
 from setpoint.cache.frames import INITIAL_EVENTS_END, split_event
+from setpoint.concurrency import end
 from setpoint.simulation.history import Sketch, label_of, sketch
 from setpoint.simulation.stream import EXPIRED
 
@@ -127,8 +128,7 @@ class Held(AsyncIterator[bytes]):
     async def aclose(self) -> None:
         if self in self._gate.streams:
             self._gate.streams.remove(self)
-        self._pump.cancel()
-        await asyncio.wait((self._pump,))
+        await end([self._pump])
         await self._body.aclose()
         if not self._pump.cancelled() and (problem := self._pump.exception()) is not None:
             raise problem

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.http_types import Request, Response
+from setpoint.concurrency import end
 from setpoint.meta import format_micro_time
 
 __all__ = ["IdentityLease"]
@@ -63,8 +64,7 @@ class IdentityLease:
         task, self._task = self._task, None
         if task is None:
             return
-        task.cancel()
-        await asyncio.wait([task])
+        await end([task])
         await self._send("DELETE", f"{_LEASES}/{self.name}")
 
     async def _run(self) -> None:

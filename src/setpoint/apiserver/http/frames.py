@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from aiohttp import ClientConnectionResetError, WSMsgType, web
+
+from setpoint.concurrency import first
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,21 +29,13 @@ async def streamed(http: web.BaseRequest, headers: Mapping[str, str], body: Asyn
     kind = headers.get("content-type", "")
     split = _lines if kind.startswith("application/json") else _lengths if "stream=watch" in kind else _whole
     await answer.prepare(http)
-    listening = asyncio.create_task(_hung_up(answer))
-    sending = asyncio.create_task(_send(answer, body, split, text=split is _lines))
     try:
-        await asyncio.wait((listening, sending), return_when=asyncio.FIRST_COMPLETED)
+        await first(_hung_up(answer), _send(answer, body, split, text=split is _lines))
     finally:
-        for task in (listening, sending):
-            task.cancel()
-        await asyncio.wait((listening, sending))
         close = getattr(body, "aclose", None)
         if close is not None:
             await close()
         await answer.close()
-    for task in (listening, sending):
-        if not task.cancelled():
-            task.result()
     return answer
 
 
