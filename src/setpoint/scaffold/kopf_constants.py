@@ -87,7 +87,7 @@ class Constants:
                 continue
             level, module, attribute = imported
             rest = [attribute, *parts[end:]] if attribute else parts[end:]
-            # What is imported from a package is an attribute of it, or one of its modules.
+            # A name that is imported from a package is an attribute of it, or one of its modules.
             for taken in range(min(2, len(rest))):
                 there = self._module(level, ".".join(filter(None, (module, *rest[:taken]))))
                 found = there._find(".".join(rest[taken:])) if there is not None else None
