@@ -39,6 +39,7 @@ def check(
     externals: Iterable[External] = (),
     predicates: Iterable[Predicate] = (),
     leader_election: bool = False,
+    sharding: bool = False,
     lifespan: Lifespan | None = None,
     first_list: FirstList = "newest",
     off: Mapping[str, str] | None = None,
@@ -69,6 +70,7 @@ def check(
         externals: systems outside of the cluster; see `External`.
         predicates: see `always`, `never`, `eventually`.
         leader_election: two processes compete for a lease.
+        sharding: two processes share the keys, each with a lease of its own.
         lifespan: what each process of the program opens and closes, as for `setpoint.Manager`.
         first_list: what the caches' first lists ask for, as for `InformerFactory`. Restarts on old lists are tried
             whatever it is, in a world whose server can't stream lists; see the switch ``time-travel``.
@@ -90,10 +92,12 @@ def check(
         SetupFailed: the world could not be made.
         PlanError: there is no plan in ``replay``.
         RuntimeError: it was called from a coroutine.
-        ValueError: something is switched off that there is not.
+        ValueError: something is switched off that there is not, or there is both an election and sharding.
     """
     if asyncio._get_running_loop() is not None:
         raise RuntimeError("check() runs loops of its own: call it from an ordinary function, not from a coroutine")
+    if leader_election and sharding:
+        raise ValueError("a program has leader_election or sharding, not both: with shards every process works")
     setup = Setup(
         scenario=scenario,
         factory=factory,
@@ -101,6 +105,7 @@ def check(
         control_plane=control_plane if isinstance(control_plane, (bool, str)) else tuple(control_plane),
         namespace=namespace,
         leader_election=leader_election,
+        sharding=sharding,
         lifespan=lifespan,
         first_list=first_list,
         off=dict(off or {}),

@@ -14,7 +14,7 @@ LONG: Final = 1000.0
 """Seconds: longer than a read-your-writes barrier, an idle deadline, or a retry that backs off for ten minutes."""
 SHORT: Final = 2.0
 FROZEN: Final = 200.0
-"""Seconds: another process is elected within them (`setpoint.simulation.process.LEASE`)."""
+"""Seconds: another process has taken over within them (`setpoint.simulation.process.LEASE`)."""
 SHUFFLES: Final = 3
 """Runs in which all that has no order is in one that is drawn."""
 TRAVELS: Final = 150
@@ -32,14 +32,14 @@ class Explorer:
         seed: int,
         kinds: list[str],
         primaries: frozenset[str],
-        elects: bool = False,
+        several: bool = False,
     ) -> None:
         self._points = baseline.points
         self._off = off
         self._seed = seed
         self._kinds = kinds
         self._primaries = primaries
-        self._elects = elects
+        self._several = several
         self._changes = [point for point in baseline.points if point.kind == "change"]
         self._writes = [point for point in baseline.points if point.kind == "write"]
         self._reads = [point for point in baseline.points if point.kind == "read"]
@@ -106,7 +106,7 @@ class Explorer:
             yield fault("down", at)
             for who in ("garbage collector", "control plane", "controller"):
                 yield fault("pause", at, who=who)
-                yield fault("pause", at, who=who, seconds=FROZEN if self._elects else 60.0)
+                yield fault("pause", at, who=who, seconds=FROZEN if self._several else 60.0)
             yield fault("pause", at, who="garbage collector", more=1)
             yield fault("early", at, writes=0)
             made = sum(1 for point in self._writes if point.step == step and point.changed)
@@ -124,7 +124,7 @@ class Explorer:
             yield fault("slow-request", point.name, until="step")
             yield fault("slow-answer", point.name, until="step")
             yield fault("error-429", point.name, seconds=1)
-            if self._elects:
+            if self._several:
                 yield fault("freeze", point.name, seconds=FROZEN)
         for point in self._reads:
             yield fault("error-500", point.name)
@@ -175,7 +175,7 @@ class Explorer:
             if point.empty:
                 yield fault("external-empty", point.name)
         for point in self._externals:
-            if self._elects:
+            if self._several:
                 yield fault("freeze", point.name, seconds=FROZEN)
             yield fault("external-fails", point.name)
             yield fault("external-lost", point.name)

@@ -11,7 +11,7 @@ from setpoint.cache import InformerFactory
 from setpoint.cache.reflector import FirstList
 from setpoint.client import Client
 from setpoint.controller import RunningController
-from setpoint.manager import LeaderElection, Manager, Runtime
+from setpoint.manager import LeaderElection, Manager, Runtime, Sharding
 from setpoint.meta import ObjectKey
 from setpoint.simulation.externals import using
 from setpoint.simulation.judge import Judge
@@ -20,7 +20,8 @@ from setpoint.simulation.telephone import Telephone
 from setpoint.simulation.wire import Network, Wire
 
 LEASE: Final = 60.0
-"""Seconds for which a leader is elected. Longer than in production, so that virtual hours are not full of renewals."""
+"""Seconds for which a leader is elected, or a process has its share of the keys. Longer than in production, so that
+virtual hours are not full of renewals."""
 
 
 class Home(Host, Network, Protocol):
@@ -69,10 +70,15 @@ class Process(Life):
         try:
             client = Client(self.wire, namespace=setup.namespace, random=Random(f"{world.seed} {self.number}"))
             controllers = setup.controllers()
-            election = None
+            election, sharding = None, None
+            identity = f"{controllers[0].name}-{self.number}"
             if setup.leader_election:
-                identity = f"{controllers[0].name}-{self.number}"
                 election = LeaderElection(
+                    name="simulated", identity=identity, namespace=setup.namespace,
+                    lease_duration=LEASE, renew_deadline=0.7 * LEASE, retry_period=0.2 * LEASE,
+                )  # fmt: skip
+            if setup.sharding:
+                sharding = Sharding(
                     name="simulated", identity=identity, namespace=setup.namespace,
                     lease_duration=LEASE, renew_deadline=0.7 * LEASE, retry_period=0.2 * LEASE,
                 )  # fmt: skip
@@ -82,6 +88,7 @@ class Process(Life):
                 factory=InformerFactory(client, random=rolls, first_list=self._first_list),
                 controllers=controllers,
                 leader_election=election,
+                sharding=sharding,
                 lifespan=setup.lifespan,
                 runtime=Runtime(now=self.now, random=rolls, instance=f"simulated-{self.number}"),
             )
@@ -130,6 +137,30 @@ class Process(Life):
         return any(
             running.state == "syncing" or (running.state == "running" and not running.idle())
             for running in manager.controllers.values()
+        )
+
+    def member(self) -> str:
+        """The id of this process among those that share the keys; ``""`` while it has none."""
+        shards = None if self.manager is None else self.manager.shards
+        return "" if shards is None else shards._lease.member
+
+    def members(self) -> frozenset[str]:
+        """Those that it shares the keys with, itself among them; none while keys are being handed over."""
+        shards = None if self.manager is None else self.manager.shards
+        if self.manager is None or shards is None or shards.share.empty or len(shards._views) > 1:
+            return frozenset()
+        guards = [running.guard for running in self.manager.controllers.values() if running.guard is not None]
+        return shards.members if all(guard._shares == [shards.share] for guard in guards) else frozenset()
+
+    def owned(self) -> int:
+        """The number of objects whose keys are in its share."""
+        shards = None if self.manager is None else self.manager.shards
+        if self.manager is None or shards is None:
+            return 0
+        return sum(
+            shards.share.owns(running.name, ObjectKey(key))
+            for running in self.manager.controllers.values()
+            for key in running.informers[running.controller.resource.gvr].store
         )
 
     def leads(self) -> bool:

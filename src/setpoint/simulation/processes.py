@@ -48,7 +48,7 @@ class Processes:
     @property
     def wanted(self) -> int:
         """The number of processes that run at once."""
-        return 2 if self._setup.leader_election else 1
+        return self._setup.processes
 
     # -- beginnings ----------------------------------------------------------------------------------------------------
 
@@ -104,11 +104,19 @@ class Processes:
     # -- what they do --------------------------------------------------------------------------------------------------
 
     def busy(self) -> bool:
-        """Whether any of them can do anything now, or is about to be elected."""
+        """Whether any of them can do anything now, or is about to be elected, or to take over keys of another one."""
         if any(process.busy() for process in self._all):
             return True
         candidates = [process for process in self.alive() if process.actor.state == "running"]
+        if self._setup.sharding:
+            members = {process.member() for process in candidates}
+            return any(process.members() != members for process in candidates)
         return bool(candidates) and not any(process.leads() for process in candidates)
+
+    def leading(self) -> list[Process]:
+        """Those whose controllers work; with shards the one that has the most objects, since a fault is to hit one."""
+        found = [process for process in self._all if process.leads()]
+        return sorted(found, key=lambda each: -each.owned())[:1] if self._setup.sharding else found
 
     def retries(self) -> list[float]:
         """The loop times at which keys that failed are tried again."""

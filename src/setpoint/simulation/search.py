@@ -96,8 +96,8 @@ class Search:
             kinds = [str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)]
             primaries = frozenset(str(each.resource.group_resource) for each in controllers)
             off = frozenset(self._setup.off)
-            elects = self._setup.leader_election
-            explorer = Explorer(baseline, off=off, seed=self._seed, kinds=kinds, primaries=primaries, elects=elects)
+            several = self._setup.processes > 1
+            explorer = Explorer(baseline, off=off, seed=self._seed, kinds=kinds, primaries=primaries, several=several)
             singles = explorer.singles()
             self.report.of_singles = len(singles)
             seen: set[tuple[str, str]] = set()

@@ -37,12 +37,18 @@ class Setup:
     externals: Sequence[External] = ()
     predicates: Sequence[Predicate] = ()
     leader_election: bool = False
+    sharding: bool = False
     lifespan: Lifespan | None = None
     first_list: FirstList = "newest"
     ignore: Mapping[str, str] = field(default_factory=dict)
     off: Mapping[str, str] = field(default_factory=dict)
     is_rehearsal: bool = False
     """Whether the controllers are not the user's."""
+
+    @property
+    def processes(self) -> int:
+        """The number of processes that run at once."""
+        return 2 if self.leader_election or self.sharding else 1
 
     def controllers(self) -> list[Controller[Any]]:
         """Fresh ones, as a new process has them."""

@@ -67,7 +67,7 @@ class World:
         self.options = Options()
         self.seed = 0
         self.history = History(loop.time)
-        if setup.leader_election:
+        if setup.processes > 1:
             self.history.untold |= {"leases.coordination.k8s.io"}
         self.tape = Tape(loop.time)
         self.server_actor = Actor("server", "server")
@@ -292,7 +292,7 @@ class World:
     def called(self, who: str) -> list[Actor]:
         """Actors by what plans call them."""
         found = [actor for actor in self.plane.actors if actor.name == who]
-        return found or [process.actor for process in self.processes if process.leads()]
+        return found or [process.actor for process in self.processes.leading()]
 
     # -- what the parts ask for ----------------------------------------------------------------------------------------
 

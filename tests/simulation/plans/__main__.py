@@ -40,8 +40,8 @@ def drawn(setup: Setup, search: Search, seed: int) -> Iterator[Plan]:
     primaries = frozenset(str(each.resource.group_resource) for each in controllers)
     baseline = search._references[0].baseline
     off = frozenset(setup.off)
-    elects = setup.leader_election
-    explorer = Explorer(baseline, off=off, seed=seed, kinds=kinds, primaries=primaries, elects=elects)
+    several = setup.processes > 1
+    explorer = Explorer(baseline, off=off, seed=seed, kinds=kinds, primaries=primaries, several=several)
     singles: list[Fault] = explorer.singles()
     alone = iter(singles)
     for plan in explorer.combinations(singles):

@@ -1,0 +1,86 @@
+"""Two processes that share the keys: each key is in one of them, whatever happens to either."""
+
+from __future__ import annotations
+
+import pytest
+from tests.simulation.kinds import App, AppSpec
+
+import setpoint as sp
+from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.simulation import SWITCHES, Budget, Fault, Plan, Setup, check
+from setpoint.simulation.plan import fault
+from setpoint.simulation.result import Options, Result
+from setpoint.simulation.single import run_here
+from setpoint.simulation.verdict import Reference
+
+HAND_OVERS = ("crash", "restart", "down", "pause")
+OFF = {name: "this is about keys that change hands" for name in SWITCHES if name not in HAND_OVERS}
+NAMES = ("one", "two", "three", "four")
+
+
+async def reconcile(app: App, ctx: sp.Context) -> None:
+    maps = [ConfigMap.named(f"{app.name}-{number}") for number in range(app.spec.size)]
+    await ctx.keep(ConfigMap, maps)
+    await ctx.apply(Secret.named(f"of-{app.name}", labels={"app": app.name}), controlled=False)
+    app.status.note = f"{len(maps)} maps"
+
+
+async def finalize(app: App, ctx: sp.Context) -> None:
+    for secret in await ctx.list(Secret, selector={"app": app.name}):
+        await ctx.delete(secret)
+
+
+def controllers() -> list[sp.Controller[App]]:
+    return [sp.Controller(App, reconcile).owns(ConfigMap).reads(Secret).finalize(finalize)]
+
+
+async def life(cluster: sp.testing.Cluster) -> None:
+    for size in (2, 1):
+        for name in NAMES:
+            await cluster.apply(App.named(name, "default", spec=AppSpec(size=size)))
+        await cluster.settle()
+    for name in NAMES[:2]:
+        await cluster.delete(await cluster.get(App, name))
+    await cluster.settle()
+
+
+SETUP = Setup(scenario=life, factory=controllers, sharding=True)
+
+
+def run_of(*faults: Fault) -> Result:
+    return run_here(SETUP, Plan(faults), Options(trace=True, quiet=False))
+
+
+def writers(result: Result, name: str) -> set[str]:
+    """The processes that have written something of this object."""
+    return {line.who for line in result.trace if line.what == "writes" and line.point and f"/{name}" in line.point}
+
+
+def test_keys_change_hands_while_a_process_stands_still_and_come_back() -> None:
+    calm = run_of()
+    assert calm.findings == []
+    assert len(set().union(*(writers(calm, name) for name in NAMES))) == 2, "both of them work"
+    assert all(len(writers(calm, name)) == 1 for name in NAMES), "each object is one's alone"
+    (frozen,) = writers(calm, "one")
+    stopped = run_of(fault("freeze", "patch apps.test.example.com/status default/one #1", seconds=200.0))
+    assert writers(stopped, "one") > {frozen}, "the other process takes over, and gives it back"
+    assert Reference(calm, []).judge(Plan(), stopped) == []
+    killed = run_of(fault("crash-after", "apply secrets default/of-one #1"))
+    assert not writers(killed, "one") <= {frozen}
+    assert Reference(calm, []).judge(Plan(), killed) == []
+
+
+@pytest.mark.long
+def test_children_statuses_and_clean_ups_survive_keys_that_change_hands() -> None:
+    report = check(life, controllers, sharding=True, off=OFF, budget=Budget(runs=150))
+    assert report.points["writes"] >= 10
+
+
+def test_a_program_has_an_election_or_shards() -> None:
+    with pytest.raises(ValueError, match="leader_election or sharding, not both"):
+        check(life, controllers, leader_election=True, sharding=True)
+
+
+@pytest.mark.long
+def test_children_statuses_and_clean_ups_survive_every_single_fault_with_two_shards() -> None:
+    check(life, controllers, sharding=True, budget=Budget(runs=2500))
