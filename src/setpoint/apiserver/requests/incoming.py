@@ -90,8 +90,7 @@ def fit_kind(call: Call, document: JsonObject, kind: GroupVersionKind, *, older:
     given, version = document.get("kind") or kind.kind, document.get("apiVersion") or kind.api_version
     if given == kind.kind and version in (kind.api_version, *older):
         return
-    if version.count("/") > 1:
-        raise bad_request("couldn't get version/kind; apiVersion must be GROUP/VERSION or VERSION, kind a name")
+    _check_names(given, version)
     found = GroupVersion.parse(version)
     why = _why_not(call, kind.group, kind.kind, found, given, "pkg/runtime/scheme.go:111")
     raise bad_request(f'{given} in version "{found.version}" cannot be handled as a {kind.kind}: {why}')
@@ -149,8 +148,7 @@ def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
         )
     if not version:
         obj["apiVersion"] = version = resource.api_version
-    if not isinstance(kind, str) or not isinstance(version, str) or version.count("/") > 1:
-        raise bad_request("couldn't get version/kind; apiVersion must be GROUP/VERSION or VERSION, kind a name")
+    _check_names(kind, version)
     if (version, kind) == (resource.api_version, resource.kind):
         return
     found = GroupVersion.parse(version)
@@ -164,6 +162,12 @@ def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
         wrong = FieldError(ErrorType.INVALID, "kind", f"must be {resource.kind}", kind)
         raise invalid(GroupKind(resource.group, kind), name, [wrong])
     raise bad_request(what + why_not(call, served, found, kind))
+
+
+def _check_names(kind: object, version: object) -> None:
+    """Makes sure that they are texts: a patch puts anything there."""
+    if not isinstance(kind, str) or not isinstance(version, str) or version.count("/") > 1:
+        raise bad_request("couldn't get version/kind; apiVersion must be GROUP/VERSION or VERSION, kind a name")
 
 
 def why_not(call: Call, served: ServedResource, found: GroupVersion, kind: str) -> str:
