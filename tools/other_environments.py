@@ -4,8 +4,8 @@
     python tools/other_environments.py newest    # the newest Python on this machine
 
 The part is what stands on the dependencies and on what changes between Pythons: commands, the cache's compression,
-HTTP, WebSockets, TLS, metrics, YAML, classes. Where there is no newer Python the reason is printed, and nothing is
-tested.
+HTTP, WebSockets, TLS, metrics, YAML, classes, forked processes. Where there is no newer Python the reason is printed,
+and nothing is tested.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ PART = (
     "tests/client/test_websocket.py",
     "tests/crd/test_declarations.py",
     "tests/manager/test_secure_metrics.py",
+    "tests/simulation/test_forks.py",
+    "tests/simulation/test_threads.py",
     "tests/webhook/test_authority.py",
     "tests/webhook/test_server.py",
 )

@@ -15,6 +15,7 @@ from typing import Final, NoReturn
 
 import msgspec
 
+from setpoint.simulation.loop import SimulationLoop
 from setpoint.simulation.plan import Plan
 from setpoint.simulation.rehearsal import prepare
 from setpoint.simulation.result import Finding, Options, Result, encode
@@ -104,6 +105,7 @@ class Zygote:
         gc.collect()
         gc.freeze()
         gc.disable()
+        loop = asyncio.get_running_loop()
         while True:
             kind, raw = read(self._jobs)
             if not kind or kind == END:
@@ -115,12 +117,12 @@ class Zygote:
                 try:
                     trunk = self._trunk(job)
                 except _Grow as grow:
-                    return self._begin(grow.job)
+                    return self._begin(grow.job, loop)
                 if trunk is not None and trunk.run(raw):
                     continue
             pid = fork()
             if pid == 0:
-                return self._begin(job)
+                return self._begin(job, loop)
             _, status = os.waitpid(pid, 0)
             if os.WIFSIGNALED(status):
                 died = os.WTERMSIG(status)
@@ -131,9 +133,11 @@ class Zygote:
             if self._teller is not None:
                 os.write(self._teller, READY)
 
-    def _begin(self, job: Job) -> Job:
+    def _begin(self, job: Job, loop: asyncio.AbstractEventLoop) -> Job:
         """In a process that has just been forked: makes it one of its own."""
-        asyncio.get_event_loop().after_fork()  # type: ignore[attr-defined]
+        assert isinstance(loop, SimulationLoop)
+        asyncio.set_event_loop(loop)  # from Python 3.12 on a forked process has forgotten it
+        loop.after_fork()
         for each in (signal.SIGALRM, signal.SIGPROF):
             signal.signal(each, signal.SIG_DFL)
         _limit(PATIENCE)

@@ -1,0 +1,46 @@
+"""The processes of a simulation: each run is made in one that was forked for it, on every Python."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+import pytest
+from tests.simulation.kinds import App
+
+import setpoint as sp
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.simulation import Setup
+from setpoint.simulation.plan import Plan
+from setpoint.simulation.pool import Pool
+from setpoint.simulation.result import Options
+
+
+async def reconcile(app: App, ctx: sp.Context) -> None:
+    await ctx.apply(ConfigMap.named(app.name))
+
+
+def factory() -> list[sp.Controller[App]]:
+    return [sp.Controller(App, reconcile).owns(ConfigMap)]
+
+
+async def one(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default"))
+    await cluster.settle()
+
+
+def test_a_run_begins_where_a_forked_process_has_forgotten_its_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    really = os.fork
+
+    def fork() -> int:
+        pid = really()
+        if pid == 0 and sys.version_info < (3, 12):  # later ones forget it themselves
+            asyncio.set_event_loop_policy(None)
+            asyncio._set_running_loop(None)
+        return pid
+
+    monkeypatch.setattr(os, "fork", fork)
+    with Pool(Setup(scenario=one, factory=factory), 1) as pool:
+        results = [result for _, _, result in pool.each([(Plan(), Options()), (Plan(), Options(since=2))])]
+    assert [result.findings for result in results] == [[], []]
