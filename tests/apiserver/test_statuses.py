@@ -25,6 +25,11 @@ REASON = (
     "or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is "
     "'[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"
 )
+LABEL = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
 IP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 NO_CONDITION: dict[str, Any] = {"conditions": [{"type": "-5%", "reason": "1"}]}
 NO_CONDITION_TOLD = [
@@ -183,12 +188,162 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
         ],
     ),
 ]
-
-LABEL = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
-    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+TRUE = {"status": "True", "lastProbeTime": "2026-01-01T00:00:00Z", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+FEATURE = (
+    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or "
+    "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
 )
+CONDITION = {"status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z", "reason": "R", "message": "m"}
+REFUSED += [
+    (
+        "Job",
+        {},
+        {"conditions": [{"type": "Complete", **TRUE}]},
+        [
+            "status.completionTime: Required value: completionTime is required for Complete jobs",
+            "status.conditions: Invalid value: "
+            "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
+            "status.startTime: Required value: startTime is required for finished job",
+        ],
+    ),
+    (
+        "Job",
+        {},
+        {
+            "conditions": [{"type": "FailureTarget", **TRUE}, {"type": "Failed", **TRUE}],
+            "startTime": "2026-01-01T00:00:00Z",
+            "active": 1,
+            "terminating": 2,
+            "uncountedTerminatedPods": {"succeeded": ["a"], "failed": ["a"]},
+        },
+        [
+            'status.uncountedTerminatedPods.failed[0]: Duplicate value: "a"',
+            "status.active: Invalid value: 1: active>0 is invalid for finished job",
+            'status.uncountedTerminatedPods: Invalid value: {"Succeeded":["a"],"Failed":["a"]}: '
+            "must be empty for finished job",
+            "status.terminating: Invalid value: 2: terminating>0 is invalid for finished job",
+        ],
+    ),
+    (
+        "Pod",
+        {},
+        {
+            "extendedResourceClaimStatus": {
+                "requestMappings": [{"containerName": "x", "resourceName": "y", "requestName": "-"}],
+            }
+        },
+        [
+            'status.extendedResourceClaimStatus.requestMappings[0].containerName: Invalid value: "x": '
+            "must match the name of an entry in spec.initContainers.name or spec.containers.name",
+            f'status.extendedResourceClaimStatus.requestName: Invalid value: "-": {LABEL}',
+            "status.extendedResourceClaimStatus.resourceClaimName: Required value",
+        ],
+    ),
+    (
+        "Pod",
+        {},
+        {
+            "ephemeralContainerStatuses": [
+                {
+                    "name": "e",
+                    "image": "",
+                    "imageID": "",
+                    "ready": True,
+                    "restartCount": 0,
+                    "user": {"linux": {"uid": -1, "gid": 0}},
+                    "allocatedResourcesStatus": [{"name": "x"}],
+                }
+            ]
+        },
+        [
+            "status.ephemeralContainerStatuses[0].user.linux.uid: Invalid value: -1: "
+            "must be between 0 and 4294967295, inclusive",
+            "status.ephemeralContainerStatuses[0].allocatedResourcesStatus: Forbidden: "
+            "must not be specified in container status",
+        ],
+    ),
+    (
+        "Node",
+        {},
+        {"declaredFeatures": ["-", "-"], "capacity": {"cpu": "-1"}},
+        [
+            'status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0',
+            *(
+                f'status.declaredFeatures[{index}]: Invalid value: "-": invalid feature name "-": {FEATURE}'
+                for index in (0, 1)
+            ),
+            'status.declaredFeatures[1]: Duplicate value: "-"',
+        ],
+    ),
+    (
+        "ResourceQuota",
+        {},
+        {"used": {"x": "-1"}},
+        [
+            'status.used[x]: Invalid value: "x": must be a standard resource type or fully qualified',
+            'status.used[x]: Invalid value: "x": must be a standard resource for quota',
+            'status.used[x]: Invalid value: "-1": must be greater than or equal to 0',
+        ],
+    ),
+    (
+        "HorizontalPodAutoscaler",
+        {},
+        {"desiredReplicas": -2},
+        ["status.desiredReplicas: Invalid value: -2: must be greater than or equal to 0"],
+    ),
+    (
+        "VolumeAttachment",
+        {},
+        {"attachError": {"message": "x" * 1025, "errorCode": -1}},
+        [
+            "status.attachError.message: Too long: may not be more than 1024 bytes",
+            "status.attachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive",
+        ],
+    ),
+    (
+        "ValidatingAdmissionPolicy",
+        {},
+        {"typeChecking": {"expressionWarnings": [{"fieldRef": " ", "warning": ""}]}},
+        [
+            "status.typeChecking.expressionWarnings[0].warning: Required value",
+            "status.typeChecking.expressionWarnings[0].fieldRef: Required value",
+        ],
+    ),
+    (
+        "PersistentVolumeClaim",
+        {},
+        {"capacity": {"storage": "-1"}, "allocatedResources": {"cpu": "1"}},
+        [
+            "status.capacity[storage]: Invalid value: -1: must be a valid resource quantity",
+            'status.allocatedResources: Unsupported value: "cpu": supported values: "storage"',
+        ],
+    ),
+    (
+        "CertificateSigningRequest",
+        {},
+        {"conditions": [{"type": "Failed", "status": "False"}] * 2},
+        [
+            *(
+                f'status.conditions[{index}].status: Unsupported value: "False": supported values: "True"'
+                for index in (0, 1)
+            ),
+            'status.conditions[1].type: Duplicate value: "Failed"',
+        ],
+    ),
+    (
+        "StorageVersionMigration",
+        {},
+        {"conditions": [{"type": "Succeeded", **CONDITION}, {"type": "Failed", **CONDITION}]},
+        [
+            'status.conditions: Invalid value: [{"type":"Succeeded","status":"True",'
+            '"lastTransitionTime":"2026-01-01T00:00:00Z","reason":"R","message":"m"},{"type":"Failed","status":"True",'
+            '"lastTransitionTime":"2026-01-01T00:00:00Z","reason":"R","message":"m"}]: '
+            "Both success and failed conditions cannot be true at the same time"
+        ],
+    ),
+]
+
+
 REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 DEVICE = {"driver": "d.example.com", "pool": "p", "device": "d"}
 TOLD_DEVICE = {**DEVICE, "conditions": None}
@@ -294,6 +449,38 @@ async def test_devices_that_are_given_back_leave_nothing_behind_and_can_not_be_e
         assert errors(answer) == ["status.allocation: Invalid value: null: field cannot be modified once set"]
         answer = await api.put(f"{CLAIM}/status", {**claim, "status": {"devices": [DEVICE]}})
         assert "status" not in answer.ok() or not answer.json["status"]
+
+
+async def test_a_job_takes_nothing_back_that_it_has_said() -> None:
+    async with serving() as api:
+        first = {"startTime": "2026-01-01T00:00:00Z", "failed": 3, "succeeded": 2}
+        job = (await written(api, "Job", first, suspend=None)).ok()
+        path = f"/apis/batch/v1/namespaces/default/jobs/{job['metadata']['name']}/status"
+        answer = await api.put(path, {**job, "status": {"startTime": "2026-01-02T00:00:00Z", "failed": 2}})
+        assert sorted(errors(answer)) == [
+            "status.failed: Invalid value: 2: cannot decrease the failed counter",
+            'status.startTime: Invalid value: "2026-01-02T00:00:00Z": field is immutable for unsuspended job once set',
+            "status.succeeded: Invalid value: 0: cannot decrease the succeeded counter",
+        ]
+        ends = [{"type": "SuccessCriteriaMet", **TRUE}, {"type": "Complete", **TRUE}]
+        done = {**first, "conditions": ends, "completionTime": "2026-01-03T00:00:00Z"}
+        job = (await api.put(path, {**job, "status": done})).ok()
+        answer = await api.put(path, {**job, "status": {**first, "completionTime": "2026-01-04T00:00:00Z"}})
+        assert sorted(errors(answer)) == [
+            'status.completionTime: Invalid value: "2026-01-04T00:00:00Z": '
+            "cannot set completionTime when there is no Complete=True condition",
+            'status.completionTime: Invalid value: "2026-01-04T00:00:00Z": field is immutable',
+            "status.conditions: Invalid value: cannot disable the SuccessCriteriaMet=True condition",
+            "status.conditions: Invalid value: cannot disable the terminal Complete=True condition",
+        ]
+
+
+async def test_an_approval_is_judged_as_the_status_that_it_is_a_part_of() -> None:
+    async with serving() as api:
+        before = (await written(api, "CertificateSigningRequest", {})).ok()
+        path = f"/apis/certificates.k8s.io/v1/certificatesigningrequests/{before['metadata']['name']}/approval"
+        answer = await api.put(path, {**before, "status": {"conditions": [{"type": "Approved", "status": "False"}]}})
+        assert errors(answer) == ['status.conditions[0].status: Unsupported value: "False": supported values: "True"']
 
 
 async def test_tolerations_of_an_allocation_have_their_default() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.strategies.cron import schedule_problem, zone_problems
+from setpoint.apiserver.strategies.job_status import job_status_errors
 from setpoint.apiserver.strategies.jobs import job_change_errors, job_errors, job_spec_errors
 from setpoint.apiserver.strategies.pod_template import default_template
 from setpoint.apiserver.strategies.rules.row import Table, at_least, row
@@ -101,6 +102,9 @@ class Jobs(_WithTemplate):
         if not isinstance(spec, dict):
             return []
         return job_errors(obj, new=old is None) + (job_change_errors(obj, old) if old is not None else [])
+
+    def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
+        return job_status_errors(obj, old)
 
 
 _CRON_JOB: Final = Table(

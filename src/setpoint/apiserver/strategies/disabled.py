@@ -11,6 +11,7 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 __all__ = ["disabled_fields", "drop_disabled"]
 
 _CONTAINERS: Final = ("containers[]", "initContainers[]", "ephemeralContainers[]")
+_KINDS_OF_CONTAINERS: Final = ("container", "initContainer", "ephemeralContainer")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _HOOKS: Final = ("lifecycle.postStart", "lifecycle.preStop")
 _POD: Final = (
@@ -48,7 +49,11 @@ _OTHERS: Final[dict[str, tuple[str, ...]]] = {
     "leases.coordination.k8s.io": ("spec.strategy", "spec.preferredHolder"),
     "nodes": ("spec.configSource", "spec.podPreemptionPolicy", "status.config"),
     "persistentvolumeclaims": ("status.healthStatus",),
-    "pods": ("status.nodeAllocatableResourceClaimStatuses", "status.volumeHealth"),
+    "pods": (
+        "status.nodeAllocatableResourceClaimStatuses",
+        "status.volumeHealth",
+        *(f"status.{kind}Statuses[].volumeMounts[].volumeStatus" for kind in _KINDS_OF_CONTAINERS),
+    ),
     "resourceclaims.resource.k8s.io": (
         "spec.devices.requests[].exactly.derivedAttributes",
         "spec.devices.requests[].firstAvailable[].derivedAttributes",

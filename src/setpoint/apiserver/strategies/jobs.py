@@ -6,6 +6,7 @@ import re
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.go_dump import dump
+from setpoint.apiserver.strategies.job_indexes import count_indexes
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.pod_spec import template_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
@@ -269,7 +270,7 @@ def _success_errors(spec: JsonObject, path: str) -> Errors:
             errors.append(required(where, text))
         total = 0
         if indexes is not None:
-            total, problem = _count_indexes(indexes, completions)
+            total, problem = count_indexes(indexes, completions)
             if problem:
                 text = f"error parsing succeededIndexes: {problem}"
                 errors.append(invalid(f"{where}.succeededIndexes", indexes, text))
@@ -286,29 +287,6 @@ def _success_errors(spec: JsonObject, path: str) -> Errors:
             text = f"must be less than or equal to {total} ({indexes_text})"
             errors.append(invalid(at, count, text))
     return errors
-
-
-def _count_indexes(text: str, completions: int) -> tuple[int, str]:
-    """The number of indexes in a list such as ``1,3-5``, and the error in it."""
-    total, last = 0, -1
-    for part in text.split(",") if text else ():
-        limits = part.split("-")
-        if len(limits) > 2:
-            return 0, f'the fragment "{part}" {_TWO_PARTS}'
-        numbers: list[int] = []
-        for limit in limits:
-            if not (limit.isascii() and limit.isdecimal()):
-                return 0, f'cannot convert string to integer for index: "{limit}"'
-            if int(limit) >= completions:
-                return 0, f'too large index: "{limit}"'
-            numbers.append(int(limit))
-        first, end = numbers[0], numbers[-1]
-        if len(numbers) == 2 and first >= end:
-            return 0, f"non-increasing order, previous: {first}, current: {end}"
-        if last >= first:
-            return 0, f"non-increasing order, previous: {last}, current: {first}"
-        total, last = total + end - first + 1, end
-    return total, ""
 
 
 # -- changes ----------------------------------------------------------------------------------------------------------

@@ -7,14 +7,30 @@ from typing import Final
 
 from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
 from setpoint.apiserver.strategies.strategy import JsonObject
-from setpoint.meta.names import dns1123_subdomain, qualified_name
+from setpoint.meta import Quantity
+from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
-from setpoint.schema.errors import duplicate, forbidden, internal_error, invalid
+from setpoint.schema.errors import (
+    duplicate,
+    forbidden,
+    internal_error,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
 
 __all__ = ["completed_status", "status_errors"]
 
 Errors = list[FieldError]
 _OF_THE_SYSTEM: Final = ("Initialized", "PodScheduled", "Ready")
+_HEALTHS: Final = ("Healthy", "Unhealthy", "Unknown")
+_HEALTH_MESSAGE: Final = 1024
+_CONTAINER_PLACES: Final = "spec.initContainers.{0} or spec.containers.{0}"
+_NO_CLAIM: Final = (
+    "must match one of the container's resource claims as 'claim:<claimName>/<requestName>' when "
+    "container.resources.claims[*].request is set or 'claim:<claimName>' when it is empty"
+)
 _ONE_EACH: Final = "may specify no more than one IP for each IP family"
 
 
@@ -36,6 +52,8 @@ def status_errors(pod: JsonObject, old: JsonObject) -> Errors:
         errors += [invalid("status.nominatedNodeName", nominated, text) for text in dns1123_subdomain(nominated)]
     errors += _transitions(spec, status, before)
     errors += _claims(spec, status)
+    errors += _extended_claim(spec, status)
+    errors += _containers(spec, status)
     if "qosClass" in before and status.get("qosClass") != before["qosClass"]:
         errors.append(invalid("status.qosClass", status.get("qosClass", ""), "field is immutable"))
     for index, condition in enumerate(status.get("conditions") or ()):
@@ -88,6 +106,113 @@ def _claims(spec: JsonObject, status: JsonObject) -> Errors:
         if claim is not None:
             errors += [invalid(f"{where}.resourceClaimName", claim, text) for text in dns1123_subdomain(claim)]
     return errors
+
+
+def _extended_claim(spec: JsonObject, status: JsonObject) -> Errors:
+    """The errors in the claim that was made for extended resources which devices provide."""
+    claim, path = status.get("extendedResourceClaimStatus"), "status.extendedResourceClaimStatus"
+    if claim is None:
+        return []
+    mappings, errors = claim.get("requestMappings") or [], list[FieldError]()
+    if not mappings:
+        errors.append(required(f"{path}.requestMappings", "at least one request mapping is required"))
+    containers = {item["name"]: item for key in ("initContainers", "containers") for item in spec.get(key) or ()}
+    seen: set[tuple[str, ...]] = set()
+    for index, mapping in enumerate(mappings):
+        where = f"{path}.requestMappings[{index}]"
+        named = {name: mapping.get(name, "") for name in ("containerName", "resourceName", "requestName")}
+        container = containers.get(named["containerName"])
+        if container is None:
+            text = f"must match the name of an entry in {_CONTAINER_PLACES.format('name')}"
+            errors.append(invalid(f"{where}.containerName", named["containerName"], text))
+        elif named["resourceName"] not in _wanted(container):
+            places = _CONTAINER_PLACES.format("resources.requests")
+            text = f"must match the extended resource name of an entry in {places}"
+            errors.append(invalid(f"{where}.resourceName", named["resourceName"], text))
+        problems = dns1123_label(named["requestName"])
+        errors += [invalid(f"{path}.requestName", named["requestName"], text) for text in problems]
+        key = tuple(named.values())
+        if key in seen:
+            errors += [duplicate(f"{where}.{name}", value) for name, value in named.items()]
+        seen.add(key)
+    name = claim.get("resourceClaimName", "")
+    if not name:
+        return [*errors, required(f"{path}.resourceClaimName")]
+    return errors + [invalid(f"{path}.resourceClaimName", name, text) for text in dns1123_subdomain(name)]
+
+
+def _wanted(container: JsonObject) -> JsonObject:
+    requests: JsonObject = (container.get("resources") or {}).get("requests") or {}
+    return requests
+
+
+def _containers(spec: JsonObject, status: JsonObject) -> Errors:
+    """The errors in the users of containers, and in the health of devices that they have."""
+    errors: Errors = []
+    system = (spec.get("os") or {}).get("name", "linux")
+    for kind in ("container", "initContainer", "ephemeralContainer"):
+        known = {item["name"]: item for item in spec.get(f"{kind}s") or ()}
+        for index, item in enumerate(status.get(f"{kind}Statuses") or ()):
+            path = f"status.{kind}Statuses[{index}]"
+            errors += _user((item.get("user") or {}).get("linux"), f"{path}.user.linux", system)
+            devices, path = item.get("allocatedResourcesStatus") or [], f"{path}.allocatedResourcesStatus"
+            if kind == "ephemeralContainer" and devices:
+                errors.append(forbidden(path, "must not be specified in container status"))
+                continue
+            for number, device in enumerate(devices):
+                errors += _device(device, known.get(item.get("name", "")), status, f"{path}[{number}]")
+    return errors
+
+
+def _user(user: JsonObject | None, path: str, system: str) -> Errors:
+    if user is None:
+        return []
+    if system == "windows":
+        return [forbidden(path, "cannot be set for a windows pod")]
+    numbers = [("uid", user.get("uid", 0), 2**32 - 1), ("gid", user.get("gid", 0), 2**31 - 1)]
+    for index, group in enumerate(user.get("supplementalGroups") or ()):
+        numbers.append((f"supplementalGroups[{index}]", group, 2**31 - 1))
+    return [
+        invalid(f"{path}.{name}", number, f"must be between 0 and {most}, inclusive")
+        for name, number, most in numbers
+        if not 0 <= number <= most
+    ]
+
+
+def _device(device: JsonObject, container: JsonObject | None, status: JsonObject, path: str) -> Errors:
+    name, errors = device.get("name", ""), list[FieldError]()
+    if container is not None:  # a status may know containers that the spec does not
+        if name.startswith("claim:"):
+            found, text = name in _claim_names(container, status), _NO_CLAIM
+        else:
+            found, text = name in _wanted(container), "must match one of the container's resource requests"
+        if not found:
+            errors.append(invalid(f"{path}.name", name, text))
+    seen: set[str] = set()
+    for index, part in enumerate(device.get("resources") or ()):
+        where, health, message = f"{path}.resources[{index}]", part.get("health", ""), part.get("message")
+        if health not in _HEALTHS:
+            errors.append(not_supported(f"{where}.health", health, _HEALTHS))
+        if message == "":
+            errors.append(required(f"{where}.message", "must be non-empty if specified"))
+        elif message is not None and len(message.encode()) > _HEALTH_MESSAGE:
+            errors.append(too_long(f"{where}.message", _HEALTH_MESSAGE))
+        if part.get("resourceID", "") in seen:
+            errors.append(duplicate(f"{where}.resourceID", part.get("resourceID", "")))
+        seen.add(part.get("resourceID", ""))
+    return errors
+
+
+def _claim_names(container: JsonObject, status: JsonObject) -> set[str]:
+    """The names by which the health of a claim's devices is told."""
+    claims = (container.get("resources") or {}).get("claims") or ()
+    names = {"/".join(filter(None, (f"claim:{item['name']}", item.get("request")))) for item in claims}
+    extended = status.get("extendedResourceClaimStatus") or {}
+    for mapping in extended.get("requestMappings") or ():
+        amount = _wanted(container).get(mapping.get("resourceName", ""))
+        if mapping.get("containerName") == container["name"] and amount is not None and Quantity(amount) != Quantity(0):
+            names.add(f"claim:{extended.get('resourceClaimName', '')}/{mapping.get('requestName', '')}")
+    return names
 
 
 def _transitions(spec: JsonObject, status: JsonObject, before: JsonObject) -> Errors:

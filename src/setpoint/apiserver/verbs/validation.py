@@ -84,7 +84,7 @@ def check_update(
     errors += _schema_errors(call, served, new, old)
     if not errors or not served.custom:
         if subresource in PARTIAL:
-            if subresource == "status":
+            if subresource in ("status", "approval"):  # an approval is a part of the status
                 errors += status_errors(str(served.group_resource), new, old)
             errors += strategy.validate_subresource(subresource, new, old)
         else:

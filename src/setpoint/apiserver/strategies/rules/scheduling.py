@@ -83,18 +83,29 @@ def _fits(scope: str, name: str) -> bool:
     return True
 
 
-def _hard(place: Place) -> list[FieldError]:
+def quota_amounts(place: Place) -> list[FieldError]:
+    """The errors in amounts of what a quota limits."""
     errors: list[FieldError] = []
     for name, given in (place.value or {}).items():
-        path, value = f"{place.path}[{name}]", Quantity(given)
-        errors += [invalid(path, name, text) for text in qualified_name(name)]
+        path = f"{place.path}[{name}]"
+        unnamed = [invalid(path, name, text) for text in qualified_name(name)]
+        errors += unnamed
         if "/" not in name and not _standard_quota(name):
+            if not unnamed and name != "storage":
+                errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
             errors.append(invalid(path, name, "must be a standard resource for quota"))
-        if value < Quantity("0"):
-            errors.append(invalid(path, given, _NOT_NEGATIVE))
-        whole = name in _COUNTED or ("/" in name and not name.startswith("count/") and "kubernetes.io/" not in name)
-        if whole and str(given).endswith(("m", "u", "n")):
-            errors.append(invalid(path, given, "must be an integer"))
+        errors += amount_errors(name, given, path)
+    return errors
+
+
+def amount_errors(name: str, given: str | int, path: str) -> list[FieldError]:
+    """The errors in the amount of a resource: none is less than nothing, and some come in whole numbers only."""
+    errors: list[FieldError] = []
+    if Quantity(given) < Quantity("0"):
+        errors.append(invalid(path, given, _NOT_NEGATIVE))
+    whole = name in _COUNTED or ("/" in name and not name.startswith("count/") and "kubernetes.io/" not in name)
+    if whole and str(given).endswith(("m", "u", "n")):
+        errors.append(invalid(path, given, "must be an integer"))
     return errors
 
 
@@ -338,7 +349,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("scheduling.tolerations", _tolerations),
     ),
     "resourcequotas": (
-        row("spec.hard", _hard),
+        row("spec.hard", quota_amounts),
         row("spec.scopes", _scopes),
         row("spec.scopeSelector", _scope_selector),
     ),

@@ -1,0 +1,57 @@
+"""Lists of a job's indexes, such as ``1,3-5``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from setpoint.meta.text import quote
+
+__all__ = ["count_indexes", "index_intervals", "indexes_problem"]
+
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_TWO_PARTS: Final = "violates the requirement that an index interval can have at most two parts separated by '-'"
+
+
+def indexes_problem(text: str, completions: int) -> str:
+    """The first thing that is wrong with a list for a job of so many completions; empty if nothing is."""
+    return count_indexes(text, completions)[1]
+
+
+def count_indexes(text: str, completions: int) -> tuple[int, str]:
+    """The number of indexes in a list, and the error in it."""
+    total, last = 0, None
+    for part in text.split(",") if text else ():
+        found = _interval(part, completions)
+        if isinstance(found, str):
+            return 0, found
+        first, end = found
+        if last is not None and last >= first:
+            return 0, f"non-increasing order, previous: {last}, current: {first}"
+        total, last = total + end - first + 1, end
+    return total, ""
+
+
+def index_intervals(text: str, completions: int) -> Iterator[tuple[int, int]]:
+    """The intervals of a list, without those that are wrong."""
+    for part in text.split(",") if text else ():
+        found = _interval(part, completions)
+        if not isinstance(found, str):
+            yield found
+
+
+def _interval(text: str, completions: int) -> tuple[int, int] | str:
+    """The first and the last index, or the error."""
+    limits = text.split("-")
+    if len(limits) > 2:
+        return f"the fragment {quote(text)} {_TWO_PARTS}"
+    for limit in limits:
+        if not _NUMBER.fullmatch(limit):
+            return f"cannot convert string to integer for index: {quote(limit)}"
+        if int(limit) >= completions:
+            return f"too large index: {quote(limit)}"
+    first, end = int(limits[0]), int(limits[-1])
+    if len(limits) == 2 and first >= end:
+        return f"non-increasing order, previous: {first}, current: {end}"
+    return first, end
