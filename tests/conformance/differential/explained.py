@@ -1,4 +1,4 @@
-"""Differences that are meant: each kind of them has a line in the table of ``docs/server.md`` with its reason."""
+"""Differences that are meant: the name of each is in a line of the table of ``docs/server.md``, with its reason."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Final
 
 from .mutations import Mutation
 
-__all__ = ["explanation"]
+__all__ = ["NAMES", "explanation"]
 
 _LINE: Final = r"\s*[-+] "
+_LATER: Final = "a status that a controller within upstream's server writes later"
+_WRITTEN: Final = r"Operation cannot be fulfilled on (apiservices|flowschemas|prioritylevelconfigurations)\.[^\n]*"
+_NO_ACCOUNT: Final = "a service account that does not exist is not a reason to refuse a pod"
 _EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
     (
         "400 where upstream answers 500: a resourceVersion that is not a number",
@@ -22,20 +25,18 @@ _EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
         ),
     ),
     (
-        "a service account that does not exist is not a reason to refuse a pod",
+        _NO_ACCOUNT,
         "accepted-where-refused",
         re.compile(r'pods "[^"]*" is forbidden: error looking up service account [^\n]*'),
     ),
     (
-        "a service account that does not exist is not a reason to refuse a pod",
+        _NO_ACCOUNT,
         "code",
         re.compile(r'403 pods "[^"]*" is forbidden: error looking up service account .* \| 422 .*', re.DOTALL),
     ),
-    (
-        "a status that a controller within upstream's server writes later",
-        "object",
-        re.compile(r"\s*\.status\.conditions: \[\{\"type\": \"(Available|Dangling)\"[^\n]*"),
-    ),
+    (_LATER, "object", re.compile(r"\s*\.status\.conditions: \[\{\"type\": \"(Available|Dangling)\"[^\n]*")),
+    (_LATER, "accepted-where-refused", re.compile(_WRITTEN)),
+    (_LATER, "code", re.compile(rf"409 {_WRITTEN} \| 422 .*", re.DOTALL)),
     (
         "the words in which CEL's parser refuses an expression",
         "causes",
@@ -55,6 +56,7 @@ _EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
 )
 """Name, class of `compare`, and the whole text of the difference."""
 _EMPTY: Final = "an empty list or map, which is told apart from a missing one in what upstream shows of an object"
+NAMES: Final = frozenset({name for name, _, _ in _EXPLAINED} | {_EMPTY})
 
 
 def explanation(sort: str, text: str, changes: Sequence[Mutation]) -> str | None:

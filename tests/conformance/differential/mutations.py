@@ -21,6 +21,16 @@ _WORDS: Final = (
     "1.5", "150%", "10%", "-5%", "1Gi", "-1Gi", "500m", "*", "/abs", "../x", "Example.COM", "example.com/x", "http",
 )  # fmt: skip
 _DEPTH: Final = 3
+_OF_METADATA: Final = 0.1
+"""The share of changes in writes of statuses that are about metadata, which some kinds take and others do not."""
+_METADATA: Final[tuple[Mutation, ...]] = (
+    ("set", ("metadata", "labels"), {"a": "b"}),
+    ("set", ("metadata", "labels"), {"-": "b"}),
+    ("drop", ("metadata", "labels"), None),
+    ("set", ("metadata", "annotations"), {"a": "b"}),
+    ("set", ("metadata", "finalizers"), ["example.com/f"]),
+    ("set", ("metadata", "ownerReferences"), [{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}]),
+)
 _LEFT_ALONE: Final = frozenset({"managedFields", "apiVersion", "kind", "name", "namespace", "generateName", "status"})
 
 
@@ -32,10 +42,13 @@ def mutations(random: Random, obj: JsonObject, kind: Any, count: int) -> list[Mu
 
 
 def status_mutations(random: Random, obj: JsonObject, kind: Any, count: int) -> list[Mutation]:
-    """``count`` changes of the status of ``obj``."""
+    """``count`` changes of the status of ``obj``, some of them of its metadata."""
     node = _resolved(schemas()[definition_name(kind)])["properties"]["status"]
     places = [place for place in _walk(obj.get("status") or {}, node, ("status",)) if len(place[0]) > 1]
-    return [_mutation(random, *random.choice(places)) for _ in range(count)]
+    return [
+        random.choice(_METADATA) if random.random() < _OF_METADATA else _mutation(random, *random.choice(places))
+        for _ in range(count)
+    ]
 
 
 def odd_name(random: Random) -> str:

@@ -40,7 +40,7 @@ CLASSES: Final = (
 _ODD_NAMES: Final = 0.05
 """The share of new objects whose names are changed, too."""
 _STATUSES: Final = 0.2
-"""The share of requests that write a status, among those about kinds that have one."""
+"""The usual share of requests that write a status, among those about kinds that have one."""
 _VOLATILE: Final = frozenset(
     {
         "uid",
@@ -101,9 +101,12 @@ def resource_of(sample: JsonObject) -> Any:
 class Differential:
     """``count`` requests made from ``seed``; ``kinds`` restricts them."""
 
-    def __init__(self, seed: int, count: int, kinds: tuple[str, ...] = (), *, namespace: str = "") -> None:
+    def __init__(
+        self, seed: int, count: int, kinds: tuple[str, ...] = (), *, namespace: str = "", statuses: float = _STATUSES
+    ) -> None:
         self._random = Random(seed)
         self._count = count
+        self._statuses = statuses
         self._samples = [item for item in samples() if not kinds or item["kind"] in kinds]
         self._namespace = namespace or f"d{secrets.token_hex(4)}"
         self.differences: dict[str, list[tuple[Case, str, Said, Said]]] = defaultdict(list)
@@ -161,7 +164,7 @@ class Differential:
             chosen = self._random.randrange(len(self._samples))
             sample, resource = self._samples[chosen], resource_of(self._samples[chosen])
             many = self._random.choice((1, 1, 1, 2))
-            if chosen in made and "status" in resource.subresources and self._random.random() < _STATUSES:
+            if chosen in made and "status" in resource.subresources and self._random.random() < self._statuses:
                 case = Case(
                     number, "PUT status", sample, status_mutations(self._random, made[chosen], resource.gvk, many)
                 )
@@ -309,6 +312,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--kubeconfig", required=True, help="of a real kube-apiserver without controllers")
     parser.add_argument("--kind", action="append", default=[], help="only these")
+    parser.add_argument(
+        "--statuses",
+        type=float,
+        default=_STATUSES,
+        help="the share of requests about kinds with a status that write it",
+    )
     parser.add_argument("--shown", type=int, default=40, help="how many groups of each class are shown")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write down what it answers instead")
     given = parser.parse_args(arguments)
@@ -317,7 +326,7 @@ def main(arguments: list[str]) -> int:
 
         asyncio.run(record(given.kubeconfig, given.seed, given.count, given.record))
         return 0
-    run = Differential(given.seed, given.count, tuple(given.kind))
+    run = Differential(given.seed, given.count, tuple(given.kind), statuses=given.statuses)
     asyncio.run(run.run(given.kubeconfig))
     print(report(run, given.shown))  # noqa: T201
     return 0
