@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -137,14 +137,10 @@ class ObjectsPage:
     async def objects(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         """The answer of ``/debug/objects``."""
         controllers = self._find()
-        names, states = query.get("controller", []), query.get("state", [])
-        if unknown := [name for name in names if name not in controllers]:
-            return missing(f"there is no controller {unknown[0]!r}", controllers)
-        if unknown := [state for state in states if state not in URGENCY]:
-            return missing(f"there is no state {unknown[0]!r}", URGENCY)
-        limit = limit_of(query)
-        if limit is None:
-            return as_json({"error": f"limit is a number up to {MOST}"}, 400)
+        asked = asked_for(query, controller=("controller", controllers), state=("state", URGENCY))
+        if isinstance(asked, Answer):
+            return asked
+        names, states, limit = query.get("controller", []), query.get("state", []), asked
         listing = await self._survey.listing(
             [run for name, run in controllers.items() if not names or name in names],
             find=" ".join(query.get("find", [])),
@@ -169,10 +165,19 @@ class ObjectsPage:
         return answer
 
 
-def limit_of(query: Mapping[str, list[str]]) -> int | None:
-    """The number of objects that ``limit`` asks for; None if it is invalid."""
+def asked_for(query: Mapping[str, list[str]], **known: tuple[str, Collection[str]]) -> int | Answer:
+    """The number of objects that a list is asked for (``limit``), or the refusal of a parameter.
+
+    ``known``: by parameter, what it names, and the values that there are.
+    """
+    for parameter, (noun, values) in known.items():
+        unknown = next((name for name in query.get(parameter, ()) if name not in values), None)
+        if unknown is not None:
+            return missing(f"there is no {noun} {unknown!r}", values)
     text = next(iter(query.get("limit", ())), str(USUAL))
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 5 and int(text) <= MOST else None
+    if text.isascii() and text.isdecimal() and len(text) < 5 and int(text) <= MOST:
+        return int(text)
+    return as_json({"error": f"limit is a number up to {MOST}"}, 400)
 
 
 def missing(problem: str, there_is: Iterable[str]) -> Answer:

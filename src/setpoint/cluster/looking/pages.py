@@ -20,7 +20,7 @@ from setpoint.controller.detail import ConditionTold, EventTold, conditions_of
 from setpoint.controller.explain import explain
 from setpoint.controller.survey import Listed, Listing
 from setpoint.manager.http_server import Answer, Handler
-from setpoint.manager.looking import MOST, as_json, limit_of, missing
+from setpoint.manager.looking import as_json, asked_for, missing
 from setpoint.meta import ObjectKey
 from setpoint.meta.yaml_text import to_yaml
 
@@ -147,19 +147,15 @@ class ClusterPages:
         """The answer of ``/debug/named``."""
         await self._inventory.refresh()
         served = self._inventory.served()
-        kinds, states = query.get("kind", []), query.get("state", [])
-        if unknown := [name for name in kinds if name not in served]:
-            return missing(f"there is no resource {unknown[0]!r}", served)
-        if unknown := [state for state in states if state not in URGENCY]:
-            return missing(f"there is no state {unknown[0]!r}", URGENCY)
-        limit = limit_of(query)
-        if limit is None:
-            return as_json({"error": f"limit is a number up to {MOST}"}, 400)
+        asked = asked_for(query, kind=("resource", served), state=("state", URGENCY))
+        if isinstance(asked, Answer):
+            return asked
+        kinds, states, limit = query.get("kind", []), query.get("state", []), asked
         words = " ".join(query.get("find", [])).lower().split()
-        asked = kinds or [name for name in served if name not in _QUIET]
+        searched = kinds or [name for name in served if name not in _QUIET]
         counts: dict[str, int] = {}
         found: list[tuple[int, bool, str, str, Held]] = []
-        for looked, (name, held) in enumerate(self._inventory.all(asked)):
+        for looked, (name, held) in enumerate(self._inventory.all(searched)):
             if not looked % TURN:
                 await asyncio.sleep(0)
             if words and not _has(f"{name}/{held.key}".lower(), words):
