@@ -98,6 +98,18 @@ async def test_a_report_that_is_not_unicode_is_sent_with_escapes_and_ends_nothin
 
 
 @virtual_time
+async def test_events_are_listed_in_the_order_of_their_reports() -> None:
+    async with recording() as (made, about):
+        reasons = ["Scheduled", "Pulled", "Created", "Started", "Killing"]
+        for reason in reasons:
+            made.recorder.event(about, "Normal", reason, "all in one moment" if reason != "Killing" else "later")
+            await advance(float(reason == "Started"))
+        await advance(1)
+        listed = await made.client.list(Event, namespace="default")
+        assert [each.reason for each in listed.items] == reasons
+
+
+@virtual_time
 async def test_events_about_cluster_scoped_objects_are_in_the_default_namespace() -> None:
     async with recording(Namespace.named("about")) as (made, about):
         made.recorder.event(about, "Normal", "Seen", "hello")

@@ -13,7 +13,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Final, NamedTuple
 
@@ -41,6 +41,7 @@ FLUSH_TIMEOUT: Final = 5.0
 """Seconds that the last events may take: a server that does not answer must not keep a process from ending."""
 RETRY_PERIOD: Final = 10.0
 MAX_NOTE: Final = 1024
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 logger = logging.getLogger("setpoint.events")
 
@@ -92,6 +93,8 @@ class EventRecorder:
         """In the order of their last reports, so that those which are over come first."""
         self._unwritten: dict[tuple[str, ...], _Series] = {}
         """Those of which the server does not know the count."""
+        self._named = 0
+        """The nanosecond in the name of the last event."""
         self._similar: dict[tuple[str, ...], deque[tuple[float, str]]] = {}
         self._buckets: dict[tuple[str, str], tuple[float, float]] = {}
 
@@ -294,7 +297,9 @@ class EventRecorder:
 
     def _event(self, report: _Report) -> Event:
         regarding = report.regarding
-        name = f"{(regarding.name or 'event')[:200]}.{self._random.getrandbits(64):016x}"
+        # Programs such as `kubectl describe` show events in the order of their names: it is the order of the reports.
+        self._named = max((report.at - _EPOCH) // timedelta(microseconds=1) * 1000, self._named + 1)
+        name = f"{(regarding.name or 'event')[:200]}.{self._named:016x}{self._random.getrandbits(64):016x}"
         return Event.named(
             name,
             regarding.namespace or "default",

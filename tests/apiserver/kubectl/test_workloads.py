@@ -24,6 +24,9 @@ async def test_jobs_and_cron_jobs_are_made_awaited_and_described(cluster: Kubect
     described = (await cluster("describe", "job/once")).out
     assert "0 Active (0 Ready) / 1 Succeeded / 0 Failed" in described
     assert ["Normal", "Completed", "job-controller", "Job completed"] in _events(described)
+    of_pod = _events((await cluster("describe", "pod", "-l", "job-name=once")).out)
+    assert [row[1] for row in of_pod] == ["Scheduled", "Pulled", "Created", "Started"]
+    assert ["Normal", "Started", "hollow-kubelet", "Container started"] in of_pod
 
 
 def _events(described: str) -> list[list[str]]:
