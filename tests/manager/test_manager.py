@@ -17,9 +17,10 @@ from tests.programs import DEADLINE
 import setpoint as sp
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport, Request, TransportError
+from setpoint.cluster import Command, Connection, PodBehaviour
 from setpoint.manager import LeaderElection, LeadershipLost, Manager, ProcessMetrics, RunnableEnded, Runtime, Serving
 from setpoint.models.coordination_v1 import Lease
-from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.models.core_v1 import ConfigMap, Container, Pod, PodSpec, Secret
 from setpoint.testing import EPOCH, advance, cluster, settle, virtual_time
 
 
@@ -232,6 +233,78 @@ async def test_a_reconcile_that_never_ends_is_named_with_its_stack_and_ends_no_m
             assert "unbending" in record.message
         finally:
             free.set()
+
+
+@pytest.mark.parametrize("answers", ["refused", "nothing"])
+@virtual_time
+async def test_a_leader_whose_server_is_away_ends_before_others_may_lead(answers: str) -> None:
+    """Whatever its reconciles wait for then: an answer, a place among the requests in flight, or their own patience."""
+    async with ApiServer(now=now, random=Random(0)) as server:
+        inner, away = InProcessTransport(server.handle), False
+
+        @asynccontextmanager
+        async def send(request: Request) -> AsyncIterator[Any]:
+            if away:
+                if answers == "nothing":
+                    await asyncio.sleep(request.timeout or 1e6)
+                raise TransportError("the server is away", sent=answers == "nothing")
+            async with inner.send(request) as response:
+                yield response
+
+        class Cable:
+            def send(self, request: Request) -> Any:
+                return send(request)
+
+            async def close(self) -> None:
+                """Nothing to close."""
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            while True:
+                try:
+                    await asyncio.sleep(1)
+                    async with asyncio.TaskGroup() as tasks:
+                        for number in range(70):
+                            tasks.create_task(ctx.client.list(Secret, namespace=f"n{number}"))
+                except (asyncio.CancelledError, ExceptionGroup):
+                    if obj.name == "patient":
+                        await asyncio.sleep(3600)
+                    raise
+
+        client = Client(Cable(), random=Random(0))
+        for name in ("plain", "patient"):
+            await client.create(ConfigMap.named(name))
+        made = manager(client, sp.Controller(ConfigMap, reconcile), leader_election=election("a"))
+        running = asyncio.ensure_future(made.run())
+        await advance(5)
+        away = True
+        with pytest.raises(LeadershipLost, match="was not renewed in 10 s"):
+            await running
+        assert asyncio.get_running_loop().time() <= 5 + 15
+
+
+@virtual_time
+async def test_a_leaders_reconcile_runs_commands_in_pods_and_talks_to_their_ports() -> None:
+    said: list[Any] = []
+
+    async def succeeds(_command: Command) -> int:
+        return 0
+
+    async def echo(connection: Connection) -> None:
+        while data := await connection.read():
+            connection.write(data.upper())
+
+    async def reconcile(pod: Pod, ctx: sp.Context) -> None:
+        if pod.status.phase == "Running" and not said:
+            said.append((await ctx.client.exec(pod, ["true"])).exit_code)
+            async with ctx.client.port_forward(pod, 8080) as stream:
+                await stream.write(b"hello")
+                said.append(await stream.read())
+
+    async with cluster(behaviour=lambda _: PodBehaviour(exec=succeeds, ports={8080: echo})) as world:
+        async with manager(world.client, sp.Controller(Pod, reconcile), leader_election=election("a")):
+            await world.create(Pod.named("a", spec=PodSpec(containers=[Container(name="c", image="i")])))
+            await advance(30)
+        assert said == [0, b"HELLO"]
 
 
 @virtual_time
