@@ -45,23 +45,31 @@ class Thing(sp.Object, omit_defaults=True):
 Loose = dynamic(RESOURCE)
 
 
+KNOWN = frozenset({"", "apiVersion", "content", "kind", "metadata"})
+
+
 class Stored(NamedTuple):
     namespace: str
     name: str
     content: bytes
     """JSON of any form."""
+    note: str = ""
+    """The name and the value of an annotation, and the name of a field that no class knows."""
 
     def __repr__(self) -> str:
         shown = self.content if len(self.content) < 200 else self.content[:50] + b"..."
         return f"Stored({self.namespace!r}, {self.name!r}, {shown!r}, {len(self.content)} bytes)"
 
     def document(self, version: int, *, managed: bool = True) -> bytes:
+        noted = json.dumps(self.note).encode()
         fields = b',"managedFields":[{"manager":"m","fieldsType":"FieldsV1","fieldsV1":%b}]' % self.content
         return (
-            b'{"apiVersion":"example.com/v1","content":%b,"kind":"Thing","metadata":{%b"name":%b,"namespace":%b,'
+            b'{%b"apiVersion":"example.com/v1","content":%b,"kind":"Thing","metadata":{%b%b"name":%b,"namespace":%b,'
             b'"resourceVersion":"%d","uid":%b}}'
         ) % (
+            b"%b:1," % noted if self.note not in KNOWN else b"",
             self.content,
+            b'"annotations":{%b:%b},' % (noted, noted) if self.note else b"",
             (fields[1:] + b",") if managed else b"",
             json.dumps(self.name).encode(),
             json.dumps(self.namespace).encode(),
@@ -208,16 +216,37 @@ deeps = st.builds(
     plains,
 )  # fmt: skip
 ODD = [rb'"\ud800"', rb'"\udc00\ud800x"', b'"\xff"', rb'{"\ud800": "\ud83d\ude00"}', rb'"\u0000"']
-big = st.builds(lambda size, letter: b'"%b"' % (letter * size), st.sampled_from([100_000, 1_500_000]), st.just(b"x"))
-contents = plains | deeps | st.sampled_from(ODD) | big
-stored = st.builds(Stored, namespaces, names, contents)
+LARGE = 1_500_000
+"""Bytes: no object in etcd is larger."""
+PARTS = ["x", "é", "漢", "👩", "\u2028", "\\u0000", '\\"', "\\ud83d\\ude00"]
+big = st.builds(
+    lambda size, letter: b'"%b"' % (letter.encode() * (size // len(letter.encode()))),
+    st.sampled_from([100_000, LARGE]),
+    st.sampled_from(PARTS),
+)
+"""Long texts."""
+wide = st.builds(
+    lambda size, item: (
+        b"[%b]" % b",".join([item] * (size // (len(item) + 1)))
+        if item[:1] != b'"'
+        else b"{%b}" % b",".join(b'"k%d":%b' % (number, item) for number in range(size // (len(item) + 10)))
+    ),
+    st.sampled_from([1_000, 30_000]),
+    st.sampled_from([b"1", b"null", b'{"a":[]}', b'"v"', '"漢"'.encode()]),
+)
+"""Lists of many items, and objects with many fields."""
+contents = plains | deeps | st.sampled_from(ODD) | big | wide
+stored = st.builds(Stored, namespaces, names, contents, texts)
 shelves = st.lists(stored, max_size=5, unique_by=lambda each: (each.namespace, each.name))
 STRANGE = [
     Stored("default", "deep", nested(DEEPEST)),
     Stored("default", "brackets", nested(2 * DEEPEST, b"[", b"]")),
     Stored("default", "surrogate", rb'"\ud800"'),
     Stored("default", "bytes", b'"\xff"'),
-    Stored("default", "plain", b'{"a":1}'),
+    Stored("default", "plain", b'{"a":1}', "\0漢/👩‍👩‍👧‍👦"),
+    Stored("default", "large", b'"%b"' % ("漢".encode() * (LARGE // 3))),
+    Stored("default", "items", b"[%b]" % b",".join([b"1"] * 100_000), "n"),
+    Stored("default", "fields", b"{%b}" % b",".join(b'"k%d":1' % number for number in range(10_000))),
     Stored("default", "a?b#名前 👩‍👩‍👧‍👦", b'{"a":1}'),
 ]
 examples = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -258,6 +287,7 @@ def test_a_client_reads_all_that_can_be_read_and_names_the_rest(objects: list[St
                         assert f"{kind.__name__} {each.namespace}/{each.name}: nested too deeply" in said
                         continue
                     assert (one.namespace, one.name) == (each.namespace, each.name)
+                    assert one.annotations.get(each.note, "") == each.note
                     one.labels["touched"] = "yes"
                     try:
                         await client.update(one)

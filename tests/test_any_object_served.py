@@ -110,17 +110,21 @@ def served() -> Cluster:
     depth=st.just(0) | st.integers(1, 5000),
     size=st.just(0) | st.integers(1, LARGEST + 50_000),
     letter=st.sampled_from(["x", "é", "漢", "👩", "\0", '"']),
+    wide=st.just(0) | st.integers(1, 5_000),
 )
-@example("a" * 253, "x", {"": {"\0": ["👩‍👩‍👧‍👦"]}}, 0, 0, "x")
-@example("deep", "x", {}, 240, 0, "x")
-@example("deeper", "x", {}, 5000, 0, "x")
-@example("large", "x", {}, 0, LARGEST - 10_000, "x")
-@example("larger", "x", {}, 0, LARGEST + 10_000, "x")
+@example("a" * 253, "x", {"": {"\0": ["👩‍👩‍👧‍👦"]}}, 0, 0, "x", 0)
+@example("deep", "x", {}, 240, 0, "x", 0)
+@example("deeper", "x", {}, 5000, 0, "x", 0)
+@example("large", "x", {}, 0, LARGEST - 10_000, "x", 0)
+@example("larger", "x", {}, 0, LARGEST + 10_000, "x", 0)
+@example("wide", "x", {}, 0, 0, "漢", 30_000)
 @virtual_time
 async def test_an_object_goes_through_all_or_is_refused(
-    name: str, label: str, content: dict[str, Any], depth: int, size: int, letter: str
+    name: str, label: str, content: dict[str, Any], depth: int, size: int, letter: str, wide: int
 ) -> None:
-    content = {**content, "deep": nested(depth, "x"), "large": letter * size}
+    """``wide``: the number of items in a list, half of them objects."""
+    items = [{letter: number} if number % 2 else number for number in range(wide)]
+    content = {**content, "deep": nested(depth, "x"), "large": letter * size, "wide": items}
     usual = depth <= 240 and size < LARGEST // 20
     async with served() as world:
         thing = Thing.named(name, "default", labels={"label": label}, spec=Spec(content=content))
