@@ -77,7 +77,7 @@ def test_children_statuses_and_clean_ups_survive_keys_that_change_hands() -> Non
 
 
 def test_a_program_has_an_election_or_shards() -> None:
-    with pytest.raises(ValueError, match="leader_election or sharding, not both"):
+    with pytest.raises(ValueError, match="leader_election, sharding or a fleet"):
         check(life, controllers, leader_election=True, sharding=True)
 
 

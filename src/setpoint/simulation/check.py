@@ -40,6 +40,7 @@ def check(
     predicates: Iterable[Predicate] = (),
     leader_election: bool = False,
     sharding: bool = False,
+    fleet: bool = False,
     lifespan: Lifespan | None = None,
     first_list: FirstList = "newest",
     off: Mapping[str, str] | None = None,
@@ -71,6 +72,8 @@ def check(
         predicates: see `always`, `never`, `eventually`.
         leader_election: two processes compete for a lease.
         sharding: two processes share the keys, each with a lease of its own.
+        fleet: the controllers run in two clusters (`setpoint.Fleet`): in the scenario's, ``near``, and in another one,
+            ``far``, in which users do the same and which can be cut off.
         lifespan: what each process of the program opens and closes, as for `setpoint.Manager`.
         first_list: what the caches' first lists ask for, as for `InformerFactory`. Restarts on old lists are tried
             whatever it is, in a world whose server can't stream lists; see the switch ``time-travel``.
@@ -92,12 +95,13 @@ def check(
         SetupFailed: the world could not be made.
         PlanError: there is no plan in ``replay``.
         RuntimeError: it was called from a coroutine.
-        ValueError: something is switched off that there is not, or there is both an election and sharding.
+        ValueError: something is switched off that there is not, or there are several of an election, sharding and a
+            fleet.
     """
     if asyncio._get_running_loop() is not None:
         raise RuntimeError("check() runs loops of its own: call it from an ordinary function, not from a coroutine")
-    if leader_election and sharding:
-        raise ValueError("a program has leader_election or sharding, not both: with shards every process works")
+    if leader_election + sharding + fleet > 1:
+        raise ValueError("a simulation has leader_election, sharding or a fleet, not several of them")
     setup = Setup(
         scenario=scenario,
         factory=factory,
@@ -106,6 +110,7 @@ def check(
         namespace=namespace,
         leader_election=leader_election,
         sharding=sharding,
+        fleet=fleet,
         lifespan=lifespan,
         first_list=first_list,
         off=dict(off or {}),

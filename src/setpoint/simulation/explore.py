@@ -33,6 +33,7 @@ class Explorer:
         kinds: list[str],
         primaries: frozenset[str],
         several: bool = False,
+        fleet: bool = False,
     ) -> None:
         self._points = baseline.points
         self._off = off
@@ -40,6 +41,7 @@ class Explorer:
         self._kinds = kinds
         self._primaries = primaries
         self._several = several
+        self._fleet = fleet
         self._changes = [point for point in baseline.points if point.kind == "change"]
         self._writes = [point for point in baseline.points if point.kind == "write"]
         self._reads = [point for point in baseline.points if point.kind == "read"]
@@ -75,6 +77,8 @@ class Explorer:
             yield fault("lag", "run", collection=kind, seconds=SHORT)
         yield fault("clock", "run", seconds=300.0)
         yield fault("clock", "run", seconds=-300.0)
+        if self._fleet:
+            yield fault("cut-off", "run")
 
     def _crashes(self) -> Iterator[Fault]:
         acts = [point for point in self._points if point.kind in ("write", "external")]
@@ -104,6 +108,9 @@ class Explorer:
         for step in range(1, self._steps):
             at = f"step {step}"
             yield fault("down", at)
+            if self._fleet:
+                yield fault("cut-off", at)
+                yield fault("cut-off", at, seconds=FROZEN)
             for who in ("garbage collector", "control plane", "controller"):
                 yield fault("pause", at, who=who)
                 yield fault("pause", at, who=who, seconds=FROZEN if self._several else 60.0)

@@ -119,6 +119,12 @@ SWITCHES: Final[dict[str, Kind]] = {
         "SIGSTOP, CPU throttling, a virtual machine that is moved",
         "kubernetes.io/docs/concepts/configuration/manage-resources-containers; client-go leaderelection, package doc",
     ),
+    "cluster": Kind(
+        ("cut-off",),
+        "one of a fleet's clusters can't be reached from the start, over the user's next step, or for minutes",
+        "clusters are in other networks, and behind gateways; their servers are upgraded, one after the other",
+        "kubernetes.io/docs/tasks/administer-cluster/cluster-upgrade; sigs.k8s.io/multicluster-runtime, providers",
+    ),
     "clock": Kind(
         ("clock",),
         "the process's clock is wrong, or jumps",

@@ -6,6 +6,7 @@ from random import Random
 from typing import Protocol
 
 from setpoint.simulation.actor import Actor
+from setpoint.simulation.far import Far
 from setpoint.simulation.history import History
 from setpoint.simulation.judge import Judge
 from setpoint.simulation.loop import SimulationLoop
@@ -34,6 +35,8 @@ class Acts(Protocol):
     def strikes(self) -> Strikes: ...
     @property
     def processes(self) -> Processes: ...
+    @property
+    def far(self) -> Far | None: ...
     def called(self, who: str) -> list[Actor]: ...
 
 
@@ -45,7 +48,9 @@ class Interludes:
 
     def begin(self) -> None:
         """Begins the faults that hold for the whole run."""
-        self._world.strikes.take("run")
+        for each in self._world.strikes.take("run"):
+            if each.kind == "cut-off":
+                self._cut_off(each, 1)
 
     def prepare(self, process: Process) -> None:
         """Begins the faults that hold for every process of the run."""
@@ -108,7 +113,10 @@ class Interludes:
     def before_step(self, step: int) -> None:
         """The faults that last over what the user does in this step."""
         world = self._world
-        for each in world.strikes.take(f"step {step}", "down", "pause"):
+        for each in world.strikes.take(f"step {step}", "down", "pause", "cut-off"):
+            if each.kind == "cut-off":
+                self._cut_off(each, step)
+                continue
             if each.kind == "down":
                 for process in world.processes.alive():
                     process.kill()
@@ -127,3 +135,13 @@ class Interludes:
                 world.steps.after(float(each.get("seconds")), resume)
             else:
                 world.steps.over(step + int(each.get("more", 0)), resume)
+
+    def _cut_off(self, fault: Fault, step: int) -> None:
+        world = self._world
+        if world.far is None:
+            return
+        world.far.cut_off()
+        if fault.get("seconds"):
+            world.steps.after(float(fault.get("seconds")), world.far.restore)
+        else:
+            world.steps.over(step, world.far.restore)

@@ -23,6 +23,12 @@ _NO_STREAMS = Answered(422, {"content-type": "application/json"}, b'{"kind":"Sta
 """A streamed list ends with a bookmark, and there are none here; readers list instead."""
 
 
+class Mirror(Protocol):
+    """Another cluster, in which users do the same."""
+
+    async def mirror(self, request: Request) -> None: ...
+
+
 class Harbour(Protocol):
     """A run, as far as the requests of users and of the control plane know it."""
 
@@ -32,6 +38,8 @@ class Harbour(Protocol):
     def tape(self) -> Tape: ...
     @property
     def wishes(self) -> Wishes: ...
+    @property
+    def far(self) -> Mirror | None: ...
     async def handle(self, request: Request) -> Answered: ...
 
 
@@ -64,6 +72,8 @@ class Port:
             world.tape.tell("user", "user", "asks", told)
             before = self._stored(asked) if asked is not None and asked.subresource == "status" else None
             answer = await world.handle(request)
+            if answer.status < 300 and world.far is not None:
+                await world.far.mirror(request)
             if asked is not None and answer.status < 300 and isinstance(answer.body, bytes):
                 self._note(request, asked, answer.body, before)
             return answer

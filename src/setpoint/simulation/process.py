@@ -11,9 +11,11 @@ from setpoint.cache import InformerFactory
 from setpoint.cache.reflector import FirstList
 from setpoint.client import Client
 from setpoint.controller import RunningController
-from setpoint.manager import LeaderElection, Manager, Runtime, Sharding
+from setpoint.manager import Fleet, LeaderElection, Manager, Runtime, Sharding
+from setpoint.manager.cluster import FleetCluster
 from setpoint.meta import ObjectKey
 from setpoint.simulation.externals import using
+from setpoint.simulation.far import FAR, NEAR, Far
 from setpoint.simulation.judge import Judge
 from setpoint.simulation.life import Host, Life
 from setpoint.simulation.telephone import Telephone
@@ -33,6 +35,8 @@ class Home(Host, Network, Protocol):
     def judge(self) -> Judge: ...
     @property
     def telephone(self) -> Telephone: ...
+    @property
+    def far(self) -> Far | None: ...
     def now(self) -> datetime: ...
     def ended(self, process: Process, problem: BaseException) -> None: ...
 
@@ -47,6 +51,7 @@ class Process(Life):
         super().__init__(world, number)
         self._world = world
         self.wire = Wire(world, self)
+        self.far_wire = None if world.far is None else world.far.wire(self)
         self.offset = 0.0
         """Seconds by which its clock is ahead of the server's."""
         self.manager: Manager | None = None
@@ -83,10 +88,17 @@ class Process(Life):
                     lease_duration=LEASE, renew_deadline=0.7 * LEASE, retry_period=0.2 * LEASE,
                 )  # fmt: skip
             rolls = Random(f"{world.seed} {self.number} manager")
+            fleet = None if self.far_wire is None else Fleet(*controllers)
+            if fleet is not None and self.far_wire is not None:
+                rolled = Random(f"{world.seed} {self.number} {FAR}")
+                await fleet.engage(NEAR, client)
+                await fleet.engage(FAR, Client(self.far_wire, namespace=setup.namespace, random=rolled))
+                fleet.listen(self)
             self.manager = Manager(
                 client,
                 factory=InformerFactory(client, random=rolls, first_list=self._first_list),
-                controllers=controllers,
+                controllers=controllers if fleet is None else (),
+                fleet=fleet,
                 leader_election=election,
                 sharding=sharding,
                 lifespan=setup.lifespan,
@@ -119,6 +131,18 @@ class Process(Life):
 
             queue.add = add_somewhere  # type: ignore[method-assign]
 
+    def joined(self, cluster: FleetCluster) -> None:
+        """Called by the fleet with each of its clusters."""
+        for running in cluster.runs.values():
+            self._listen(running)
+
+    def left(self, cluster: FleetCluster) -> None:
+        """Called by the fleet when a cluster leaves, which none does here."""
+
+    def runs(self) -> list[RunningController[Any]]:
+        """The runs of its controllers, in all clusters."""
+        return [] if self.manager is None else list(self.manager._runs().values())
+
     def now(self) -> datetime:
         return self._world.now() + timedelta(seconds=self.offset)
 
@@ -126,6 +150,8 @@ class Process(Life):
         """SIGKILL: nothing of it runs any more, and its connections are closed."""
         super().kill()
         self.wire.cut()
+        if self.far_wire is not None:
+            self.far_wire.cut()
 
     def busy(self) -> bool:
         """Whether there is something that it can do now."""
@@ -134,10 +160,17 @@ class Process(Life):
         manager = self.manager
         if manager is None or not manager.started.is_set() or not self.wire.listens():
             return True
+        if self.far_wire is not None and not self.far_wire.listens():
+            return True
         return any(
             running.state == "syncing" or (running.state == "running" and not running.idle())
-            for running in manager.controllers.values()
+            for running in self._reachable()
         )
+
+    def _reachable(self) -> list[RunningController[Any]]:
+        """The runs of its controllers in clusters that can be reached."""
+        cut = self.far_wire is not None and not self.far_wire.reaches
+        return [running for running in self.runs() if not (cut and running.name.endswith(f"@{FAR}"))]
 
     def member(self) -> str:
         """The id of this process among those that share the keys; ``""`` while it has none."""
@@ -172,7 +205,7 @@ class Process(Life):
         found: list[float] = []
         if self.actor.state != "running" or self.manager is None or self.failed is not None:
             return found
-        for running in self.manager.controllers.values():
+        for running in self._reachable():
             for key, state in running.queue.states().items():
                 if "delayed" in state and running.queue.num_requeues(key):
                     at = running.queue.ready_at(key)

@@ -126,7 +126,7 @@ class Processes:
         """Has every process look at every object again."""
         for process in self.alive():
             if process.manager is not None:
-                for running in process.manager.controllers.values():
+                for running in process.runs():
                     informer = running.informers.get(running.controller.resource.gvr)
                     for key in sorted(informer.store) if informer is not None else ():
                         process.actor.call(running.enqueue, ObjectKey(key), Cause("sync", at=self._place.loop.time()))

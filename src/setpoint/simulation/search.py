@@ -97,7 +97,10 @@ class Search:
             primaries = frozenset(str(each.resource.group_resource) for each in controllers)
             off = frozenset(self._setup.off)
             several = self._setup.processes > 1
-            explorer = Explorer(baseline, off=off, seed=self._seed, kinds=kinds, primaries=primaries, several=several)
+            fleet = self._setup.fleet
+            explorer = Explorer(
+                baseline, off=off, seed=self._seed, kinds=kinds, primaries=primaries, several=several, fleet=fleet
+            )
             singles = explorer.singles()
             self.report.of_singles = len(singles)
             seen: set[tuple[str, str]] = set()

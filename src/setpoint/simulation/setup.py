@@ -38,6 +38,7 @@ class Setup:
     predicates: Sequence[Predicate] = ()
     leader_election: bool = False
     sharding: bool = False
+    fleet: bool = False
     lifespan: Lifespan | None = None
     first_list: FirstList = "newest"
     ignore: Mapping[str, str] = field(default_factory=dict)

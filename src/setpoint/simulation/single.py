@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -64,6 +65,8 @@ def buried() -> Iterator[None]:
     try:
         with silent():
             yield
-            gc.collect()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # coroutines of the dead that were never awaited
+                gc.collect()
     finally:
         sys.unraisablehook = before

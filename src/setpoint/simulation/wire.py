@@ -33,7 +33,7 @@ LATENCY: Final = 0.001
 SOON: Final = 1.0
 """Seconds within which a cache that has listed begins to watch."""
 LATENCIES: Final = (1, 2, 3, 5, 8, 13, 21)
-_FOREVER: Final = str(10**9)
+FOREVER: Final = str(10**9)
 ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
 """Requests about these are the framework's own: reports and elections. Caches of them are a controller's."""
 
@@ -76,7 +76,7 @@ class Wire:
         self.record = None if network.setup.is_rehearsal else AccessRecord.from_environment()
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        return _Exchange(self, request)
+        return Exchange(self, request)
 
     async def close(self) -> None:
         for stream in list(self.streams):
@@ -215,7 +215,7 @@ class Wire:
                 "WatchList feature gate is enabled",
             )  # fmt: skip
         query = [pair for pair in request.query if pair[0] != "timeoutSeconds"]
-        request = replace(request, query=(*query, ("timeoutSeconds", _FOREVER)), idle_timeout=None)
+        request = replace(request, query=(*query, ("timeoutSeconds", FOREVER)), idle_timeout=None)
         await asyncio.sleep(self.latency())
         answer = await self._network.handle(request)
         self._listed.pop(selection, None)
@@ -255,10 +255,20 @@ def _selection(request: Request) -> tuple[str, ...]:
     return (request.path, *(value for name, value in sorted(request.query) if name.endswith("Selector")))
 
 
-class _Exchange:
+class Sends(Protocol):
+    """A transport whose streams are cut when its process dies."""
+
+    streams: list[Stream]
+
+    async def exchange(self, request: Request) -> Response: ...
+
+
+class Exchange:
+    """One request of a process, from its beginning to the end of its answer."""
+
     __slots__ = ("_request", "_response", "_wire")
 
-    def __init__(self, wire: Wire, request: Request) -> None:
+    def __init__(self, wire: Sends, request: Request) -> None:
         self._wire = wire
         self._request = request
         self._response: Response | None = None

@@ -6,7 +6,6 @@ import asyncio
 import copy
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable
 from contextlib import AsyncExitStack, nullcontext
 from datetime import datetime, timedelta
@@ -20,13 +19,14 @@ from setpoint.cluster import with_conversions
 from setpoint.manager import Manager
 from setpoint.meta import Object, resource_of
 from setpoint.simulation.actor import Actor
-from setpoint.simulation.asked import Asked
 from setpoint.simulation.cluster import SimulatedCluster
 from setpoint.simulation.complaints import heard
 from setpoint.simulation.determinism import audited
 from setpoint.simulation.direct import create_directly
 from setpoint.simulation.explained import explained
 from setpoint.simulation.externals import using
+from setpoint.simulation.far import Far
+from setpoint.simulation.front import Front
 from setpoint.simulation.history import History, sketch
 from setpoint.simulation.interludes import Interludes
 from setpoint.simulation.judge import Judge
@@ -83,9 +83,10 @@ class World:
         )
         self.server = self.cluster.server
         self.traffic = Traffic(self)
+        self.front = Front(self.server, self.history)
+        self.far = Far(self) if setup.fleet else None
         self.telephone = Telephone(self)
         self.port = Port(self)
-        self._under_way: Counter[str] = Counter()
         self.processes = Processes(self)
         self._stack = AsyncExitStack()
         self.resting = False
@@ -120,6 +121,8 @@ class World:
             factory = await stack.enter_async_context(InformerFactory(self.connect("webhooks")))
             await cluster._local.serve(cluster.client, Webhooks(*served, factory=factory))
         await self.plane.start(cluster)
+        if self.far is not None:
+            await self.far.warm(stack)
         await self.steps.quiesce(30.0)
         for obj in self.setup.objects:
             await cluster.client.create(obj)
@@ -130,17 +133,8 @@ class World:
         return Client(self.port, namespace=self.setup.namespace, random=self.dice(name))
 
     async def handle(self, request: Request) -> Response:
-        """The server's answer. The uid and the name that it makes up for a new object hang on the object's label, and
-        on the number of objects with it, so that a fault elsewhere does not change them."""
-        if not request.body or request.method not in ("POST", "PATCH") or (asked := Asked.of(request)) is None:
-            return await self.server.handle(request)
-        label = f"{asked.collection} {asked.label}"
-        self.server.random.seed(f"{self.seed} {label} {self.history.made[label] + self._under_way[label]}")
-        self._under_way[label] += 1
-        try:
-            return await self.server.handle(request)
-        finally:
-            self._under_way[label] -= 1
+        """The server's answer."""
+        return await self.front.handle(request)
 
     def dice(self, name: str) -> Random:
         made = Random(name)
@@ -159,8 +153,12 @@ class World:
         self.rests_expected = [dict(each) for each in options.rests_expected]
         self.history.restart(self.loop.time, int(options.shift) % 1000)
         self.history.watchers.append(self.judge.changed)
+        self.front.seed = str(plan.seed)
+        if self.far is not None:
+            self.far.begin(plan.seed, int(options.shift) % 1000)
         if options.rests:
-            self._result.initial = snapshot(self.history.documents(), self.history.called, since=-1)
+            far = {} if self.far is None else self.far.snapshot(since=-1)
+            self._result.initial = snapshot(self.history.documents(), self.history.called, since=-1) | far
         saved = [copy.deepcopy(vars(external)) for external in self.setup.externals]
         self.loop.set_exception_handler(self._unhandled)
         using(self.telephone)
@@ -298,11 +296,12 @@ class World:
 
     def busy(self) -> bool:
         """Whether any actor can do anything now."""
-        return self.processes.busy() or self.plane.busy()
+        return self.processes.busy() or self.plane.busy() or (self.far is not None and self.far.plane.busy())
 
     def retries(self) -> list[float]:
         """The loop times at which any actor goes on by itself."""
-        return [*self.processes.retries(), *self.plane.retries()]
+        far = [] if self.far is None else self.far.plane.retries()
+        return [*self.processes.retries(), *self.plane.retries(), *far]
 
     def early(self, step: int) -> Fault | None:
         return self.interludes.early(step)
@@ -326,7 +325,8 @@ class World:
         the faults, which may be all that keeps it."""
         resource = resource_of(type(obj))
         space = (obj.namespace or self.setup.namespace) if resource.namespaced else ""
-        if self.strikes.struck and self._is_deleting(str(resource.group_resource), space, obj.name):
+        leaving = self._is_deleting(str(resource.group_resource), space, obj.name)
+        if self.strikes.struck and (leaving or (self.far is not None and self.far.is_deleting(obj))):
             self.steps.end_faults()
             await self.steps.quiesce(CONVERGE)
 
@@ -353,7 +353,7 @@ class World:
         self.judge.check_predicates()
         self.tape.mark(Point(f"step {number}", "step", number))
         self.tape.tell("user", "user", "step", f"step {number} ends")
-        there: dict[str, int] = {}
+        there = {} if self.far is None else self.far.there()
         for collection, label in self.history.alive.values():
             there[f"{collection} {label}"] = there.get(f"{collection} {label}", 0) + 1
         self._result.there.append(there)
@@ -364,7 +364,8 @@ class World:
     def snapshot(self) -> Snapshot:
         outside = {each.name: each.state() for each in self.setup.externals}
         called = self.history.called | self.history.versions()
-        return snapshot(self.history.documents(), called, since=self._warm_at, outside=outside)
+        far: Snapshot = {} if self.far is None else self.far.snapshot()
+        return snapshot(self.history.documents(), called, since=self._warm_at, outside=outside) | far
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
@@ -372,11 +373,7 @@ class World:
         return self.cluster.describe()
 
     def _explain(self) -> None:
-        manager = self.manager
-        told = (
-            [line for each in manager.controllers.values() for line in explained(each)] if manager is not None else []
-        )
-        self._result.explained = "\n".join(told)
+        self._result.explained = "\n".join(line for each in self.processes.last.runs() for line in explained(each))
 
     def _unhandled(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         problem = context.get("exception")

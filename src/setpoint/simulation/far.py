@@ -1,0 +1,256 @@
+"""Far: the other cluster of a fleet. Users do there what they do here, and it may be cut off."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from datetime import datetime
+from random import Random
+from typing import Any, Final, Protocol, cast
+
+import msgspec
+
+from setpoint.apiserver.http_types import Response as Answered
+from setpoint.client import Client
+from setpoint.client.transport import Request, Response, TransportError
+from setpoint.meta import Object, resource_of
+from setpoint.simulation.actor import Actor
+from setpoint.simulation.asked import Asked
+from setpoint.simulation.cluster import Backstage, SimulatedCluster
+from setpoint.simulation.front import Front
+from setpoint.simulation.history import Entry, History, sketch
+from setpoint.simulation.judge import Judge
+from setpoint.simulation.life import Life
+from setpoint.simulation.loop import SimulationLoop
+from setpoint.simulation.plan import Plan
+from setpoint.simulation.plane import Plane
+from setpoint.simulation.port import Port
+from setpoint.simulation.setup import Setup
+from setpoint.simulation.state import Snapshot, snapshot
+from setpoint.simulation.stream import Gate, Stream
+from setpoint.simulation.tape import Tape
+from setpoint.simulation.wire import FOREVER, LATENCY, Exchange
+from setpoint.simulation.wishes import Wishes
+from setpoint.testing.answers import Answer
+
+NEAR: Final = "near"
+FAR: Final = "far"
+
+
+class Lands(Protocol):
+    """A run, as far as its other cluster knows it."""
+
+    @property
+    def setup(self) -> Setup: ...
+    @property
+    def loop(self) -> SimulationLoop: ...
+    @property
+    def judge(self) -> Judge: ...
+    @property
+    def tape(self) -> Tape: ...
+    def dice(self, name: str) -> Random: ...
+    def now(self) -> datetime: ...
+
+
+class Far:
+    """A server and a control plane of its own. ``is_cut``: no process of the program reaches it, users do."""
+
+    manager = None
+    far = None
+
+    def __init__(self, world: Lands) -> None:
+        self._world = world
+        self.setup = setup = world.setup
+        self.history = History(world.loop.time)
+        self.plan = Plan()
+        self.tape = world.tape
+        self.wishes = Wishes()
+        self.plane = Plane(self)
+        stage = cast("Backstage", self)  # the scenario waits in the near cluster only
+        self.cluster = SimulatedCluster(
+            stage, objects=setup.objects, crds=setup.crds, nodes=setup.nodes, namespace=setup.namespace
+        )
+        self._front = Front(self.cluster.server, self.history)
+        self._port = Port(self)
+        self.is_cut = False
+        self.server_actor = Actor("far server", "server")
+        self._wires: list[FarWire] = []
+        self._warm_at = 0
+
+    # -- before the run ------------------------------------------------------------------------------------------------
+
+    async def warm(self, stack: Any) -> None:
+        """Everything up to the point at which the controllers start."""
+        cluster = self.cluster
+        await stack.enter_async_context(cluster.server)
+        cluster.client = self.connect("user")
+        for definition in cluster._definitions(cluster._custom_kinds()):
+            await cluster._install(definition)
+        await self.plane.start(cluster)
+        for obj in self.setup.objects:
+            await cluster.client.create(obj)
+
+    def connect(self, name: str) -> Client:
+        return Client(self._port, namespace=self.setup.namespace, random=self.dice(name))
+
+    def dice(self, name: str) -> Random:
+        return self._world.dice(f"{FAR} {name}")
+
+    def now(self) -> datetime:
+        return self._world.now()
+
+    # -- the run -------------------------------------------------------------------------------------------------------
+
+    def begin(self, seed: int, skip: int) -> None:
+        """Begins the story: changes from now on are part of it."""
+        self._front.seed = f"{FAR} {seed}"
+        self._warm_at = self.history.revision
+        self.history.restart(self._world.loop.time, skip)
+        self.history.watchers.append(self._changed)
+
+    async def handle(self, request: Request) -> Answered:
+        return await self._front.handle(request)
+
+    async def mirror(self, request: Request) -> None:
+        """A user does here what was done in the near cluster."""
+        await self.handle(replace(request, body=_of_no_version(request.body)))
+
+    def _changed(self, entry: Entry) -> None:
+        if entry.lane != "controller":
+            return
+        subject = f"{entry.collection}@{FAR} {entry.label}"
+        judge = self._world.judge
+        self.tape.tell("controller", entry.author, "writes", f"{entry.type.lower()} {subject}")
+        if judge.quiet_since:
+            judge.found("quiet", subject, f"{subject} was written {judge.quiet_since}, though all was as it should be")
+
+    def wire(self, life: Life) -> FarWire:
+        made = FarWire(self, life)
+        self._wires.append(made)
+        return made
+
+    def cut_off(self) -> None:
+        """From now on no process of the program reaches it."""
+        self.is_cut = True
+        for wire in self._wires:
+            wire.hang_up()
+
+    def restore(self) -> None:
+        self.is_cut = False
+
+    # -- what is there -------------------------------------------------------------------------------------------------
+
+    def is_deleting(self, obj: Object) -> bool:
+        """Whether an object of that name is on its way out."""
+        resource = resource_of(type(obj))
+        space = (obj.namespace or self.setup.namespace) if resource.namespaced else ""
+        record = self.history.get(str(resource.group_resource), space, obj.name)
+        return record is not None and sketch(record.value).metadata.deletion_timestamp is not None
+
+    def there(self) -> dict[str, int]:
+        """The number of objects of each name."""
+        found: dict[str, int] = {}
+        for collection, label in self.history.alive.values():
+            subject = f"{collection}@{FAR} {label}"
+            found[subject] = found.get(subject, 0) + 1
+        return found
+
+    def snapshot(self, *, since: int | None = None) -> Snapshot:
+        """As that of the near cluster, with a mark at each kind."""
+        called = self.history.called | self.history.versions()
+        found = snapshot(self.history.documents(), called, since=self._warm_at if since is None else since)
+        marked: Snapshot = {}
+        for subject, items in found.items():
+            collection, _, label = subject.partition(" ")
+            marked[f"{collection}@{FAR} {label}"] = items
+        return marked
+
+
+class FarWire:
+    """The way of one process to the far cluster, by which all or nothing gets through."""
+
+    def __init__(self, far: Far, life: Life) -> None:
+        self._far = far
+        self._life = life
+        self._gate = Gate()
+        self.streams: list[Stream] = []
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        return Exchange(self, request)
+
+    async def close(self) -> None:
+        self.hang_up()
+        self._gate.missing = 0
+
+    def hang_up(self) -> None:
+        """Breaks all connections."""
+        for stream in list(self.streams):
+            stream.hang_up()
+
+    def cut(self) -> None:
+        """The process is dead: the server sees its connections closed."""
+        for stream in self.streams:
+            stream.cut()
+        self.streams.clear()
+
+    def listens(self) -> bool:
+        """Whether every watch that has broken is there again, or can't be."""
+        return self._far.is_cut or not self._gate.missing
+
+    @property
+    def reaches(self) -> bool:
+        return not self._far.is_cut
+
+    async def exchange(self, request: Request) -> Response:
+        if request.allowed is not None:
+            request.allowed()
+        self._check(sent=False)
+        await asyncio.sleep(LATENCY)
+        self._check(sent=False)
+        asked = Asked.of(request)
+        is_watch = asked is not None and asked.verb == "watch"
+        if is_watch:
+            query = [pair for pair in request.query if pair[0] != "timeoutSeconds"]
+            request = replace(request, query=(*query, ("timeoutSeconds", FOREVER)), idle_timeout=None)
+        answer = await self._far.handle(request)
+        if is_watch and not isinstance(answer.body, bytes):
+            stream = Stream(self, self._far.server_actor, request, self._gate, answer.body)
+            self.streams.append(stream)
+            return stream
+        body = answer.body
+        if not isinstance(body, bytes):
+            body = b"".join([chunk async for chunk in body])
+        self._check(sent=True)
+        return Answer(answer.status, answer.headers, body)
+
+    def _check(self, *, sent: bool) -> None:
+        if self._far.is_cut:
+            raise TransportError("no route to host", sent=sent, reset=False)
+
+    # -- for its streams -----------------------------------------------------------------------------------------------
+
+    def saw(self, raw: bytes) -> None:
+        """Uids of another cluster are of no use in this one's story."""
+
+    def heard_of(self, gate: Gate, revision: int) -> None:
+        """No fault hits a single change there."""
+
+    def ordered(self, lines: list[bytes]) -> Iterable[bytes]:
+        return lines
+
+
+def _of_no_version(body: bytes | None) -> bytes | None:
+    """The body without the uids and versions of the near cluster's objects."""
+    if not body or body[:1] != b"{":
+        return body
+    try:
+        document = msgspec.json.decode(body)
+    except msgspec.MsgspecError:
+        return body
+    document.pop("preconditions", None)
+    if isinstance(meta := document.get("metadata"), dict):
+        for name in ("uid", "resourceVersion"):
+            meta.pop(name, None)
+    return msgspec.json.encode(document)

@@ -1,0 +1,33 @@
+"""Front: a server as all see it; what it makes up hangs on what it is made up for."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from setpoint.apiserver import ApiServer
+from setpoint.apiserver.http_types import Response
+from setpoint.client.transport import Request
+from setpoint.simulation.asked import Asked
+from setpoint.simulation.history import History
+
+
+class Front:
+    """Answers requests. The uid and the name that the server makes up for a new object hang on ``seed``, on the
+    object's label, and on the number of objects with it, so that a fault elsewhere does not change them."""
+
+    def __init__(self, server: ApiServer, history: History) -> None:
+        self.seed = "0"
+        self._server = server
+        self._history = history
+        self._under_way: Counter[str] = Counter()
+
+    async def handle(self, request: Request) -> Response:
+        if not request.body or request.method not in ("POST", "PATCH") or (asked := Asked.of(request)) is None:
+            return await self._server.handle(request)
+        label = f"{asked.collection} {asked.label}"
+        self._server.random.seed(f"{self.seed} {label} {self._history.made[label] + self._under_way[label]}")
+        self._under_way[label] += 1
+        try:
+            return await self._server.handle(request)
+        finally:
+            self._under_way[label] -= 1

@@ -1,0 +1,63 @@
+"""A fleet of two clusters: what happens to one is nothing to the other, and each comes to the same end."""
+
+from __future__ import annotations
+
+import pytest
+from tests.simulation.kinds import App
+from tests.simulation.test_elections import controllers, life
+
+import setpoint as sp
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.simulation import SWITCHES, Budget, Counterexample, Fault, Plan, Setup, check
+from setpoint.simulation.plan import fault
+from setpoint.simulation.result import Options, Result
+from setpoint.simulation.single import run_here
+from setpoint.simulation.verdict import Reference
+
+ONLY_THE_CLUSTER = {name: "this is about a cluster that is cut off" for name in SWITCHES if name != "cluster"}
+
+
+def run_of(*faults: Fault) -> Result:
+    setup = Setup(scenario=life, factory=controllers, fleet=True)
+    return run_here(setup, Plan(faults), Options(trace=True, rests=True, quiet=False))
+
+
+def test_a_cluster_that_is_cut_off_stops_no_other_and_comes_to_the_same_end() -> None:
+    calm = run_of()
+    assert calm.findings == []
+    assert "configmaps@far default/one-0" in calm.end
+    assert "configmaps@far default/one-1" in calm.rests[1]
+    assert "configmaps@far default/one-1" not in calm.end
+    cut = run_of(fault("cut-off", "step 1"))
+    assert "configmaps default/one-1" in cut.rests[1], "the other cluster goes on"
+    assert Reference(calm, []).judge(Plan(), cut) == []
+    never = run_of(fault("cut-off", "run"))
+    assert never.struck == 1
+    assert Reference(calm, []).judge(Plan(), never) == []
+
+
+async def create_one(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default"))
+    await cluster.settle()
+
+
+def by_key() -> list[sp.Controller[App]]:
+    done: set[str] = set()
+
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        if app.key not in done:
+            await ctx.apply(ConfigMap.named(app.name))
+            done.add(app.key)
+
+    return [sp.Controller(App, reconcile).owns(ConfigMap)]
+
+
+def test_a_memory_of_keys_that_does_not_tell_clusters_apart_is_found() -> None:
+    with pytest.raises(Counterexample) as found:
+        check(create_one, by_key, fleet=True, off=ONLY_THE_CLUSTER, budget=Budget(runs=12), workers=0)
+    assert "far" in found.value.findings[0].subject
+
+
+@pytest.mark.long
+def test_children_statuses_and_clean_ups_survive_every_single_fault_in_two_clusters() -> None:
+    check(life, controllers, fleet=True, budget=Budget(runs=2500))
