@@ -22,9 +22,10 @@ from setpoint.manager import Manager, Serving, ui
 from setpoint.manager.http_server import Answer
 from setpoint.manager.leader_election import LeaderElection
 from setpoint.manager.processes.merged import MergedPages
-from setpoint.models.core_v1 import ConfigMap
+from setpoint.models.core_v1 import ConfigMap, Secret
 
 from .test_child_processes import Answering
+from .test_secure_metrics import Judge
 
 ASSETS = Path(ui.__file__).parent / "assets"
 FORWARDED = {"x-forwarded-for": "192.0.2.7"}
@@ -102,6 +103,60 @@ async def test_data_is_refused_to_others_while_the_page_can_ask_them_for_a_token
             assert (await get(session, f"/debug/{path}", headers=FORWARDED))[0] == 401
 
 
+async def test_the_content_of_an_object_is_for_those_who_may_get_it_and_of_a_secret_for_none() -> None:
+    async with ApiServer() as server:
+        judge = Judge(InProcessTransport(server.handle))
+        judge.users = {"hers": "ada", "his": "bob", "operators": "carl"}
+        judge.allows = lambda spec: (
+            (spec["user"], spec.get("resourceAttributes", {}).get("resource"))
+            in {
+                ("ada", "secrets"),
+                ("carl", None),
+            }
+        )
+        async with Client(judge) as client:
+            made = Secret.named("till", "default", string_data={"key": "hush-hush"}, annotations={"copy": "hush-hush"})
+            await client.create(made)
+            manager = Manager(
+                client,
+                controllers=[sp.Controller(Secret, quiet, name="keys")],
+                serving=Serving(metrics_bind_address="127.0.0.1:0", ui=True),
+            )
+            async with manager:
+                assert manager.metrics_server is not None
+                await asyncio.wait_for(manager.started.wait(), 30)
+                async with aiohttp.ClientSession(f"http://127.0.0.1:{manager.metrics_server.port}/") as session:
+                    path = "/debug/yaml?controller=keys&key=default/till"
+
+                    async def asked(path: str, token: str = "", **more: str) -> tuple[int, str]:
+                        headers = {"authorization": f"Bearer {token}"} if token else {}
+                        return await get(session, path, headers={**headers, **more})
+
+                    assert (await asked(path))[0] == 401, "a program of this machine, too"
+                    assert (await asked(path, "nobodys"))[0] == 401
+                    answer = (403, "forbidden: bob may not get secrets default/till\n")
+                    assert await asked(path, "his") == answer
+                    assert judge.asked[-1]["resourceAttributes"] == {
+                        "group": "", "resource": "secrets", "version": "*", "verb": "get", "namespace": "default",
+                        "name": "till",
+                    }  # fmt: skip
+                    status, text = await asked(path, "hers")
+                    assert status == 200
+                    assert "hush" not in text
+                    told = json.loads(text)
+                    assert 'key: "(hidden)"' in told["yaml"]
+                    assert "managedFields" not in told["yaml"]
+                    assert "what a Secret holds" in told["hidden"]
+                    assert (await asked(path, "hers", **FORWARDED))[0] == 403, "over the network the path counts, too"
+                    assert (await asked(path, "operators", **FORWARDED))[0] == 403, "and so does the object"
+                    assert (await asked(path.replace("till", "none"), "hers"))[0] == 404
+                    assert (await asked(path.replace("keys", "none"), "hers"))[0] == 404
+
+
+async def quiet(secret: Secret, ctx: sp.Context) -> None:
+    """Nothing to do."""
+
+
 async def test_what_the_page_asks_for_is_answered_and_wrong_questions_are_named() -> None:
     async with looked_at(ui=True) as (session, _):
         told = json.loads((await get(session, "/debug/manager"))[1])
@@ -142,7 +197,12 @@ async def test_objects_of_several_processes_are_listed_once_and_shown_by_the_one
     processes = Answering({0: shown("not in this shard"), 1: shown("failed"), 2: None})
     answer = await MergedPages(processes).details("", {}, {})
     assert json.loads(answer.body)["explanation"]["state"] == "failed"
-    for silent in (MergedPages(Answering({0: None})).objects, MergedPages(Answering({0: None})).details):
+
+    here, nowhere = Answer(200, b'{"yaml":"a"}'), Answer(404, b'{"error":"not here"}')
+    assert await MergedPages(Answering({0: nowhere, 1: here, 2: None})).document("", {}, {}) == here
+    assert await MergedPages(Answering({0: None, 1: nowhere})).document("", {}, {}) == nowhere
+    merged = MergedPages(Answering({0: None}))
+    for silent in (merged.objects, merged.details, merged.document):
         assert (await silent("", {}, {})).status == 503
     refused = Answering({0: Answer(404, b'{"error":"no"}')})
     assert (await MergedPages(refused).objects("", {}, {})).status == 404

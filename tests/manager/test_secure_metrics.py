@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ class Judge:
         self.inner = inner
         self.asked: list[dict[str, Any]] = []
         self.users = {"good": "scraper", "other": "visitor"}
+        self.allows: Callable[[Mapping[str, Any]], bool] = lambda spec: bool(spec["user"] == "scraper")
         self.before: Callable[[], None] = lambda: None
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
@@ -59,7 +60,7 @@ class Judge:
             status: dict[str, Any] = {"authenticated": user is not None, "user": {"username": user, "groups": ["g"]}}
             document["status"] = status if user else {"authenticated": False}
         else:
-            document["status"] = {"allowed": document["spec"]["user"] == "scraper"}
+            document["status"] = {"allowed": self.allows(document["spec"])}
         yield Answered(json.dumps(document).encode())
 
     async def close(self) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import setpoint as sp
 from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.cluster.security import Security
 from setpoint.manager import Manager, Serving
 from setpoint.manager.leader_election import LeaderElection
 from setpoint.models.core_v1 import ConfigMap, Secret
@@ -40,9 +41,9 @@ def shop(name: str, mode: str = "") -> ConfigMap:
 
 
 @asynccontextmanager
-async def operator(*, idle: int = 0) -> AsyncIterator[tuple[EmbeddedCluster, str]]:
+async def operator(*, idle: int = 0, security: Security | None = None) -> AsyncIterator[tuple[EmbeddedCluster, str]]:
     """A running operator with shops in every state, and the address of its page."""
-    async with EmbeddedCluster(control_plane=False) as cluster:
+    async with EmbeddedCluster(control_plane=False, security=security) as cluster:
         for name, mode in (("berlin", "open"), ("kathmandu", "broken"), ("lima", "wrong"), ("oslo", "later")):
             await cluster.client.create(shop(name, mode))
         for number in range(idle):
@@ -190,6 +191,31 @@ async def test_an_operator_that_does_not_answer_any_more_is_not_taken_for_a_quie
         await page.get_by_role("button", name="Look").click()
         await page.get_by_role("link", name="default/oslo").wait_for()
         assert "Bearer secret-token" in sent
+
+
+async def test_the_content_of_an_object_is_shown_to_those_who_may_read_it(tmp_path: Path) -> None:
+    from axe_playwright_python.async_playwright import Axe
+
+    tokens = tmp_path / "tokens.csv"
+    tokens.write_text('adas,ada,1,"system:masters"\nbobs,bob,2\n')
+    secure = Security(auth=True, token_auth_file=tokens)
+    async with operator(security=secure) as (_, address), browser_without_errors(address) as page:
+        await page.get_by_role("link", name="default/oslo").click()
+        shown = page.get_by_role("button", name="Show as YAML")
+        await shown.click()
+        await page.get_by_label("Bearer token").fill("bobs")
+        await page.get_by_role("button", name="Look").click()
+        await page.get_by_text("bob may not get configmaps default/oslo").wait_for()
+        await page.reload()
+        await shown.click()
+        await page.get_by_label("Bearer token").fill("adas")
+        await page.get_by_role("button", name="Look").click()
+        await page.get_by_role("region", name="As YAML").get_by_text("mode: later").wait_for()
+        await page.get_by_text("Not shown: managed fields.").wait_for()
+        found = await Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        await page.get_by_role("button", name="Hide the YAML").click()
+        await page.get_by_text("mode: later").wait_for(state="detached")
 
 
 @asynccontextmanager

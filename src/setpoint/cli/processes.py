@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.manager import Manager
 from setpoint.manager.debugging import PATH as CONTROLLERS
+from setpoint.manager.documents import PATH as DOCUMENT
 from setpoint.manager.looking import DETAILS, OBJECTS
 from setpoint.manager.processes import Launcher, Parent, ParentLease
 from setpoint.manager.processes.merged import METRICS, exported
@@ -36,7 +37,13 @@ def connect(manager: Manager, seat: Seat, lease: ParentLease) -> None:
         )
 
     shown = manager.pages
-    pages = {CONTROLLERS: shown.controllers, OBJECTS: shown.objects, DETAILS: shown.details, PROFILE: shown.profile}
+    pages = {
+        CONTROLLERS: shown.controllers,
+        OBJECTS: shown.objects,
+        DETAILS: shown.details,
+        DOCUMENT: shown.document,
+        PROFILE: shown.profile,
+    }
     if manager.metrics is not None:
         registry = manager.metrics.registry
         pages[METRICS] = lambda _path, _query, _headers: exported(registry)

@@ -9,11 +9,14 @@ from typing import Final
 
 from setpoint.client import ApiError, Client, TransportError
 from setpoint.manager.http_server import Answer
+from setpoint.meta import GroupResource, ObjectKey
 
 ALLOWED_FOR: Final = 60.0
 """Seconds for which a positive answer is cached."""
 REFUSED_FOR: Final = 30.0
 MAX_REMEMBERED: Final = 1024
+_What = str | tuple[GroupResource, ObjectKey]
+"""The path or the object that is asked for."""
 
 
 class TokenAccess:
@@ -29,21 +32,28 @@ class TokenAccess:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._remembered: dict[tuple[bytes, str], tuple[float, Answer | None]] = {}
+        self._remembered: dict[tuple[bytes, _What], tuple[float, Answer | None]] = {}
 
     async def check(self, path: str, headers: Mapping[str, str]) -> Answer | None:
         """None if the request is allowed, else the refusal: 401, 403, or 500 if the API server could not be asked."""
+        return await self._check(path, headers)
+
+    async def check_object(self, resource: GroupResource, key: ObjectKey, headers: Mapping[str, str]) -> Answer | None:
+        """As `check`, of a request for the content of an object: the user must be allowed to ``get`` it."""
+        return await self._check((resource, key), headers)
+
+    async def _check(self, what: _What, headers: Mapping[str, str]) -> Answer | None:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
             return Answer(401, b"unauthorized: a bearer token is required\n")
-        key = (hashlib.sha256(token.encode()).digest(), path)
+        key = (hashlib.sha256(token.encode()).digest(), what)
         now = asyncio.get_running_loop().time()
         known = self._remembered.get(key)
         if known is not None and now < known[0]:
             return known[1]
         try:
-            refusal = await self._ask(path, token)
+            refusal = await self._ask(what, token)
         except (ApiError, TransportError) as problem:
             return Answer(500, f"the API server could not be asked: {problem}\n".encode())
         self._remembered.pop(key, None)
@@ -52,10 +62,15 @@ class TokenAccess:
             del self._remembered[next(iter(self._remembered))]
         return refusal
 
-    async def _ask(self, path: str, token: str) -> Answer | None:
+    async def _ask(self, what: _What, token: str) -> Answer | None:
         # Two modules of models, imported only when needed.
         from setpoint.models.authentication_v1 import TokenReview, TokenReviewSpec, UserInfo
-        from setpoint.models.authorization_v1 import NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec
+        from setpoint.models.authorization_v1 import (
+            NonResourceAttributes,
+            ResourceAttributes,
+            SubjectAccessReview,
+            SubjectAccessReviewSpec,
+        )
 
         review = await self._client.create(TokenReview(spec=TokenReviewSpec(token=token)))
         if review.status is None or not review.status.authenticated:
@@ -66,9 +81,17 @@ class TokenAccess:
             groups=user.groups,
             uid=user.uid,
             extra=user.extra,
-            non_resource_attributes=NonResourceAttributes(path=path, verb="get"),
         )
+        if isinstance(what, str):
+            asked.non_resource_attributes = NonResourceAttributes(path=what, verb="get")
+            named = what
+        else:
+            (group, plural), key = what
+            asked.resource_attributes = ResourceAttributes(
+                group=group, resource=plural, version="*", verb="get", namespace=key.namespace, name=key.name
+            )
+            named = f"{what[0]} {key}"
         access = await self._client.create(SubjectAccessReview(spec=asked))
         if access.status is not None and access.status.allowed:
             return None
-        return Answer(403, f"forbidden: {user.username} may not get {path}\n".encode())
+        return Answer(403, f"forbidden: {user.username} may not get {named}\n".encode())

@@ -16,6 +16,7 @@ from setpoint.controller import Controller, ProgramState, RunningController
 from setpoint.controller.events import EventRecorder
 from setpoint.manager.cluster import Host
 from setpoint.manager.debugging import ControllersPage
+from setpoint.manager.documents import DocumentsPage
 from setpoint.manager.fence import FencedTransport
 from setpoint.manager.fleet import ClusterHealth, Fleet
 from setpoint.manager.group import Runnable
@@ -214,6 +215,7 @@ class Manager:
                 manager=manager,
                 objects=objects.objects,
                 details=objects.details(self.recorder),
+                document=DocumentsPage(self._runs).answer,
                 profile=Profiler().answer,
                 more=more,
             )
@@ -225,6 +227,7 @@ class Manager:
             manager=manager,
             objects=merged.objects,
             details=merged.details,
+            document=merged.document,
             profile=merged.profile,
             more=more,
         )

@@ -38,8 +38,8 @@ class Serving:
         metrics: the metrics to collect; by default new ones, if they are served.
         health_probe_bind_address: ``:8081`` for ``/healthz`` and ``/readyz``; ``"0"`` is off.
         profiling: serve ``/debug/profile``, too: CPU, heap, tasks (`setpoint.manager.profiling`).
-        ui: serve ``/ui/``, too: a page for people, and ``/debug/details``, which it asks. The page's files are for
-            all callers, as they hold no data; where a token is required, the page asks for one.
+        ui: serve ``/ui/``, too: a page for people, and ``/debug/details`` and ``/debug/yaml``, which it asks. Its
+            files are for all callers, as they hold no data; where a token is required, the page asks for one.
         local_access: whether programs of this machine need no token (without ``metrics_cert_dir``).
         browser: further pages, with ``ui``: the objects of an API server in this process.
 

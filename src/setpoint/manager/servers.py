@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from setpoint.client import Client
-from setpoint.manager import debugging, looking, profiling, ui
+from setpoint.manager import debugging, documents, looking, profiling, ui
 from setpoint.manager.access import TokenAccess
 from setpoint.manager.health import HealthChecks
 from setpoint.manager.http_server import Access, Answer, Handler, HttpServer
@@ -22,6 +22,7 @@ class Pages(NamedTuple):
     manager: Handler
     objects: Handler
     details: Handler
+    document: Handler
     profile: Handler
     more: Mapping[str, Handler]
     """Those of `Serving.browser`, by their paths."""
@@ -34,7 +35,8 @@ class Servers:
     """
 
     def __init__(self, client: Client, serving: Serving, *, pages: Pages, health: Sequence[HealthChecks]) -> None:
-        guard = TokenAccess(client).check
+        access = TokenAccess(client)
+        guard = access.check
         folder = serving.metrics_cert_dir
         self.metrics = _server(
             serving.metrics_bind_address, "metrics", cert_dir=folder, access=guard if folder is not None else None
@@ -53,7 +55,8 @@ class Servers:
                 looking.OBJECTS: pages.objects,
             }
             if serving.ui:
-                protected |= {looking.DETAILS: pages.details, **pages.more}
+                document = documents.guarded(pages.document, access.check_object)
+                protected |= {looking.DETAILS: pages.details, documents.PATH: document, **pages.more}
             if serving.profiling:
                 protected[profiling.PATH] = pages.profile
             for path, page in protected.items():

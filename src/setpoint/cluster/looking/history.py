@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.storage import Change, Compacted, Record, Storage
+from setpoint.manager.documents import HIDDEN, is_secret
 
 VERSIONS: Final = 20
 """The most versions in one history."""
@@ -17,7 +18,6 @@ CHANGES: Final = 100
 """The most changed fields of one version."""
 LONGEST: Final = 300
 """Characters of a value; of a longer one the beginning is shown."""
-HIDDEN: Final = "(hidden)"
 _TURN: Final = 2000
 _UNTOLD: Final = frozenset({"managedFields", "resourceVersion"})
 _PLAIN: Final = re.compile(r"[\w-]+")
@@ -203,27 +203,5 @@ def _writer(entry: Mapping[str, Any]) -> str:
 # -- what is never shown -----------------------------------------------------------------------------------------------
 
 
-def is_secret(obj: Mapping[str, Any]) -> bool:
-    """Whether it is a Secret of Kubernetes."""
-    return obj.get("apiVersion") == "v1" and obj.get("kind") == "Secret"
-
-
 def _hides(path: Path) -> bool:
     return path[0] in ("data", "stringData") or path[:2] == ("metadata", "annotations")
-
-
-def redacted(obj: dict[str, Any]) -> bool:
-    """Hides what must not be shown of ``obj``, which is changed; returns whether anything was. Of Secrets these are
-    the values of data and of annotations, since some programs keep a copy of the object in one."""
-    if not is_secret(obj):
-        return False
-    metadata = obj.get("metadata")
-    places = [
-        obj.get("data"),
-        obj.get("stringData"),
-        metadata.get("annotations") if isinstance(metadata, dict) else None,
-    ]
-    for place in places:
-        if isinstance(place, dict):
-            place.update(dict.fromkeys(place, HIDDEN))
-    return any(places)

@@ -11,18 +11,17 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver import ApiServer
-from setpoint.apiserver.storage import Record
-from setpoint.cluster.looking.history import HIDDEN, History, Version, is_secret, redacted
+from setpoint.cluster.looking.history import History, Version
 from setpoint.cluster.looking.inventory import Held, Inventory
 from setpoint.cluster.looking.standing import URGENCY, differences, standing
 from setpoint.controller import RunningController
 from setpoint.controller.detail import ConditionTold, EventTold, conditions_of
 from setpoint.controller.explain import explain
 from setpoint.controller.survey import Listed, Listing
+from setpoint.manager.documents import as_yaml
 from setpoint.manager.http_server import Answer, Handler
 from setpoint.manager.looking import as_json, asked_for, missing
 from setpoint.meta import ObjectKey
-from setpoint.meta.yaml_text import to_yaml
 
 KINDS: Final = "/debug/kinds"
 NAMED: Final = "/debug/named"
@@ -33,8 +32,6 @@ DEPTH: Final = 5
 OWNED: Final = 200
 """The most objects in a tree."""
 EVENTS: Final = 50
-LARGEST: Final = 256 * 1024
-"""Bytes of an object that is shown as YAML."""
 _RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)}
 _EVENTS: Final = ("events", "events.events.k8s.io")
 _QUIET: Final = frozenset({*_EVENTS, "leases.coordination.k8s.io"})
@@ -199,6 +196,7 @@ class ClusterPages:
         if record is None and shown is not None:
             state, text = "deleted", "the object is gone; this is its last version"
         resource = served.resource
+        shown_yaml, hidden = as_yaml(obj, len(shown.value) if shown is not None else 0)
         told = StoredTold(
             resource=name,
             kind=resource.kind,
@@ -223,8 +221,8 @@ class ClusterPages:
                      differs=each.differs)
                 for each in differences(obj)
             ],
-            yaml=_yaml(obj, shown),
-            hidden=_hidden(obj),
+            yaml=shown_yaml if shown is not None else "",
+            hidden=hidden,
             versions=versions,
         )  # fmt: skip
         return as_json(told)
@@ -295,20 +293,3 @@ def _time(event: Mapping[str, Any], series: Mapping[str, Any]) -> datetime:
 def _link(name: str, held: Held, owns: list[Link]) -> Link:
     state, text = held.standing
     return Link(resource=name, kind=held.resource.kind, key=held.key, state=state, text=text, owns=owns)
-
-
-def _yaml(obj: dict[str, Any], record: Record | None) -> str:
-    """The object without its managed fields and without what is hidden; ``obj`` is changed."""
-    if record is None:
-        return ""
-    if len(record.value) > LARGEST:
-        return f"# This object has {len(record.value):,} bytes, which are too many for a page: kubectl get -o yaml\n"
-    obj.get("metadata", {}).pop("managedFields", None)
-    redacted(obj)
-    return to_yaml([obj])
-
-
-def _hidden(obj: Mapping[str, Any]) -> str:
-    if not is_secret(obj):
-        return "Not shown: managed fields."
-    return f"Not shown: managed fields, and what a Secret holds: its data and annotations are {HIDDEN}."

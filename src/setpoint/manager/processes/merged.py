@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 
 from setpoint.controller.survey import Listing, merged
-from setpoint.manager import debugging, looking, profiling
+from setpoint.manager import debugging, documents, looking, profiling
 from setpoint.manager.http_server import Answer
 
 if TYPE_CHECKING:
@@ -181,6 +181,12 @@ class MergedPages:
             if msgspec.json.decode(answer.body)["explanation"]["state"] != _ELSEWHERE:
                 return answer
         return answered[0] if answered else _silent()
+
+    async def document(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        """One object as YAML, from a process that has it in its cache."""
+        answers = await self._processes.ask(documents.PATH, query, within=WITHIN)
+        answered = [answer for answer in answers.values() if answer is not None]
+        return next((each for each in answered if each.status == 200), answered[0] if answered else _silent())
 
     async def profile(self, path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         """The page of `setpoint.manager.profiling`."""

@@ -2,14 +2,14 @@
 // shows the answers.
 import { h, render } from './preact.js';
 import { Kinds, Stored } from './cluster.js';
-import { Conditions, Events, State, Table, Tree } from './parts.js';
+import { Conditions, Events, State, Table, Tree, Yaml } from './parts.js';
 import { MEANING, STANDING, STATES, clock, count, rate, rates, relative, seconds, tone } from './words.js';
 
 const EVERY = 2000;
 const WITHIN = 10000;
 const view = {
   manager: null, controllers: [], before: new Map(), listing: null, kinds: [], detail: null, problem: '', answers: true, asksToken: false,
-  token: '', paused: false, at: null, find: '', state: '', controller: '',
+  token: '', paused: false, at: null, find: '', state: '', controller: '', wantsYaml: false, yaml: null,
 };
 let timer = 0;
 let generation = 0;
@@ -49,6 +49,17 @@ const address = (start, first, key) => `${start}/${[first, ...key.split('/')].ma
 const link = (controller, key) => address('#', controller, key);
 const stored = (kind, key) => address('#!', kind, key);
 
+// The content of an object, for which a token is required everywhere; a refusal is about this part of the page only.
+async function document_(object) {
+  try {
+    return await ask('yaml', object);
+  } catch (problem) {
+    if (problem instanceof Refused) return { asksToken: true };
+    if (problem instanceof Answered) return { problem: problem.message };
+    throw problem;
+  }
+}
+
 // A page asks what it shows; the process says first whether it is a cluster.
 async function questions(object) {
   const manager = ask('manager');
@@ -59,7 +70,8 @@ async function questions(object) {
   let more;
   if (object) more = ask(object.kind ? 'stored' : 'details', object);
   else more = cluster ? ask('named', { ...asked, kind: view.controller }) : ask('objects', { ...asked, controller: view.controller });
-  return Promise.all([manager, controllers, more, cluster && !object ? ask('kinds') : view.kinds]);
+  const kinds = cluster && !object ? ask('kinds') : view.kinds;
+  return Promise.all([manager, controllers, more, kinds, view.wantsYaml && object && object.controller ? document_(object) : null]);
 }
 
 async function look() {
@@ -67,10 +79,10 @@ async function look() {
   const mine = ++generation;
   const object = chosen();
   try {
-    const [manager, controllers, more, kinds] = await questions(object);
+    const [manager, controllers, more, kinds, yaml] = await questions(object);
     if (mine !== generation) return;
     remember(controllers, new Date(manager.now));
-    Object.assign(view, { manager, kinds, problem: '', answers: true, asksToken: false, at: new Date(manager.now) });
+    Object.assign(view, { manager, kinds, yaml, problem: '', answers: true, asksToken: false, at: new Date(manager.now) });
     if (object) view.detail = more; else view.listing = more;
   } catch (problem) {
     if (mine !== generation) return;
@@ -252,7 +264,23 @@ function Detail({ object }) {
     h('h3', null, 'Events of the last minutes'),
     h(Events, {
       events: detail.events, caption: 'Events that this process has reported', empty: 'this process has reported none',
-    }));
+    }),
+    h(Content));
+}
+
+// The object as YAML: asked for only when a person wants to see it.
+function Content() {
+  const { yaml, wantsYaml } = view;
+  const turn = () => { Object.assign(view, { wantsYaml: !wantsYaml, yaml: null }); show(); look(); };
+  const found = () => {
+    if (!yaml) return !view.problem && h('p', null, 'asking');
+    if (yaml.asksToken) return h(TokenForm, { needs: 'Its user must be allowed to get this object. ' });
+    if (yaml.problem) return h('p', { class: 'trouble' }, yaml.problem);
+    return h(Yaml, { told: yaml });
+  };
+  return [h('h3', { id: 'yaml' }, 'As YAML'),
+    h('button', { type: 'button', 'aria-expanded': String(wantsYaml), onClick: turn }, wantsYaml ? 'Hide the YAML' : 'Show as YAML'),
+    wantsYaml && found()];
 }
 
 const owned = (each) => [`${each.kind} `, h('code', null, each.key), ' ', each.says && h('span', { class: 'soft' }, each.says),
@@ -282,10 +310,12 @@ function Doings({ attempt }) {
 
 // -- the whole -------------------------------------------------------------------------------------------------------
 
-function Token() {
+const Token = () => [h('h2', null, 'A token is required'), h(TokenForm, { needs: 'Its user must be allowed to get /debug/*. ' })];
+
+function TokenForm({ needs }) {
   const send = (event) => { event.preventDefault(); view.token = event.target.elements.token.value.trim(); look(); };
-  return h('form', { onSubmit: send }, h('h2', null, 'A token is required'),
-    h('p', null, 'Its user must be allowed to get /debug/*. ', h('code', null, 'kubectl create token ACCOUNT'), ' makes one.'),
+  return h('form', { onSubmit: send },
+    h('p', null, needs, h('code', null, 'kubectl create token ACCOUNT'), ' makes one.'),
     h('div', { class: 'filters' }, h('label', { for: 'token' }, 'Bearer token; it is forgotten when this page is closed'),
       h('input', { id: 'token', name: 'token', type: 'password', autocomplete: 'off', required: true }), h('button', null, 'Look')));
 }
@@ -321,7 +351,7 @@ function show() {
 }
 
 addEventListener('hashchange', () => {
-  view.detail = null;
+  Object.assign(view, { detail: null, wantsYaml: false, yaml: null });
   show();
   (document.getElementById('object') || document.getElementById('main')).focus();
   look();

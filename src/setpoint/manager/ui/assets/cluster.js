@@ -1,6 +1,6 @@
 // The views of an embedded cluster: the kinds that it has, and one object as it is stored.
 import { h } from './preact.js';
-import { Conditions, Events, State, Table, Tree } from './parts.js';
+import { Conditions, Events, State, Table, Tree, Yaml } from './parts.js';
 import { STANDING, clock, count, tone } from './words.js';
 
 export function Kinds({ view, choose }) {
@@ -38,8 +38,7 @@ export function Stored({ object, view, link, stored }) {
     h('h3', null, 'Conditions'), h(Conditions, { conditions: told.conditions, now: view.manager.now }),
     h('h3', null, 'Events'), h(Events, { events: told.events, caption: 'Events about it', empty: 'there is none' }),
     h('h3', null, 'Last versions'), h(Versions, { versions: told.versions }),
-    h('h3', { id: 'yaml' }, 'As YAML'), h('p', { class: 'soft' }, told.hidden),
-    told.yaml && h('pre', { tabIndex: 0, role: 'region', 'aria-labelledby': 'yaml' }, h('code', null, told.yaml)));
+    h('h3', { id: 'yaml' }, 'As YAML'), h(Yaml, { told }));
 }
 
 // The objects below that are not as they are wanted and own none such themselves.

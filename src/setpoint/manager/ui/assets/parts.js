@@ -30,3 +30,7 @@ export const Events = ({ events, caption, empty }) => h(Table, {
 // What an object owns. The function `line` makes the words of one of them.
 export const Tree = ({ owned, line, top = true }) => h('ul', { class: top ? 'tree' : '' }, owned.map((each) =>
   h('li', { key: `${each.kind} ${each.key}` }, line(each), each.owns.length > 0 && h(Tree, { owned: each.owns, line, top: false }))));
+
+// An object as YAML, below the heading `yaml`.
+export const Yaml = ({ told }) => [h('p', { class: 'soft' }, told.hidden),
+  told.yaml && h('pre', { tabIndex: 0, role: 'region', 'aria-labelledby': 'yaml' }, h('code', null, told.yaml))];

@@ -1,0 +1,118 @@
+"""``/debug/yaml``: an object as the cache of a controller has it, for people whom the API server would show it, too."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.controller import RunningController
+from setpoint.manager.http_server import Answer, Handler
+from setpoint.manager.looking import as_json, missing
+from setpoint.meta import GroupResource, ObjectKey
+from setpoint.meta.yaml_text import to_yaml
+
+PATH: Final = "/debug/yaml"
+HIDDEN: Final = "(hidden)"
+LARGEST: Final = 256 * 1024
+"""Bytes of an object that is shown as YAML."""
+
+ObjectAccess = Callable[[GroupResource, ObjectKey, Mapping[str, str]], Awaitable[Answer | None]]
+"""``(resource, key, lower-case headers)``: the refusal, None if the caller may ``get`` the object."""
+
+
+class DocumentTold(msgspec.Struct, rename="camel", kw_only=True):
+    """An object as YAML. ``hidden`` says what is not shown."""
+
+    controller: str
+    group: str
+    plural: str
+    key: str
+    yaml: str
+    hidden: str
+
+
+class DocumentsPage:
+    """``/debug/yaml?controller=NAME&key=NAMESPACE/OBJECT``: a `DocumentTold`; `guarded` checks who asks.
+
+    Asks no server: it is what the controller sees. The data of Secrets are never shown.
+    """
+
+    def __init__(self, controllers: Callable[[], Mapping[str, RunningController[Any]]]) -> None:
+        self._find = controllers
+
+    def answer(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+        controllers = self._find()
+        name, key = (next(iter(query.get(word, ())), "") for word in ("controller", "key"))
+        run = controllers.get(name)
+        if run is None:
+            return missing(f"there is no controller {name!r}", controllers)
+        resource = run.controller.resource
+        informer = run.informers.get(resource.gvr)
+        document = informer.store.get(ObjectKey(key)) if informer is not None else None
+        if document is None:
+            return as_json({"error": f"there is no {resource.kind} {key} in the cache of this process"}, 404)
+        text, hidden = as_yaml(msgspec.json.decode(document), len(document))
+        told = DocumentTold(
+            controller=name, group=resource.group, plural=resource.plural, key=key, yaml=text, hidden=hidden
+        )
+        return as_json(told)
+
+
+def guarded(page: Handler, access: ObjectAccess) -> Handler:
+    """The handler that shows ``page``'s object only to bearers of tokens whose user may ``get`` it.
+
+    A program of the same machine needs a token, too: others may forward a port to it who may not read the object.
+    """
+
+    async def answer(path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:
+        if not headers.get("authorization"):
+            return Answer(401, b"unauthorized: a bearer token is required for the content of objects\n")
+        found = page(path, query, headers)
+        shown = found if isinstance(found, Answer) else await found
+        if shown.status != 200:
+            return shown
+        told = msgspec.json.decode(shown.body, type=DocumentTold)
+        return await access(GroupResource(told.group, told.plural), ObjectKey(told.key), headers) or shown
+
+    return answer
+
+
+def as_yaml(obj: dict[str, Any], size: int) -> tuple[str, str]:
+    """The object as YAML, without its managed fields and without what is hidden, and a sentence about what that is.
+
+    ``obj`` is changed; ``size`` is the number of its bytes.
+    """
+    hidden = "Not shown: managed fields."
+    if is_secret(obj):
+        hidden = f"Not shown: managed fields, and what a Secret holds: its data and annotations are {HIDDEN}."
+    if size > LARGEST:
+        return f"# This object has {size:,} bytes, which are too many for a page: kubectl get -o yaml\n", hidden
+    metadata = obj.get("metadata")
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)
+    redacted(obj)
+    return to_yaml([obj]), hidden
+
+
+def is_secret(obj: Mapping[str, Any]) -> bool:
+    """Whether it is a Secret of Kubernetes."""
+    return obj.get("apiVersion") == "v1" and obj.get("kind") == "Secret"
+
+
+def redacted(obj: dict[str, Any]) -> bool:
+    """Hides what must not be shown of ``obj``, which is changed; returns whether anything was. Of Secrets these are
+    the values of data and of annotations, since some programs keep a copy of the object in one."""
+    if not is_secret(obj):
+        return False
+    metadata = obj.get("metadata")
+    places = [
+        obj.get("data"),
+        obj.get("stringData"),
+        metadata.get("annotations") if isinstance(metadata, dict) else None,
+    ]
+    for place in places:
+        if isinstance(place, dict):
+            place.update(dict.fromkeys(place, HIDDEN))
+    return any(places)
