@@ -238,7 +238,7 @@ async def test_a_reconcile_that_never_ends_is_named_with_its_stack_and_ends_no_m
 @pytest.mark.parametrize("answers", ["refused", "nothing"])
 @virtual_time
 async def test_a_leader_whose_server_is_away_ends_before_others_may_lead(answers: str) -> None:
-    """Its reconciles wait for an answer then, for a place among the requests in flight, or for nothing in particular."""
+    """Its reconciles wait for an answer then, for a place among the requests in flight, or for nothing."""
     async with ApiServer(now=now, random=Random(0)) as server:
         inner, away = InProcessTransport(server.handle), False
 
