@@ -27,21 +27,29 @@ def copy_of(original: Secret, namespace: str) -> Secret:
 async def spread(original: Secret, ctx: sp.Context, namespaces: set[str]) -> list[str]:
     """Makes the copies as they are wanted; returns the namespaces in which another Secret has the name."""
     taken: list[str] = []
+    new: list[Secret] = []
+    changed: list[Secret] = []
+    copies = await ctx.list(Secret, namespace="*", index=("copies", original.uid))
+    surplus = [copy for copy in copies if copy.namespace not in namespaces]
     for namespace in sorted(namespaces):
-        wanted = copy_of(original, namespace)
         found = await ctx.get(Secret, original.name, namespace=namespace)
         if found is None:
-            await ctx.create(wanted, controlled=False)  # and no apply, which would merge with one that came meanwhile
+            new.append(copy_of(original, namespace))
         elif found.annotations.get(FROM) != original.key:
             taken.append(namespace)
         elif found.type != original.type:
-            await ctx.delete(found)  # a type can't be changed; the copy comes back when this one is gone
+            surplus.append(found)  # a type can't be changed; the copy comes back when this one is gone
         elif (found.data, found.annotations.get(UID)) != (original.data, original.uid):
             found.data, found.annotations[UID] = original.data, original.uid
-            await ctx.client.update(found)
-    for copy in await ctx.list(Secret, namespace="*", index=("copies", original.uid)):
-        if copy.namespace not in namespaces:
-            await ctx.delete(copy)
+            changed.append(found)
+    if new or changed or surplus:
+        await ctx.ensure_current()  # copies of an original that is gone would stay
+    for copy in new:
+        await ctx.create(copy, controlled=False)  # and no apply, which would merge with one that came meanwhile
+    for copy in changed:
+        await ctx.client.update(copy)
+    for copy in surplus:
+        await ctx.delete(copy)
     return taken
 
 

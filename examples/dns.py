@@ -102,6 +102,7 @@ async def write(service: Service, ctx: sp.Context, wanted: dict[str, Record]) ->
     ]
     delete += marks(service, sorted(mine - wanted.keys()))
     if create or replace or delete:
+        await ctx.ensure_current()  # records of a Service that is gone would stay
         await zone.change(create, replace, delete)
         ctx.event("Normal", "Recorded", f"records are as wanted: {', '.join(sorted(wanted.keys() - others)) or 'none'}")
     return sorted(wanted.keys() & others)

@@ -106,6 +106,17 @@ def test_it_survives_some_bad_days() -> None:
     simulated(sp.simulation.Budget(runs=30), workers=1, off={"hash-seed": "costs a process; see below"})
 
 
+OLD_LIST = (
+    "sp1-eNodzMEKwjAQBNBfCeu1ILRWMecq9CB-QAkS05UGSxKyWzyE_Lurx5l5TAEHGs5tZ93x1B86aCBIwUj8cDF5JE0Og80-ypRA"
+    "F3jZbWUCPRV4-zCLzqJtZgGWJRJjUr2kJX6ETfDE5QcbuN2H8TpeBkXoMjKpGf9v-7Stq9q1YEw1tX4Bezsvaw"
+)
+"""The plan: a restart before the last step, and a first list from before the deletion."""
+
+
+def test_a_process_that_begins_with_an_old_list_makes_no_copies_of_a_secret_that_is_gone() -> None:
+    simulated(sp.simulation.Budget(), workers=0, replay=OLD_LIST)
+
+
 @pytest.mark.long
 def test_it_survives_every_single_fault() -> None:
     simulated(sp.simulation.Budget(seconds=60))

@@ -139,6 +139,17 @@ def test_it_survives_some_bad_days() -> None:
     simulated(sp.simulation.Budget(runs=30), workers=1, off={"hash-seed": "costs a process; see below"})
 
 
+OLD_LIST = (
+    "sp1-eNodzEEKwjAQheGrhHFbEKoWzboKXYgHKEHSZCTBkoRM1EXI3R1d_o-PV8GAhD3q03FYDkMPHQQeClK520CSDAadfeQ9gazw"
+    "0K-1EMi5wtMHyzQz1bkw0IWTCiax43Lxw2yGBd0PdnC9jdNlOo-CML-9QRIW_3dbcjGJTQ9KNdXaFxxiLsg"
+)
+"""The plan: a restart before the last step, and a first list from before the deletion."""
+
+
+def test_a_process_that_begins_with_an_old_list_makes_no_records_of_a_service_that_is_gone() -> None:
+    simulated(sp.simulation.Budget(), workers=0, replay=OLD_LIST)
+
+
 @pytest.mark.long
 def test_it_survives_every_single_fault() -> None:
     simulated(sp.simulation.Budget(seconds=60))

@@ -156,9 +156,7 @@ async def look(scaler: QueueScaler, ctx: sp.Context) -> bool:
 
 
 async def reconcile(scaler: QueueScaler, ctx: sp.Context) -> sp.Outcome:
-    live = await ctx.client.get(QueueScaler, scaler.name, namespace=scaler.namespace)
-    if (live.uid, live.metadata.resource_version) != (scaler.uid, scaler.metadata.resource_version):
-        return sp.retry("the server has a newer status, which says what this QueueScaler has done")
+    await ctx.ensure_current()  # a status that the cache does not show yet says what was done last
     try:
         is_due = await look(scaler, ctx)
     except Inactive as problem:

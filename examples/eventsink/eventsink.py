@@ -156,9 +156,7 @@ async def reconcile(sink: EventSink, ctx: sp.Context) -> sp.Outcome:
             return sp.after(left, "the collector is given time")
     if not pending(ctx, status.delivered):
         return sp.done()
-    live = await ctx.client.get(EventSink, sink.name)
-    if live.metadata.resource_version != sink.metadata.resource_version:
-        return sp.retry("the server has a newer status, and what is delivered since need not be sent again")
+    await ctx.ensure_current()  # a status that the cache does not show yet says what is delivered
     waiting = pending(ctx, status.delivered)  # again: what was read before may have changed since
     batch = waiting[: status.limit or sink.spec.batch]
     answer = await post(sink, batch, ctx)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from setpoint.controller.children import Children
+from setpoint.controller.context import Context
 from setpoint.controller.failures import Outdated
 from setpoint.crd import crd_for
 from setpoint.meta import resource_of
@@ -21,9 +22,9 @@ def looking(world: Any, owner: Widget, *, age: float | None = 1.0, old: bool = T
     """As much of a `Children` as looks at its owner."""
     resource = resource_of(Widget)
     made: Any = object.__new__(Children)
-    made._context = SimpleNamespace(object=owner, age=age)
     informers = {resource.gvr: SimpleNamespace(may_begin_old=old)} if declared else {}
     made._env = SimpleNamespace(resource=resource, informers=informers, client=world.client)
+    made._context = Context(made._env, SimpleNamespace(), owner, (), wrote=lambda *_: None, age=age)  # type: ignore[arg-type]
     return made
 
 

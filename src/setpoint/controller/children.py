@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from setpoint.client import ApiError, NotFound, PatchType, TooManyRequests
+from setpoint.client import ApiError, PatchType, TooManyRequests
 from setpoint.client.configuration import configuration_of
 from setpoint.concurrency import every
 from setpoint.controller.applied import Applied
@@ -117,17 +117,9 @@ class Children(Generic[T]):
     async def _look_again(self) -> None:
         """Before anything is deleted because of a state from before this program's start, which a cache that begins
         with any list may show: is the owner still as it was seen? Raises `Outdated` if it is not."""
-        context, env = self._context, self._env
-        owner = context.object
-        informer = env.informers.get(env.resource.gvr)
-        if context.age is None or informer is None or not informer.may_begin_old:
-            return
-        try:
-            live = await env.client.get(type(owner), owner.name, namespace=owner.namespace or None)
-        except NotFound:
-            live = None
-        if live is None or live.metadata.resource_version != owner.metadata.resource_version:
-            raise Outdated(f"{owner.kind} {owner.key} is not what the cache shows any more")
+        informer = self._env.informers.get(self._env.resource.gvr)
+        if self._context.age is not None and informer is not None and informer.may_begin_old:
+            await self._context.ensure_current()
 
     # -- what is wanted ------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from setpoint.cache import Informer, Lister
 from setpoint.client import NotFound
 from setpoint.controller.environment import Environment
+from setpoint.controller.failures import Outdated
 from setpoint.controller.indexing import having
 from setpoint.controller.timeline import Read
 from setpoint.meta import GroupVersionResource, LabelSelector, Object, ObjectKey, Resource, Selector, resource_of
@@ -71,6 +72,33 @@ class ContextReads:
             found = None
         self._read(resource.kind, found is not None)
         return found
+
+    async def ensure_current(self) -> None:
+        """Returns when the server has confirmed that it has the reconciled object as this reconcile knows it.
+
+        Call it before something is done that the object asks for and that no API server guards: in an external system,
+        or by a count in the status. A cache may show less than there is, and that of a process which has just started
+        may begin with any state of the past: it may show an object that is gone, or a status that does not say yet what
+        was done. Writes that name a version (`Client.update`, or a patch with one) and `keep` need no such call.
+
+        It is one read from the server. Call it before the reconcile writes to its own object, which makes another
+        version of it. A change that comes after the answer leads to a reconcile of its own; a deletion as well, since
+        an object with a finalizer is not gone before its clean-up.
+
+        Raises:
+            Outdated: the server has another version, another object of that name, or none. The reconcile is tried
+                again with back-off, quietly, by when the cache shows more.
+            ApiError: the server refused the read.
+        """
+        mine = self.object
+        try:
+            found = await self._env.client.get(type(mine), mine.name, namespace=mine.namespace or None)
+        except NotFound:
+            found = None
+        self._read(type(mine).__name__ if found is None else found.kind, found is not None)
+        seen = (mine.uid, mine.metadata.resource_version)
+        if found is None or (found.uid, found.metadata.resource_version) != seen:
+            raise Outdated(f"{mine.kind} {mine.key} is not what the cache shows any more")
 
     async def list(
         self,

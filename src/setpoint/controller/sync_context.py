@@ -103,6 +103,10 @@ class SyncContext:
         """See `Context.list`."""
         return self._portal.run(self._context.list(kind, namespace=namespace, selector=selector, index=index))
 
+    def ensure_current(self) -> None:
+        """See `Context.ensure_current`."""
+        self._portal.run(self._context.ensure_current())
+
     def owned(self, kind: type[T]) -> builtins.list[T]:
         """See `Context.owned`."""
         return _called(self._portal, lambda: self._context.owned(kind))
