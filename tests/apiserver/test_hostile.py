@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -209,6 +210,25 @@ async def test_documents_that_are_never_stored_are_checked_too(
     (await send(path, body)).failed(400, "BadRequest", field)
     if path.endswith("scale"):
         (await api.patch(path, body)).failed(400, "BadRequest", field)
+
+
+async def test_nulls_in_documents_that_are_never_stored_are_empty_values(api: Api) -> None:
+    (await api.post(PODS, pod())).ok()
+    unnamed = {"metadata": {"name": "web"}, "target": {"name": None, "kind": None}}
+    for path in ("/api/v1/namespaces/default/bindings", f"{PODS}/web/binding"):
+        (await api.post(path, unnamed)).failed(422, "Invalid", "target.name: Required value")
+    eviction = {"metadata": {"name": "web", "namespace": None}, "deleteOptions": None}
+    assert (await api.post(f"{PODS}/web/eviction", eviction)).status == 201
+
+
+async def test_an_object_without_anything_is_no_kinds_internal_error(api: Api) -> None:
+    for served in api.server.registry:
+        kind = served.resource
+        root = f"/apis/{kind.group}" if kind.group else "/api"
+        place = "/namespaces/default" if kind.namespaced else ""
+        for body in (None, {}, {"metadata": {}}, {"metadata": None, "spec": None, "status": None}, {"spec": {}}):
+            answer = await api.send("POST", f"{root}/{kind.version}{place}/{kind.plural}", json.dumps(body).encode())
+            assert answer.status < 500, (kind.kind, body, answer.body)
 
 
 @pytest.mark.parametrize("path", ["", "*", "example.com:443", "api/v1/pods"])

@@ -16,7 +16,7 @@ from setpoint.apiserver.objects.metadata import clean
 from setpoint.apiserver.requests.body import check_size, decode_text, media_type, parse_document
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.repeated import RepeatedKey
-from setpoint.apiserver.requests.type_errors import type_errors
+from setpoint.apiserver.requests.type_errors import empty_nulls, type_errors
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
@@ -97,14 +97,16 @@ def fit_kind(call: Call, document: JsonObject, kind: GroupVersionKind, *, older:
 
 
 def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
-    """The document, if its values have the types of its kind; missing fields are not checked here.
+    """The document, if its values have the types of its kind, without nulls; missing fields are not checked here.
 
     Raises ApiStatusError (400).
     """
-    for error in validate(built_in_schemas()[definition_name(kind)], document):
+    schema = built_in_schemas()[definition_name(kind)]
+    for error in validate(schema, document):
         if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
             what = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
             raise bad_request(f"{what}: json: cannot unmarshal into Go struct field {kind.kind}.{error}")
+    empty_nulls(schema, document)
     return document
 
 

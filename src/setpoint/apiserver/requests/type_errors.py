@@ -21,7 +21,7 @@ from setpoint.models import UnknownKindError, kind_for
 from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, drop_nulls, validate
 from setpoint.slices import pace
 
-__all__ = ["type_errors"]
+__all__ = ["empty_nulls", "type_errors"]
 
 # Required by the published schema, but the real server takes their absence for a zero value.
 _NOT_REALLY_REQUIRED: Final = frozenset(
@@ -88,10 +88,15 @@ def type_errors(
             where = error.detail.rpartition(" in ")[2]
             return (f"json: cannot unmarshal number into Go struct field {where}: {error.detail}", [])
     if any(error.bad_value == "null" for error in pace(errors)):
-        _fill_nulls(schema, value)
-        drop_nulls(schema, value)
+        empty_nulls(schema, value)
         errors = validate(schema, value, path)
     return "", [error for error in pace(errors) if error.type is ErrorType.REQUIRED and _really_required(error.field)]
+
+
+def empty_nulls(schema: Schema, value: Any) -> None:
+    """Makes nulls in lists and maps empty values and removes fields that are null (in place), as Go's decoder does."""
+    _fill_nulls(schema, value)
+    drop_nulls(schema, value)
 
 
 def _fill_nulls(schema: Schema | None, value: Any) -> None:

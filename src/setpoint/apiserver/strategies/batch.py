@@ -86,7 +86,7 @@ class Jobs(_WithTemplate):
         spec = obj["spec"]
         if spec.get("manualSelector"):
             return
-        uid, name = obj["metadata"]["uid"], obj["metadata"]["name"]
+        uid, name = obj["metadata"]["uid"], obj["metadata"].get("name", "")
         labels = spec["template"].setdefault("metadata", {}).setdefault("labels", {})
         for key, value in (("job-name", name), (_NAME, name), ("controller-uid", uid), (_UID, uid)):
             labels.setdefault(key, value)
