@@ -280,3 +280,78 @@ async def test_a_conversion_that_hangs_ends_the_request() -> None:
 async def test_bad_conversions_are_refused(conversion: dict[str, Any], words: str) -> None:
     async with serving() as api:
         (await api.post(CRDS, crd(conversion=conversion))).failed(422, "Invalid", words)
+
+
+HPAS = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers"
+ANNOTATION = "autoscaling.alpha.kubernetes.io/"
+
+
+async def test_an_autoscaler_in_v1_has_the_rest_in_annotations_in_the_form_of_that_version() -> None:
+    target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
+    selector = {"matchLabels": {"a": "b"}}
+    pods = {"metric": {"name": "m", "selector": selector}, "target": {"type": "AverageValue", "averageValue": "1"}}
+    lag = {"metric": {"name": "lag"}, "target": {"type": "Value", "value": "500m"}}
+    metrics = [{"type": "Pods", "pods": pods}, {"type": "External", "external": lag}]
+    policies = [{"type": "Pods", "value": 4, "periodSeconds": 15}]
+    spec = {
+        "scaleTargetRef": target,
+        "maxReplicas": 3,
+        "metrics": metrics,
+        "behavior": {"scaleUp": {"policies": policies}},
+    }
+    async with serving() as api:
+        made = (await api.post(HPAS.format("v2"), {"metadata": {"name": "a"}, "spec": spec})).ok()
+        used = {"name": "cpu", "current": {"averageUtilization": 7}}
+        made["status"]["currentMetrics"] = [{"type": "Resource", "resource": used}]
+        made = (await api.put(f"{HPAS.format('v2')}/a/status", made)).ok()
+        shown = (await api.get(f"{HPAS.format('v1')}/a")).ok()
+        annotations = shown["metadata"]["annotations"]
+        assert annotations[f"{ANNOTATION}metrics"] == (
+            '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"1","selector":{"matchLabels":{"a":"b"}}}},'
+            '{"type":"External","external":{"metricName":"lag","targetValue":"500m"}}]'
+        )
+        assert annotations[f"{ANNOTATION}behavior"].startswith(
+            '{"ScaleUp":{"StabilizationWindowSeconds":0,"SelectPolicy":"Max","Policies":'
+            '[{"Type":"Pods","Value":4,"PeriodSeconds":15}],"Tolerance":null},"ScaleDown":{'
+        )
+        assert annotations[f"{ANNOTATION}current-metrics"] == (
+            '[{"type":"Resource","resource":{"name":"cpu","currentAverageUtilization":7,"currentAverageValue":"0"}}]'
+        )
+        (await api.put(f"{HPAS.format('v1')}/a", shown)).ok()
+        after = (await api.get(f"{HPAS.format('v2')}/a")).ok()
+        assert (after["spec"], after["status"]) == (made["spec"], made["status"])
+
+
+@pytest.mark.parametrize(
+    ("text", "metrics"),
+    [
+        (
+            '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"1"}}]',
+            [
+                {
+                    "type": "Pods",
+                    "pods": {"metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "1"}},
+                }
+            ],
+        ),
+        *(
+            (
+                text,
+                [
+                    {
+                        "type": "Resource",
+                        "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}},
+                    }
+                ],
+            )
+            for text in ("x", "[]", "[5]", "{}")
+        ),
+    ],
+)
+async def test_metrics_that_a_client_of_v1_writes_are_those_of_v2(text: str, metrics: list[dict[str, Any]]) -> None:
+    async with serving() as api:
+        metadata = {"name": "a", "annotations": {f"{ANNOTATION}metrics": text}}
+        target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
+        spec = {"scaleTargetRef": target, "maxReplicas": 3}
+        (await api.post(HPAS.format("v1"), {"metadata": metadata, "spec": spec})).ok()
+        assert (await api.get(f"{HPAS.format('v2')}/a")).ok()["spec"]["metrics"] == metrics

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
+from setpoint.apiserver.strategies.autoscaler_annotations import read_annotation, written_annotation
 from setpoint.apiserver.strategies.metrics import metrics_errors, target_errors
 from setpoint.apiserver.strategies.rules.row import Table, at_least, between, needed, one_of, row, unless_missing
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
@@ -67,8 +66,8 @@ class Autoscalers(Strategy):
             spec["metrics"] = [_cpu_metric(80)]
         if isinstance(spec.get("behavior"), dict):
             _default_behavior(spec["behavior"])
-        annotations = obj["metadata"].get("annotations") or {}
-        if obj.get("apiVersion") == _V1 and f"{_PREFIX}metrics" not in annotations:
+        others = (obj["metadata"].get("annotations") or {}).get(f"{_PREFIX}metrics", "")
+        if obj.get("apiVersion") == _V1 and not read_annotation("metrics", others):
             spec.setdefault("targetCPUUtilizationPercentage", 80)
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
@@ -138,15 +137,16 @@ def _cpu_of(metrics: Any, key: str) -> int | None:
 
 def _to_v1(obj: JsonObject) -> JsonObject:
     metadata = dict(obj["metadata"])
-    annotations = dict(metadata.get("annotations") or {})
+    own = {_PREFIX + annotation for _, _, annotation in _REST}
+    annotations = {name: text for name, text in (metadata.get("annotations") or {}).items() if name not in own}
     made = {**obj, "metadata": metadata}
     for section, name, annotation in _REST:
         part = dict(made.get(section) or {})
         value = part.pop(name, None)
         if name == "metrics":
             value = [metric for metric in value or () if _cpu_of([metric], "target") is None]
-        if value:
-            annotations[_PREFIX + annotation] = msgspec.json.encode(value).decode()
+        if value or (name == "behavior" and value is not None):
+            annotations[_PREFIX + annotation] = written_annotation(name, value)
         if section in made:
             made[section] = part
     target = _cpu_of((obj.get("spec") or {}).get("metrics"), "target")
@@ -155,6 +155,7 @@ def _to_v1(obj: JsonObject) -> JsonObject:
     current = _cpu_of((obj.get("status") or {}).get("currentMetrics"), "current")
     if current is not None:
         made["status"]["currentCPUUtilizationPercentage"] = current
+    metadata.pop("annotations", None)
     if annotations:
         metadata["annotations"] = annotations
     return made
@@ -164,18 +165,17 @@ def _to_v2(obj: JsonObject) -> JsonObject:
     metadata = dict(obj["metadata"])
     annotations = dict(metadata.get("annotations") or {})
     made = {**obj, "metadata": metadata}
-    for section, name, annotation in _REST:
-        text = annotations.pop(_PREFIX + annotation, None)
-        if section in made:
-            made[section] = dict(made[section] or {})
-        if text:
-            try:
-                value = msgspec.json.decode(text)
-            except msgspec.DecodeError:
-                continue  # as upstream: an annotation that is not JSON is ignored
-            made.setdefault(section, {})[name] = value
     _take(made, "spec", "targetCPUUtilizationPercentage", "metrics", "target")
     _take(made, "status", "currentCPUUtilizationPercentage", "currentMetrics", "current")
+    for section, name, annotation in _REST:
+        text = annotations.pop(_PREFIX + annotation, None)
+        value = None if text is None else read_annotation(name, text)
+        if value is None:
+            continue
+        if name == "behavior":
+            _default_behavior(value)
+        part = made[section] = dict(made.get(section) or {})
+        part[name] = [*value, *(part.get(name) or ())] if name == "metrics" else value
     metadata.pop("annotations", None)
     if annotations:
         metadata["annotations"] = annotations
@@ -184,9 +184,9 @@ def _to_v2(obj: JsonObject) -> JsonObject:
 
 def _take(made: JsonObject, section: str, field: str, metrics: str, key: str) -> None:
     """The one number that v1 has, as a metric of v2."""
-    part = made.get(section) or {}
+    part = dict(made.get(section) or {})
     value = part.pop(field, None)
-    if value is None:
-        return
-    others = [metric for metric in part.get(metrics) or () if _cpu_of([metric], key) is None]
-    part[metrics] = [*others, _cpu_metric(value, current=key == "current")]
+    if section in made:
+        made[section] = part
+    if value is not None:
+        part[metrics] = [_cpu_metric(value, current=key == "current")]

@@ -1,0 +1,175 @@
+"""Annotations of autoscalers in ``autoscaling/v1`` for fields that only ``v2`` has, in the form of v1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.meta import Quantity
+
+__all__ = ["read_annotation", "written_annotation"]
+
+_KINDS: Final = ("object", "pods", "resource", "containerResource", "external")
+_RULES: Final = ("StabilizationWindowSeconds", "SelectPolicy", "Policies", "Tolerance")
+_POLICY: Final = ("Type", "Value", "PeriodSeconds")
+
+
+def written_annotation(name: str, value: Any) -> str:
+    """The text of the annotation for what ``v2`` has as ``name``: a metric, a behaviour, a condition."""
+    match name:
+        case "metrics" | "currentMetrics":
+            value = [_to_v1(metric, current=name != "metrics") for metric in value]
+        case "behavior":
+            value = _capitalized(value)
+    return msgspec.json.encode(value).decode()
+
+
+def read_annotation(name: str, text: str) -> Any:
+    """The value that ``v2`` has as ``name``; None for a text that can't be read, which is ignored, as upstream."""
+    try:
+        value = msgspec.json.decode(text)
+        match name:
+            case "metrics" | "currentMetrics":
+                return [_to_v2(metric, current=name != "metrics") for metric in value]
+            case "behavior":
+                return _without_capitals(value) or None
+    except (msgspec.DecodeError, ValueError, TypeError, AttributeError):
+        return None
+    return value
+
+
+def _given(**fields: Any) -> JsonObject:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _reference(value: Mapping[str, Any]) -> JsonObject:
+    return {"kind": value.get("kind", ""), "name": value.get("name", ""), **_given(apiVersion=value.get("apiVersion"))}
+
+
+def _to_v1(metric: JsonObject, *, current: bool) -> JsonObject:
+    made: JsonObject = {"type": metric.get("type", "")}
+    for kind in _KINDS:
+        if metric.get(kind) is not None:
+            source = metric[kind]
+            amounts = source.get("current" if current else "target") or {}
+            made[kind] = _SOURCES[kind](source, amounts, "current" if current else "target")
+    return made
+
+
+def _object(source: JsonObject, amounts: JsonObject, word: str) -> JsonObject:
+    metric = source.get("metric") or {}
+    return {
+        "target": _reference(source.get("describedObject") or {}),
+        "metricName": metric.get("name", ""),
+        f"{word}Value": amounts.get("value", "0"),
+        **_given(selector=metric.get("selector"), averageValue=amounts.get("averageValue")),
+    }
+
+
+def _pods(source: JsonObject, amounts: JsonObject, word: str) -> JsonObject:
+    metric = source.get("metric") or {}
+    average = {f"{word}AverageValue": amounts.get("averageValue", "0")}
+    return {"metricName": metric.get("name", ""), **average, **_given(selector=metric.get("selector"))}
+
+
+def _resource(source: JsonObject, amounts: JsonObject, word: str) -> JsonObject:
+    average = amounts.get("averageValue", "0" if word == "current" else None)
+    used = {f"{word}AverageUtilization": amounts.get("averageUtilization"), f"{word}AverageValue": average}
+    return {"name": source.get("name", ""), **_given(**used)}
+
+
+def _container(source: JsonObject, amounts: JsonObject, word: str) -> JsonObject:
+    return {**_resource(source, amounts, word), "container": source.get("container", "")}
+
+
+def _external(source: JsonObject, amounts: JsonObject, word: str) -> JsonObject:
+    metric = source.get("metric") or {}
+    value = amounts.get("value", "0" if word == "current" else None)
+    used = {f"{word}Value": value, f"{word}AverageValue": amounts.get("averageValue")}
+    return {"metricName": metric.get("name", ""), **_given(metricSelector=metric.get("selector"), **used)}
+
+
+_SOURCES: Final[dict[str, Callable[[JsonObject, JsonObject, str], JsonObject]]] = {
+    "object": _object,
+    "pods": _pods,
+    "resource": _resource,
+    "containerResource": _container,
+    "external": _external,
+}
+
+
+def _to_v2(metric: JsonObject, *, current: bool) -> JsonObject:
+    made: JsonObject = {"type": metric.get("type", "")}
+    for kind in _KINDS:
+        if metric.get(kind) is not None:
+            made[kind] = _source(kind, metric[kind], "current" if current else "target")
+    return made
+
+
+def _amount(text: Any, otherwise: str | None = None) -> Any:
+    return otherwise if text is None else str(Quantity(text))
+
+
+def _measured(text: Any) -> Any:
+    """An amount of a status, in which ``v1`` has a zero for what is not there."""
+    return None if text is None or Quantity(text) == Quantity(0) else str(Quantity(text))
+
+
+def _source(kind: str, source: JsonObject, word: str) -> JsonObject:
+    current = word == "current"
+    amount = _measured if current else _amount
+    value, average = amount(source.get(f"{word}Value")), amount(source.get(f"{word}AverageValue"))
+    if kind in ("resource", "containerResource"):
+        used = source.get(f"{word}AverageUtilization")
+        sort = {} if current else {"type": "AverageValue" if used is None else "Utilization"}
+        made = {"name": source.get("name", ""), word: {**sort, **_given(averageValue=average, averageUtilization=used)}}
+        return made if kind == "resource" else {**made, "container": source.get("container", "")}
+    selector = source.get("metricSelector" if kind == "external" else "selector")
+    made = {"metric": {"name": source.get("metricName", ""), **_given(selector=selector)}}
+    if kind == "object":
+        average = amount(source.get("averageValue"))
+        made["describedObject"] = _reference(source.get("target") or {})
+        if not current and average is None:
+            value = value or "0"
+        elif value is not None and Quantity(value) == Quantity(0):
+            value = None
+    elif kind == "pods":
+        average = average or (None if current else "0")
+    sort = {} if current else {"type": _sort(kind, value, average)}
+    return {**made, word: {**sort, **_given(value=value, averageValue=average)}}
+
+
+def _sort(kind: str, value: str | None, average: str | None) -> str:
+    """The type of a target, of which ``v1`` says nothing."""
+    if kind == "external":
+        return "AverageValue" if value is None else "Value"
+    return "Value" if average is None else "AverageValue"
+
+
+def _capitalized(behavior: JsonObject) -> JsonObject:
+    """A behaviour as Go writes it where its type has no names for JSON."""
+    made: JsonObject = {}
+    for name, direction in (("ScaleUp", "scaleUp"), ("ScaleDown", "scaleDown")):
+        rules = behavior.get(direction)
+        made[name] = None if rules is None else {field: rules.get(_small(field)) for field in _RULES}
+        if rules is not None and rules.get("policies") is not None:
+            made[name]["Policies"] = [
+                {field: policy.get(_small(field)) for field in _POLICY} for policy in rules["policies"]
+            ]
+    return made
+
+
+def _small(name: str) -> str:
+    return name[:1].lower() + name[1:]
+
+
+def _without_capitals(value: Any) -> Any:
+    """``value`` with fields as the API calls them, whatever their first letter; without what is null."""
+    if isinstance(value, list):
+        return [_without_capitals(item) for item in value]
+    if isinstance(value, dict):
+        return {_small(name): _without_capitals(item) for name, item in value.items() if item is not None}
+    return value
