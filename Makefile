@@ -50,7 +50,7 @@ test-newest: $(VENV)/.made ## the same part on the newest Python here, if there 
 	$(BIN)/python tools/other_environments.py newest
 
 test-peers: $(VENV)/.dev ## programs of other people: torture of controllers, envtest, clients in five languages; needs registries
-	$(BIN)/python -m pytest -q -m peers tests/torture tests/envtest tests/clients
+	$(BIN)/python -m pytest -q -m peers tests/torture tests/envtest tests/clients tests/docs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group peers
 	$(BIN)/python -m pytest -q tests/docs/test_coming_from.py
 

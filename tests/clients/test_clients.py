@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from tests.toolchains import fetched, made, needs
 
 pytestmark = pytest.mark.peers
 PROGRAMS = Path(__file__).parent / "programs"
@@ -45,25 +46,6 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def built(request: pytest.FixtureRequest) -> Path:
     """A folder that outlives the run, for what is fetched and built."""
     return Path(request.config.cache.mkdir("clients"))
-
-
-def fetched(command: Sequence[str], folder: Path) -> None:
-    """Runs what needs a registry; skips the test if that fails."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"{' '.join(command)} failed: {done.stdout[-300:]}{done.stderr[-300:]}")
-
-
-def made(command: Sequence[str], folder: Path) -> None:
-    """Runs what needs no registry any more, such as a compiler; the test fails if that fails."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def needs(*programs: str) -> None:
-    missing = [program for program in programs if shutil.which(program) is None]
-    if missing:
-        pytest.skip(f"{', '.join(missing)} not installed")
 
 
 def copied(name: str, built: Path) -> Path:

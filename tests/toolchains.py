@@ -1,0 +1,31 @@
+"""Toolchains of other languages, for tests marked ``peers``: what is missing or can't be fetched skips a test."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+
+def needs(*programs: str) -> None:
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed")
+
+
+def fetched(command: Sequence[str], folder: Path) -> None:
+    """Runs what needs a registry; skips the test if that fails."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"{' '.join(command)} failed: {done.stdout[-300:]}{done.stderr[-300:]}")
+
+
+def made(command: Sequence[str], folder: Path) -> str:
+    """Runs a command that needs no registry any more, such as a compiler, and returns what it printed. The test fails
+    if the command does."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
