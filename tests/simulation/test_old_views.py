@@ -6,7 +6,10 @@ from tests.simulation.corpus import PAIRS
 from tests.simulation.kinds import App
 
 import setpoint as sp
-from setpoint.simulation import Budget, Fault, Plan, check
+from setpoint.controller.predicates import objects_where
+from setpoint.simulation import Budget, Fault, Plan, Setup, check
+from setpoint.simulation.result import Options
+from setpoint.simulation.single import run_here
 
 
 def test_a_deletion_that_the_undisturbed_run_has_in_the_same_step_is_no_loss() -> None:
@@ -23,6 +26,28 @@ async def reconcile(app: App, ctx: sp.Context) -> None:
 
 async def finalize(app: App, ctx: sp.Context) -> None:
     """There is nothing to clean up; an object stays until this was called."""
+
+
+def is_mine(head: sp.Head) -> bool:
+    return head.labels.get("mine") == "yes"
+
+
+async def leave_one_alone(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default", {"mine": "yes"}))
+    await cluster.apply(App.named("two", "default"))
+    await cluster.settle()
+
+
+def test_objects_that_a_predicate_excludes_are_not_looked_at_again() -> None:
+    """Else they would get the finalizer then, and the controller be accused of it."""
+    setup = Setup(
+        scenario=leave_one_alone,
+        factory=lambda: sp.Controller(App, reconcile, predicates=[objects_where(is_mine)]).finalize(finalize),
+    )
+    result = run_here(setup, Plan((Fault("resync", "step 1"),)), Options())
+    assert [each for each in result.findings if each.oracle == "quiet"] == []
+    assert result.end["apps.test.example.com default/one"][0]["metadata"].get("finalizers")
+    assert not result.end["apps.test.example.com default/two"][0]["metadata"].get("finalizers")
 
 
 async def change_and_delete(cluster: sp.testing.Cluster) -> None:

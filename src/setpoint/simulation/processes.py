@@ -123,12 +123,15 @@ class Processes:
         return [at for process in self._all for at in process.retries()]
 
     def resync(self) -> None:
-        """Has every process look at every object again."""
+        """Has every process look at every object again that it would look at after a start."""
         for process in self.alive():
             if process.manager is not None:
                 for running in process.runs():
                     informer = running.informers.get(running.controller.resource.gvr)
                     for key in sorted(informer.store) if informer is not None else ():
+                        head = informer.store.head(key) if informer is not None else None
+                        if not all(test(None, head) for test in running.controller.watched[0].predicates):
+                            continue
                         process.actor.call(running.enqueue, ObjectKey(key), Cause("sync", at=self._place.loop.time()))
 
     def collections(self) -> list[str]:
