@@ -1,10 +1,16 @@
 """``run --processes``: reconciles that write, per second, with several numbers of processes side by side.
 
     python benchmarks/processes.py                          # 1 and 2 processes in turns, three times
-    python benchmarks/processes.py --processes 1 2 4 --seconds 20
+    python benchmarks/processes.py --processes 1 2 4 --seconds 20 --servers maps
 
-An operator whose every reconcile patches its object once works on 200 ConfigMaps of ``setpoint server``, which is a
-process of its own. After a warm-up the writes of some seconds are counted, by the resourceVersions of the server.
+An operator whose every reconcile patches its object once works on 200 ConfigMaps of a server, which is a process of
+its own. After a warm-up the writes of some seconds are counted, by the resourceVersions of the server. There are two
+servers:
+
+* ``embedded`` is ``setpoint server``, which costs more for each write than the operator does. On two cores it is the
+  limit, so that this says what a developer sees who has everything on one machine.
+* ``maps`` is ``maps.py``, which answers lists, watches and patches of ConfigMaps, sends every write to every watch, and
+  costs next to nothing. It stands for a server on another machine: what is measured is the operator.
 
 Processes and server share the machine, so the rate alone says as much about the server and about other programs as
 about the operator. The CPU seconds of each process are therefore read from /proc:
@@ -18,6 +24,7 @@ about the operator. The CPU seconds of each process are therefore read from /pro
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -47,7 +54,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 @contextmanager
-def server() -> Iterator[tuple[str, Path, int]]:
+def embedded(objects: int) -> Iterator[tuple[str, Path, int]]:
     """The address, the kubeconfig and the pid of a fresh ``setpoint server``."""
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "config"
@@ -61,11 +68,37 @@ def server() -> Iterator[tuple[str, Path, int]]:
         assert process.stdout is not None
         try:
             line = process.stdout.readline()
-            yield next(word for word in line.split() if word.startswith("http")), config, process.pid
+            address = next(word for word in line.split() if word.startswith("http"))
+            place = urlsplit(address)
+            connection = HTTPConnection(place.hostname or "", place.port)
+            for number in range(objects):
+                post(connection, MAPS, {"metadata": {"name": f"sample-{number}"}, "data": {"writes": "0"}})
+            connection.close()
+            yield address, config, process.pid
         finally:
             process.terminate()
             process.wait()
             process.stdout.close()
+
+
+@contextmanager
+def maps(objects: int) -> Iterator[tuple[str, Path, int]]:
+    """The same of a server of ConfigMaps that costs next to nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "config"
+        words = [sys.executable, str(HERE / "maps.py"), "--objects", str(objects), "--kubeconfig", str(config)]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        try:
+            address = process.stdout.readline().strip()
+            yield address, config, process.pid
+        finally:
+            process.terminate()
+            process.wait()
+            process.stdout.close()
+
+
+SERVERS = {"maps": maps, "embedded": embedded}
 
 
 @contextmanager
@@ -101,14 +134,9 @@ def revision(address: str) -> int:
         return int(json.load(answer)["metadata"]["resourceVersion"])
 
 
-def measure(processes: int, objects: int, seconds: float, limit: float) -> Row:
+def measure(server: str, processes: int, objects: int, seconds: float, limit: float) -> Row:
     """One run."""
-    with server() as (address, config, server_pid):
-        place = urlsplit(address)
-        connection = HTTPConnection(place.hostname or "", place.port)
-        for number in range(objects):
-            post(connection, MAPS, {"metadata": {"name": f"sample-{number}"}, "data": {"writes": "0"}})
-        connection.close()
+    with SERVERS[server](objects) as (address, config, server_pid):
         begun = revision(address)
         with operator(config, processes) as pid:
             deadline = time.monotonic() + limit
@@ -125,6 +153,7 @@ def measure(processes: int, objects: int, seconds: float, limit: float) -> Row:
             server_spent = cpu_of(server_pid) - server_before
     busiest = max(spent)
     return {
+        "server": server,
         "processes": processes,
         "writes": writes,
         "wall_s": round(wall, 2),
@@ -152,34 +181,39 @@ _COLUMNS = (
 
 
 def medians(rows: Iterable[Row]) -> list[Row]:
-    """One row for each number of processes, with the median of each figure."""
-    by_number: dict[int, list[Row]] = {}
+    """One row for each server and number of processes, with the median of each figure."""
+    by_case: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
-        by_number.setdefault(row["processes"], []).append(row)
+        by_case.setdefault((row["server"], row["processes"]), []).append(row)
     return [
-        {"processes": number, **{name: round(statistics.median(row[name] for row in alike), 3) for name, _ in _COLUMNS}}
-        for number, alike in sorted(by_number.items())
+        {
+            "server": server,
+            "processes": number,
+            **{name: round(statistics.median(row[name] for row in alike), 3) for name, _ in _COLUMNS},
+        }
+        for (server, number), alike in sorted(by_case.items())
     ]
 
 
 def table(rows: Iterable[Row]) -> str:
-    """In columns; in brackets the multiple of the first row."""
-    lines = [f"{'processes':>9}" + "".join(f"{title:>20}" for _, title in _COLUMNS)]
-    first: Row | None = None
+    """In columns; in brackets the multiple of the first row of the same server."""
+    lines = [f"{'server':10}{'processes':>9}" + "".join(f"{title:>20}" for _, title in _COLUMNS)]
+    first: dict[str, Row] = {}
     for row in rows:
-        first = first or row
+        one = first.setdefault(row["server"], row)
         cells = [
             f"{row[name]:>12,}"
-            + (f"{f' ({row[name] / max(first[name], 0.001):.2f}x)':>8}" if row is not first else " " * 8)
+            + (f"{f' ({row[name] / max(one[name], 0.001):.2f}x)':>8}" if row is not one else " " * 8)
             for name, _ in _COLUMNS
         ]
-        lines.append(f"{row['processes']:>9}" + "".join(cells))
+        lines.append(f"{row['server']:10}{row['processes']:>9}" + "".join(cells))
     return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], metavar="N")
+    parser.add_argument("--servers", nargs="+", default=list(SERVERS), choices=list(SERVERS))
     parser.add_argument("--objects", type=int, default=200, metavar="M")
     parser.add_argument("--seconds", type=float, default=10.0, help="of one measurement, after the warm-up")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; the table has the medians")
@@ -188,9 +222,9 @@ def main() -> None:
     arguments = parser.parse_args()
     rows: list[Row] = []
     for turn in range(arguments.repeat):
-        for number in arguments.processes:
-            print(f"{number} processes, {turn + 1} of {arguments.repeat} ...", file=sys.stderr, flush=True)
-            rows.append(measure(number, arguments.objects, arguments.seconds, arguments.limit))
+        for server, number in itertools.product(arguments.servers, arguments.processes):
+            print(f"{server}, {number} processes, {turn + 1} of {arguments.repeat} ...", file=sys.stderr, flush=True)
+            rows.append(measure(server, number, arguments.objects, arguments.seconds, arguments.limit))
     print(table(medians(rows)))
     report: dict[str, Any] = {
         "date": datetime.now(UTC).date().isoformat(),
@@ -202,7 +236,7 @@ def main() -> None:
 
 
 def _measured(report: Row) -> set[str]:
-    return {str(row["processes"]) for row in report["rows"]}
+    return {f"{row['server']} {row['processes']}" for row in report["rows"]}
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from random import Random
 from types import TracebackType
 from typing import Final, cast
 
-from setpoint.apiserver.access.attributes import requested
+from setpoint.apiserver.access.attributes import Attributes, requested
 from setpoint.apiserver.access.authorizer import Authorizer
 from setpoint.apiserver.access.flow import Flows
 from setpoint.apiserver.access.record import AccessRecord
@@ -261,16 +261,22 @@ class ApiServer:
         clock = asyncio.get_running_loop().time
         began = clock()
         self._metrics.in_flight[kind] += 1
+        asked = None
         try:
-            response = await (self._handled(request) if self._plain else self._followed(request))
+            if self._plain:
+                response = await self._handled(request)
+            else:
+                response, asked = await self._followed(request)
         finally:
             self._metrics.in_flight[kind] -= 1
-        asked = requested(request.method, request.path, request.query, _UNKNOWN)
+        if asked is None:
+            asked = requested(request.method, request.path, request.query, _UNKNOWN)
         self._metrics.note(request, asked, response.status, clock() - began)
         return response
 
-    async def _followed(self, request: IncomingRequest) -> Response:
-        """An answer with headers of flow control, which the audit log is told of."""
+    async def _followed(self, request: IncomingRequest) -> tuple[Response, Attributes | None]:
+        """An answer with headers of flow control, which the audit log is told of; and what was asked, if a user is
+        known who did."""
         came = self.state.now()
         notes: dict[str, str] = {}
         if self._audit is not None:
@@ -285,7 +291,7 @@ class ApiServer:
                     known = requested(request.method, request.path, request.query, _UNKNOWN), _UNKNOWN
                 uid = response.headers["audit-id"] = new_uid(self.state.random)
                 self._audit.note(request, *known, response, uid=uid, came=came, now=self.state.now, notes=notes)
-            return response
+            return response, None if known is None else known[0]
         finally:
             self._requesters.asked.pop(id(request), None)
             self.state.notes.pop(id(request), None)

@@ -97,6 +97,8 @@ def subscribe(
 
     def on_change(heads: HeadUpdate) -> Coroutine[Any, Any, None] | None:
         new = heads.new
+        if primary and wants is not None and not wants(new.key):
+            return None  # before the old state is decoded: most events of a fleet are for other processes
         version = new.resource_version
         if heads.same_version:
             return deliver(new, new, "sync", version, LOW_PRIORITY)

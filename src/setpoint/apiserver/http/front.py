@@ -26,6 +26,8 @@ __all__ = ["Answering", "HttpFront", "OpenAddressError", "PortTakenError"]
 
 _GZIP_FROM: Final = 128 * 1024
 """Bytes from which on a body is compressed for clients that like it so; as upstream."""
+_AT_ONCE: Final = 16 * 1024
+"""Bytes that a connection with nothing left to send takes without waiting for its client."""
 _GRACE: Final = 5.0
 _MAX_PARAMETERS: Final = 1000
 _NOBODY: Final = Peer()
@@ -181,6 +183,10 @@ class HttpFront:
             answer = web.Response(status=response.status, headers=headers, body=body)
             if response.status == HTTPStatus.REQUEST_TIMEOUT:
                 answer.force_close()
+            if len(body) <= _AT_ONCE and http.transport is not None and not http.transport.get_write_buffer_size():
+                await answer.prepare(http)  # the socket, or its buffer, takes all of it
+                await answer.write_eof()
+                return answer
             async with asyncio.timeout(self._body_timeout):  # a client may never read what it asked for
                 await answer.prepare(http)
                 await answer.write_eof()
@@ -212,8 +218,13 @@ class HttpFront:
             error = request_entity_too_large(f"limit is {MAX_BODY}")
             return respond(error.status, error.code)
         try:
-            async with asyncio.timeout(self._body_timeout):
+            if not http.can_read_body:
+                body = None
+            elif http.content.is_eof():  # all of it has come
                 body = await _body(http)
+            else:
+                async with asyncio.timeout(self._body_timeout):
+                    body = await _body(http)
         except TimeoutError:
             error = ApiStatusError(408, "Timeout", f"the request's body did not come in {self._body_timeout:g} s")
             return respond(error.status, error.code)
@@ -238,8 +249,6 @@ def _peer(http: web.BaseRequest) -> Peer:
 
 async def _body(http: web.BaseRequest) -> bytes | None:
     """As much of it as is needed to see that it is too long. Raises ValueError if it breaks off or is malformed."""
-    if not http.can_read_body:
-        return None
     from aiohttp import ClientPayloadError
     from aiohttp.web import RequestPayloadError
 

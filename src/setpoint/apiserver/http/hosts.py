@@ -7,11 +7,13 @@ rebinding), or across origins. ``kubectl proxy`` refuses the first for the same 
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 __all__ = ["is_loopback", "refusal"]
 
 
+@lru_cache(maxsize=32)
 def refusal(listening: str, host: str, origin: str | None) -> str:
     """The reason why a request is refused; ``""`` if it is allowed.
 

@@ -42,20 +42,23 @@ class Requesters:
             if notes is not None:
                 notes.update({DECISION: "allow", REASON: ""})
             acting = user if other is None else act_as(other)
-            self._remember(request, acting, user)
+            if self._remembers(request):
+                self._remember(request, requested(request.method, request.path, request.query, acting), user)
             return acting
         attributes = requested(request.method, request.path, request.query, user)
-        self._remember(request, user, user)
+        self._remember(request, attributes, user)
         if other is not None:
-            acting = act_as(other, attributes, state.authorizer)
-            self._remember(request, acting, user)
-            attributes = replace(attributes, user=acting)
+            attributes = replace(attributes, user=act_as(other, attributes, state.authorizer))
+            self._remember(request, attributes, user)
         state.check(attributes, notes)
         return attributes.user
 
-    def _remember(self, request: IncomingRequest, user: UserInfo, sender: UserInfo) -> None:
-        if self._follows and getattr(request, "peer", None) is not None:
-            self.asked[id(request)] = requested(request.method, request.path, request.query, user), sender
+    def _remembers(self, request: IncomingRequest) -> bool:
+        return self._follows and getattr(request, "peer", None) is not None
+
+    def _remember(self, request: IncomingRequest, attributes: Attributes, sender: UserInfo) -> None:
+        if self._remembers(request):
+            self.asked[id(request)] = attributes, sender
 
     def _sender(self, request: IncomingRequest) -> UserInfo:
         """The authenticated user of the request. Raises ApiStatusError (401)."""
