@@ -6,6 +6,7 @@ import pytest
 from tests.simulation.kinds import App, AppSpec
 
 import setpoint as sp
+from setpoint.controller.predicates import objects_where
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import SWITCHES, Budget, Fault, Plan, Setup, check
 from setpoint.simulation.plan import fault
@@ -74,6 +75,33 @@ def test_keys_change_hands_while_a_process_stands_still_and_come_back() -> None:
 def test_children_statuses_and_clean_ups_survive_keys_that_change_hands() -> None:
     report = check(life, controllers, sharding=True, off=OFF, budget=Budget(runs=150))
     assert report.points["writes"] >= 10
+
+
+def is_mine(head: sp.Head) -> bool:
+    return head.labels.get("mine") == "yes"
+
+
+async def leave_some_alone(cluster: sp.testing.Cluster) -> None:
+    for name in NAMES:
+        await cluster.apply(App.named(name, "default", {"mine": "yes" if name == "one" else "no"}))
+    await cluster.settle()
+
+
+def test_objects_that_a_predicate_excludes_are_not_taken_over() -> None:
+    """They would get the finalizer of a controller that never looks at them."""
+
+    def mine() -> list[sp.Controller[App]]:
+        made = sp.Controller(App, reconcile, predicates=[objects_where(is_mine)])
+        return [made.owns(ConfigMap).reads(Secret).finalize(finalize)]
+
+    setup = Setup(scenario=leave_some_alone, factory=mine, sharding=True)
+    crash = Plan((fault("crash-after", "apply secrets default/of-one #1"),))
+    result = run_here(setup, crash, Options(quiet=False))
+    assert result.struck == 1
+    held = [
+        name for name in NAMES if result.end[f"apps.test.example.com default/{name}"][0]["metadata"].get("finalizers")
+    ]
+    assert held == ["one"]
 
 
 def test_a_program_has_an_election_or_shards() -> None:

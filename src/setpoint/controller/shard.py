@@ -160,15 +160,20 @@ class ShardGuard:
     async def _take_over(self, share: Share, before: list[Share]) -> None:
         """Asks for a reconcile of every object that is this process's, and was not by all the shares ``before``.
 
-        If there were none before, all of them are in the queue.
+        If there were none before, all of them are in the queue. Objects that the predicates keep out when a process
+        starts are none of the controller's here, too.
         """
         if not before:
             return
         name = self._env.name
         store = self._env.informers[self._env.resource.gvr].store
+        predicates = self._declared.watched[0].predicates
         now = asyncio.get_running_loop().time()
         for number, cached in enumerate(list(store)):
             key = ObjectKey(cached)
+            head = store.head(cached) if predicates else None
+            if predicates and not all(test(None, head) for test in predicates):
+                continue
             if share.owns(name, key) and not all(each.owns(name, key) for each in before):
                 self._enqueue(key, Cause("sync", at=now), LOW_PRIORITY)
             if number % _TURN == _TURN - 1:
