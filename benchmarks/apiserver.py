@@ -47,15 +47,20 @@ class Server:
 
     def __init__(self, url: str, processes: list[subprocess.Popen[bytes]]) -> None:
         self.url = url
-        self._processes = processes
+        self.processes = processes
 
     def cpu(self) -> float:
         """Seconds of CPU time until now, of all its processes."""
         total = 0
-        for process in self._processes:
+        for process in self.processes:
             fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
             total += int(fields[11]) + int(fields[12])
         return total / TICKS
+
+    def memory(self) -> int:
+        """Resident bytes of all its processes together."""
+        pages = (int(Path(f"/proc/{process.pid}/statm").read_text().split()[1]) for process in self.processes)
+        return sum(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def free_port() -> int:

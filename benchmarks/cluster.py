@@ -1,10 +1,16 @@
 """The embedded control plane at work: Deployments of three replicas that converge on hollow nodes.
 
     python benchmarks/cluster.py [--deployments 100 300 1000] [--nodes 100] [--profile FILE]
+    python benchmarks/cluster.py --real DIR [--deployments 100]
 
 Each number of Deployments is tried in a process of its own, in memory and without HTTP: all are created, then the
 program waits until every replica is ready. Figures: seconds until then, the CPU time, the memory that was added, and
 each of them for one object (a Deployment, its ReplicaSet and three pods are five).
+
+With ``--real`` the same Deployments are created in programs as processes of their own, over TLS by one client:
+`setpoint server`, and ``DIR``'s kube-apiserver, etcd and kube-controller-manager. Neither side has nodes: all pods must
+be there, and none is scheduled. CPU time and memory are those of all processes of a side. The limits on the requests of
+kube-controller-manager are lifted.
 """
 
 from __future__ import annotations
@@ -15,13 +21,23 @@ import cProfile
 import multiprocessing
 import os
 import resource
+import ssl
+import subprocess
+import sys
+import tempfile
 import time
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
 
+import aiohttp
+import yaml
 from report import output_options, write
 
+from apiserver import AT_ONCE, TOKEN, USERS, Measurement, Server, free_port, real, started
 from setpoint.cluster.embedded import EmbeddedCluster
-from setpoint.meta import LabelSelector, ObjectMeta
+from setpoint.meta import LabelSelector, ObjectMeta, to_wire
 from setpoint.models.apps_v1 import Deployment, DeploymentSpec
 from setpoint.models.core_v1 import Container, Node, PodSpec, PodTemplateSpec, ResourceRequirements
 
@@ -77,15 +93,122 @@ def measured(count: int, nodes: int, profile: str | None) -> dict[str, float]:
     return found
 
 
+SIDES: Final = ("setpoint", "kubernetes")
+LIFTED: Final = ("--kube-api-qps=10000", "--kube-api-burst=10000", "--leader-elect=false")
+"""Flags of kube-controller-manager."""
+
+
+@contextmanager
+def ours(folder: Path) -> Iterator[Server]:
+    port = free_port()
+    (folder / "tokens.csv").write_bytes(USERS)
+    words = [sys.executable, "-m", "setpoint", "server", f"--port={port}", "--auth", "--token-auth-file=tokens.csv"]
+    with started([*words, "--nodes=0", "--data-dir=data"], folder) as process:
+        yield Server(f"https://127.0.0.1:{port}", [process])
+
+
+@contextmanager
+def theirs(folder: Path, programs: Path) -> Iterator[Server]:
+    """kube-apiserver, etcd and, when the server is ready, kube-controller-manager."""
+    with real(folder, programs) as server, ExitStack() as stack:
+        kubeconfig = folder / "kubeconfig"
+        named = {
+            "clusters": [{"name": "real", "cluster": {"server": server.url, "insecure-skip-tls-verify": True}}],
+            "users": [{"name": "admin", "user": {"token": TOKEN}}],
+            "contexts": [{"name": "real", "context": {"cluster": "real", "user": "admin"}}],
+        }
+        kubeconfig.write_bytes(
+            yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "real", **named}).encode()
+        )
+        processes: list[subprocess.Popen[bytes]] = list(server.processes)
+        asyncio.run(ready(server))
+        words = [str(programs / "kube-controller-manager"), f"--kubeconfig={kubeconfig}", *LIFTED]
+        processes.append(stack.enter_context(started([*words, f"--secure-port={free_port()}"], folder)))
+        yield Server(server.url, processes)
+
+
+@contextmanager
+def session() -> Iterator[Any]:
+    """A function that makes an HTTP session of the administrator."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    yield lambda: aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(ssl=context, limit=0), headers={"authorization": f"Bearer {TOKEN}"}
+    )
+
+
+async def ready(server: Server) -> None:
+    with session() as make:
+        async with make() as http:
+            await Measurement(server, http, 0.0).ready()
+
+
+async def over_tls(server: Server, count: int) -> dict[str, float]:
+    """The Deployments are created by 16 clients at once; then one looks every second until all have their pods."""
+    with session() as make:
+        async with make() as http:
+            one = Measurement(server, http, 0.0)
+            await one.ready()
+            account = "/api/v1/namespaces/default/serviceaccounts"
+            while b'"name":"default"' not in await one.request("GET", account):  # noqa: ASYNC110 - not measured
+                await asyncio.sleep(0.5)
+            cpu, memory, began = server.cpu(), server.memory(), time.perf_counter()
+            left = iter(range(count))
+
+            async def client() -> None:
+                for number in left:
+                    body = to_wire(deployment(number))
+                    await one.request("POST", "/apis/apps/v1/namespaces/default/deployments", body)
+
+            async with asyncio.TaskGroup() as group:
+                for _ in range(AT_ONCE):
+                    group.create_task(client())
+            created = time.perf_counter() - began
+            wanted = b'"updatedReplicas":%d' % REPLICAS
+            while (await one.request("GET", "/apis/apps/v1/deployments")).count(wanted) < count:  # noqa: ASYNC110
+                await asyncio.sleep(1.0)
+            return {
+                "created": created,
+                "seconds": time.perf_counter() - began,
+                "cpu": server.cpu() - cpu,
+                "bytes": server.memory() - memory,
+                "peak": server.memory(),
+            }
+
+
+def side_by_side(programs: Path, counts: list[int]) -> dict[str, Any]:
+    """The figures of both sides, for each number of Deployments."""
+    print("side         Deployments   seconds   CPU s   MiB in the end   CPU ms/object")
+    figures: dict[str, Any] = {side: {} for side in SIDES}
+    for count in counts:
+        for side in SIDES:
+            with tempfile.TemporaryDirectory() as name:
+                folder, is_real = Path(name), side == "kubernetes"
+                with theirs(folder, programs) if is_real else ours(folder) as server:
+                    found = asyncio.run(over_tls(server, count))
+            print(
+                f"{side:12} {count:11d} {found['seconds']:9.1f} {found['cpu']:7.1f} {found['peak'] / 2**20:16.0f} "
+                f"{found['cpu'] / (count * OBJECTS) * 1e3:15.2f}"
+            )
+            figures[side][str(count)] = found
+    return figures
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--deployments", type=int, nargs="+", default=[100, 300, 1000])
     parser.add_argument("--nodes", type=int, default=100)
     parser.add_argument("--profile", help="a file for cProfile's figures, of the last number")
+    parser.add_argument("--real", type=Path, metavar="DIR", help="the folder of kube-controller-manager and the others")
     output_options(parser, "cluster")
     options = parser.parse_args()
+    if options.real is not None:
+        figures = side_by_side(options.real.absolute(), options.deployments)
+        write(options, "cluster-real", figures, set)
+        return
     print("Deployments   seconds   CPU s   MiB   CPU ms/object   KiB/object")
-    figures: dict[str, Any] = {"nodes": options.nodes, "deployments": {}}
+    figures = {"nodes": options.nodes, "deployments": {}}
     for count in options.deployments:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             found = pool.apply(measured, (count, options.nodes, options.profile))
