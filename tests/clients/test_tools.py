@@ -127,7 +127,7 @@ def test_kubectl_does_its_everyday_work(version: str, kubeconfig: Path, built: P
     assert "KIND:       Deployment" in kubectl("explain", "deployment.spec")
     assert kubectl("auth", *inside, "can-i", "create", "pods").strip() == "yes"
     kubectl("delete", *inside, "deployment/d", f"--timeout={PATIENCE}s")
-    kubectl("delete", "namespace", space, "--wait=false")
+    kubectl("delete", "namespace", space, f"--timeout={PATIENCE}s")
 
 
 def helm_of(major: int, built: Path) -> Path:
@@ -182,4 +182,4 @@ def test_helm_does_its_everyday_work(major: int, kubeconfig: Path, built: Path, 
     assert kubectl("get", "configmap/m", *inside, "-o", "jsonpath={.data.k}") == "hello"
     helm("uninstall", "mine", *inside, "--wait", f"--timeout={PATIENCE}s")
     assert not kubectl("get", "deployments", *inside, "-o", "name")
-    kubectl("delete", "namespace", space, "--wait=false")
+    kubectl("delete", "namespace", space, f"--timeout={PATIENCE}s")

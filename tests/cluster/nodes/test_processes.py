@@ -131,6 +131,32 @@ async def test_processes_end_when_asked_or_are_killed_and_none_outlives_the_clus
             os.kill(pid, 0)
 
 
+async def test_with_its_first_process_a_container_ends_whatever_that_has_begun(local: EmbeddedCluster) -> None:
+    await local.client.create(script("ends", "sleep 100 & echo $!"))
+    found = await until(local, "ends", "Succeeded")
+    assert code_of(found) == 0
+    await local.client.create(script("asked", "sleep 100 & echo $!; wait"))
+    await until(local, "asked", "Running")
+    async with asyncio.timeout(20):
+        while not await local.client.logs("asked"):  # noqa: ASYNC110 - a shell does not say
+            await asyncio.sleep(0.02)
+    pids = [int(await local.client.logs(name)) for name in ("ends", "asked")]
+    await local.client.delete(await local.client.get(Pod, "asked"))
+    async with asyncio.timeout(20):
+        async for event in local.client.watch(Pod, namespace="default"):
+            if event.type == "DELETED" and isinstance(event.object, Pod) and event.object.name == "asked":
+                break
+        while any(map(alive, pids)):  # noqa: ASYNC110 - the kernel does not say
+            await asyncio.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def test_the_command_refuses_fewer_than_no_nodes_in_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"^--nodes: a number from 0 on, or local, not -1$"):
         serve(host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, controllers=None, nodes=-1, security=None)

@@ -8,7 +8,7 @@ import shlex
 import signal
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -29,6 +29,8 @@ _INHERITED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER")
 _NOT_STARTED: Final = 128
 _UNKNOWN: Final = 137
 _LINE: Final = 1 << 16
+_LAST_WORDS: Final = 1.0
+"""Seconds for which the output of a process that has ended is still read, if another one has it open."""
 
 
 @dataclass(slots=True)
@@ -133,18 +135,21 @@ class Processes:
             if run.stopping:
                 run.code = _UNKNOWN
                 return
-            process = run.process = await self.start(pod, container, command, merged=True)
-            assert process.stdout is not None
-            if run.stopping:  # it was asked to end while it began
-                _signal(run, signal.SIGKILL)
-            try:
-                await self._read(run, process.stdout)
-                code = await process.wait()
-                run.code = code if code >= 0 else 128 - code
-            finally:
-                if process.returncode is None:
+            async with _pipe() as (output, into), TaskScope() as scope:
+                try:
+                    process = run.process = await self.start(pod, container, command, into)
+                finally:
+                    os.close(into)
+                if run.stopping:  # it was asked to end while it began
                     _signal(run, signal.SIGKILL)
+                reading = scope.start(self._read(run, output))
+                try:
+                    code = await process.wait()
+                finally:
+                    _kill(process)
                     await process.wait()
+                await asyncio.wait((reading,), timeout=_LAST_WORDS)
+                run.code = code if code >= 0 else 128 - code
         except OSError as problem:
             self._write(run, f"{command[0]}: {problem.strerror or problem}".encode())
             run.code = _NOT_STARTED
@@ -153,9 +158,11 @@ class Processes:
             self._ended.put_nowait(run.key)
 
     async def start(
-        self, pod: Pod, container: Container, command: Sequence[str], *, merged: bool = False
+        self, pod: Pod, container: Container, command: Sequence[str], output: int | None = None
     ) -> asyncio.subprocess.Process:
         """Starts a program as a container would have it; a process group of its own.
+
+        ``output`` is the file descriptor of all that it prints; without one its three streams are pipes.
 
         Raises:
             OSError: there is no such program or folder.
@@ -164,9 +171,9 @@ class Processes:
         words = ["/bin/sh", "-c", f'{limited}exec "$0" "$@"', *command] if limited else list(command)
         return await asyncio.create_subprocess_exec(
             *words,
-            stdin=asyncio.subprocess.DEVNULL if merged else asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT if merged else asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.PIPE if output is None else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE if output is None else output,
+            stderr=asyncio.subprocess.PIPE if output is None else asyncio.subprocess.STDOUT,
             cwd=container.working_dir or None,
             env=self._environment_of(pod, container),
             start_new_session=True,
@@ -241,8 +248,36 @@ def _value(variable: EnvVar, pod: Pod) -> str:
     return fields.get(source.field_path, "")
 
 
+@asynccontextmanager
+async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
+    """A reader, and the file descriptor of what is read, which the caller closes.
+
+    Not the pipe that asyncio makes for a process: with that one, some versions of Python say that the process has ended
+    only when nothing has the pipe open any more.
+    """
+    reading, into = os.pipe()
+    output = asyncio.StreamReader(limit=_LINE)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(output), os.fdopen(reading, "rb", 0)
+    )
+    try:
+        yield output, into
+    finally:
+        transport.close()
+
+
 def _signal(run: ProcessRun, number: signal.Signals) -> None:
     """Sends a signal to a process, as to a container; SIGKILL to all that it has begun, too."""
-    if run.process is not None and run.process.returncode is None:
+    if run.process is None or run.process.returncode is not None:
+        return
+    if number is signal.SIGKILL:
+        _kill(run.process)
+    else:
         with suppress(ProcessLookupError):
-            (os.killpg if number is signal.SIGKILL else os.kill)(run.process.pid, number)
+            os.kill(run.process.pid, number)
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """Ends a process and all that it has begun: with its first process, a container ends."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
