@@ -323,12 +323,17 @@ class World:
     async def gone(self, obj: Object) -> None:
         """Waits for the end of an object of that name which is being deleted: it can't be made anew before. That ends
         the faults, which may be all that keeps it."""
-        resource = resource_of(type(obj))
-        space = (obj.namespace or self.setup.namespace) if resource.namespaced else ""
-        leaving = self._is_deleting(str(resource.group_resource), space, obj.name)
-        if self.strikes.struck and (leaving or (self.far is not None and self.far.is_deleting(obj))):
+        while self.strikes.struck and self._is_leaving(obj):
             self.steps.end_faults()
             await self.steps.quiesce(CONVERGE)
+            if not self.steps.lasting:  # else one has begun meanwhile, such as a crash while it was cleaned up
+                return
+
+    def _is_leaving(self, obj: Object) -> bool:
+        resource = resource_of(type(obj))
+        space = (obj.namespace or self.setup.namespace) if resource.namespaced else ""
+        here = self._is_deleting(str(resource.group_resource), space, obj.name)
+        return here or (self.far is not None and self.far.is_deleting(obj))
 
     def _is_deleting(self, collection: str, namespace: str, name: str) -> bool:
         record = self.history.get(collection, namespace, name)
