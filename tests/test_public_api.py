@@ -67,3 +67,11 @@ def test_a_name_that_is_gone_must_be_in_the_changelog_but_not_each_member_of_a_c
     assert public_api.unsaid(before, now, "") == ["a.Old", "a.f"]
     assert public_api.unsaid(before, now, "`f` is `g` now; Older things are gone.") == ["a.Old"]
     assert public_api.unsaid(before, now, "`f` is `g` now, and `Old` is `New`.") == []
+
+
+def test_a_name_that_is_gone_may_be_named_in_a_change_that_is_not_released_yet(tmp_path: Path) -> None:
+    (tmp_path / "CHANGELOG.md").write_text("- `Old` is gone.\n")
+    (tmp_path / "changelog.d").mkdir()
+    (tmp_path / "changelog.d" / "f.removed.md").write_text("- `f` is gone.\n")
+    (tmp_path / "changelog.d" / "README.md").write_text("Names such as `kept`.\n")
+    assert public_api.unsaid(["a.f()", "class a.Old", "a.kept()"], [], public_api.said(tmp_path)) == ["a.kept"]
