@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-DEADLINE = 120.0
+DEADLINE = 600.0
 """Seconds after which something that was waited for counts as missing. Generous: the machine may be busy."""
 
 

@@ -1,4 +1,7 @@
-"""Large requests are worked on in slices: other requests have their turn, and none sees half of a change."""
+"""Large requests are worked on in slices: other requests have their turn, and none sees half of a change.
+
+In virtual time, in which no request is late however busy the machine is.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,7 @@ from tests.apiserver.harness import (
 
 from setpoint.apiserver import Request
 from setpoint.apiserver.requests.body import parse_document
+from setpoint.testing import virtual_time
 
 pytest.importorskip("greenlet", reason="without it, work is done in one slice")
 
@@ -57,6 +61,7 @@ async def begun(work: Coroutine[Any, Any, Answer]) -> asyncio.Task[Answer]:
     return task
 
 
+@virtual_time
 async def test_every_kind_of_large_write_gives_others_their_turn() -> None:
     async with serving() as api:
         made, count = await turns(api.post(MAPS, big()))
@@ -78,6 +83,7 @@ async def test_every_kind_of_large_write_gives_others_their_turn() -> None:
             assert count > 2, answer.body[:100]
 
 
+@virtual_time
 async def test_white_space_and_yaml_are_read_in_slices_too() -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata:\n" + "".join(
         f"  {key}: {value}\n" for key, value in DATA.items()
@@ -91,6 +97,7 @@ async def test_white_space_and_yaml_are_read_in_slices_too() -> None:
             (await api.delete(ONE)).ok()
 
 
+@virtual_time
 async def test_lists_tables_and_yaml_of_many_objects_give_others_their_turn() -> None:
     async with serving() as api:
         for n in range(1200):
@@ -106,6 +113,7 @@ async def test_lists_tables_and_yaml_of_many_objects_give_others_their_turn() ->
         assert (await api.get(PODS)).ok()["items"] == []
 
 
+@virtual_time
 async def test_rules_that_cost_much_give_others_their_turn() -> None:
     rule = {"rule": "self.all(x, self.exists(y, y == x))"}
     values = {"type": "array", "maxItems": 200, "items": {"type": "integer"}, "x-kubernetes-validations": [rule]}
@@ -121,6 +129,7 @@ async def test_rules_that_cost_much_give_others_their_turn() -> None:
         assert count > 5
 
 
+@virtual_time
 async def test_a_small_request_is_answered_while_a_large_one_is_worked_on() -> None:
     async with serving() as api:
         large = await begun(api.post(MAPS, big()))
@@ -132,6 +141,7 @@ async def test_a_small_request_is_answered_while_a_large_one_is_worked_on() -> N
         assert int(made["metadata"]["resourceVersion"]) == api.revision
 
 
+@virtual_time
 async def test_a_large_patch_keeps_what_others_wrote_meanwhile() -> None:
     async with serving() as api:
         (await api.post(MAPS, big())).ok()
@@ -142,6 +152,7 @@ async def test_a_large_patch_keeps_what_others_wrote_meanwhile() -> None:
         assert found["data"] == {**dict.fromkeys(DATA, "changed"), "new": "x"}
 
 
+@virtual_time
 async def test_of_two_large_updates_from_one_revision_one_conflicts() -> None:
     async with serving() as api:
         made = (await api.post(MAPS, big())).ok()
@@ -150,12 +161,14 @@ async def test_of_two_large_updates_from_one_revision_one_conflicts() -> None:
         assert answers == [200, 409]
 
 
+@virtual_time
 async def test_of_two_large_creations_of_one_name_one_is_too_late() -> None:
     async with serving() as api:
         answers = await asyncio.gather(api.post(MAPS, big()), api.post(MAPS, big()))
         assert sorted([answer.status for answer in answers]) == [201, 409]
 
 
+@virtual_time
 async def test_nothing_is_created_in_a_namespace_that_went_meanwhile() -> None:
     async with serving() as api:
         (await api.post("/api/v1/namespaces", {"metadata": {"name": "gone"}})).ok()
@@ -164,6 +177,7 @@ async def test_nothing_is_created_in_a_namespace_that_went_meanwhile() -> None:
         (await large).failed(403, "Forbidden", "being terminated")
 
 
+@virtual_time
 async def test_nothing_is_stored_of_a_definition_that_went_meanwhile() -> None:
     async with serving() as api:
         (await api.post(CRDS, crd())).ok()
@@ -173,6 +187,7 @@ async def test_nothing_is_stored_of_a_definition_that_went_meanwhile() -> None:
         assert api.server.storage.scan("mykinds.grp.example.com") == []
 
 
+@virtual_time
 async def test_a_large_request_that_others_disturb_all_the_time_gets_through() -> None:
     async with serving() as api:
         (await api.post(MAPS, big())).ok()
@@ -191,6 +206,7 @@ def _label(n: int) -> Request:
     return Request("PATCH", "/api/v1/namespaces/default", (), {"content-type": MERGE}, body)
 
 
+@virtual_time
 async def test_a_client_that_goes_away_leaves_nothing_behind() -> None:
     async with serving() as api:
         revision = api.revision
@@ -203,6 +219,7 @@ async def test_a_client_that_goes_away_leaves_nothing_behind() -> None:
         (await api.post(MAPS, big())).ok()
 
 
+@virtual_time
 async def test_a_watch_sees_a_large_write_once_and_whole() -> None:
     async with serving() as api:
         async with api.watch(MAPS, resourceVersion=str(api.revision)) as events:
@@ -215,6 +232,7 @@ async def test_a_watch_sees_a_large_write_once_and_whole() -> None:
 
 
 @pytest.mark.parametrize("kind", [MERGE, APPLY])
+@virtual_time
 async def test_a_small_request_needs_no_turn(kind: str) -> None:
     async with serving() as api:
         (await api.post(MAPS, config_map(data={"a": "b"}))).ok()
@@ -229,6 +247,7 @@ FIELDS = {f"key-{number}": f"value-{number}" for number in range(20_000)}
 
 @pytest.mark.parametrize("huge", [MANY, FIELDS], ids=["list", "map"])
 @pytest.mark.parametrize("field", ["name", "managedFields", "creationTimestamp", "ownerReferences", "finalizers"])
+@virtual_time
 async def test_what_is_huge_and_refused_gives_others_their_turn(field: str, huge: Any) -> None:
     metadata = {"name": "x", field: huge}
     async with serving() as api:
@@ -242,6 +261,7 @@ async def test_what_is_huge_and_refused_gives_others_their_turn(field: str, huge
             assert count > 2, answer.body[:100]
 
 
+@virtual_time
 async def test_thousands_of_containers_that_are_all_wrong_are_refused_in_slices() -> None:
     async with serving() as api:
         answer, count = await turns(api.post(PODS, {"metadata": {"name": "x"}, "spec": {"containers": MANY}}))
@@ -252,6 +272,7 @@ async def test_thousands_of_containers_that_are_all_wrong_are_refused_in_slices(
 
 
 @pytest.mark.parametrize("text", ['{"data": {"a": "%s", "a": "b"}}', '{"data": {"%s": "1", "b": "2", "b" : "3"}}'])
+@virtual_time
 async def test_fields_given_twice_are_found_in_a_large_body_too(text: str) -> None:
     body = text.replace("%s", 'x\\" : {,:' * 20_000)
     async with serving() as api:

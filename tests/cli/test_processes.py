@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 from mykind import Mykind, MykindSpec
-from tests.programs import Program
+from tests.programs import DEADLINE, Program
 from tests.programs import program as program_of
 
 from setpoint.cluster.embedded import EmbeddedCluster
@@ -23,7 +23,6 @@ from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap, Namespace, Pod
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-DEADLINE = 60
 
 PROGRAM = """
 import asyncio, os, time
