@@ -91,6 +91,11 @@ async def until(programs: Sequence[Program], done: Callable[[], bool], what: str
         raise AssertionError(f"no {what} within {DEADLINE:g} s:\n{printed}") from None
 
 
+def _hears_interrupts() -> None:
+    """As in a terminal: what a shell starts in the background ignores SIGINT, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @asynccontextmanager
 async def program(*words: str | Path, home: Path) -> AsyncIterator[Program]:
     """``python WORDS`` with an empty home directory and no kubeconfig; killed at the end if it still runs."""
@@ -102,6 +107,7 @@ async def program(*words: str | Path, home: Path) -> AsyncIterator[Program]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={**environment, "HOME": str(home), "PYTHONUNBUFFERED": "1", "COLUMNS": "200"},
+        preexec_fn=_hears_interrupts,
     )
     started = Program(process)
     try:

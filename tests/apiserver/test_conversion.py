@@ -355,3 +355,53 @@ async def test_metrics_that_a_client_of_v1_writes_are_those_of_v2(text: str, met
         spec = {"scaleTargetRef": target, "maxReplicas": 3}
         (await api.post(HPAS.format("v1"), {"metadata": metadata, "spec": spec})).ok()
         assert (await api.get(f"{HPAS.format('v2')}/a")).ok()["spec"]["metrics"] == metrics
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(
+            ("behavior", text)
+            for text in (
+                "5",
+                "[1]",
+                '"x"',
+                '{"ScaleUp":5}',
+                '{"ScaleUp":{"Policies":5}}',
+                '{"ScaleUp":{"Policies":[5]}}',
+            )
+        ),
+        ("behavior", '{"ScaleUp":{"Policies":[{"Value":"x","Type":5}]}}'),
+        ("behavior", '{"a":' * 700 + "1" + "}" * 700),
+        ("metrics", '[{"type":5}]'),
+        ("metrics", '[{"type":"Resource","resource":{"name":"cpu","targetAverageUtilization":"x"}}]'),
+        ("metrics", '[{"type":"Pods","pods":{"metricName":"a","targetAverageValue":"1","selector":"x"}}]'),
+        *((name, "[" * 5000) for name in ("behavior", "metrics", "conditions")),
+        *(("conditions", text) for text in ("5", '"x"', "[5]", '{"a":1}')),
+    ],
+)
+async def test_an_annotation_of_v1_that_is_not_in_its_form_is_ignored(name: str, text: str) -> None:
+    async with serving() as api:
+        metadata = {"name": "a", "annotations": {f"{ANNOTATION}{name}": text}}
+        spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}, "maxReplicas": 3}
+        (await api.post(HPAS.format("v1"), {"metadata": metadata, "spec": spec})).ok()
+        status = {"currentReplicas": 1, "desiredReplicas": 1}
+        (await api.patch(f"{HPAS.format('v1')}/a/status", {"metadata": metadata, "status": status})).ok()
+        found = (await api.get(f"{HPAS.format('v2')}/a")).ok()
+        assert [item["type"] for item in found["spec"]["metrics"]] == ["Resource"]
+        assert "behavior" not in found["spec"]
+        assert not found["status"].get("conditions")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "field"),
+    [
+        ("behavior", '{"ScaleUp":{"StabilizationWindowSeconds":999999}}', "stabilizationWindowSeconds"),
+        ("metrics", '[{"type":"Bogus"}]', "spec.metrics[0]"),
+    ],
+)
+async def test_what_annotations_of_v1_say_is_judged_as_in_v2(name: str, text: str, field: str) -> None:
+    async with serving() as api:
+        metadata = {"name": "a", "annotations": {f"{ANNOTATION}{name}": text}}
+        spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}, "maxReplicas": 3}
+        (await api.post(HPAS.format("v1"), {"metadata": metadata, "spec": spec})).failed(422, "Invalid", field)

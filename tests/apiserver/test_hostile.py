@@ -221,6 +221,23 @@ async def test_nulls_in_documents_that_are_never_stored_are_empty_values(api: Ap
     assert (await api.post(f"{PODS}/web/eviction", eviction)).status == 201
 
 
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"completedIndexes": "9" * 5000},
+        {"failedIndexes": "9" * 5000},
+        {"startTime": "9999-12-31T23:59:59-10:00"},
+        {"startTime": "0001-01-01T00:00:00+10:00"},
+    ],
+)
+async def test_numbers_and_times_beyond_all_bounds_are_refused(api: Api, status: dict[str, str]) -> None:
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "x"}]}}
+    spec = {"completions": 3, "completionMode": "Indexed", "backoffLimitPerIndex": 1, "template": template}
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+    (await api.post(jobs, {"metadata": {"name": "a"}, "spec": spec})).ok()
+    (await api.patch(f"{jobs}/a/status", {"status": status})).failed(422, "Invalid")
+
+
 async def test_an_object_without_anything_is_no_kinds_internal_error(api: Api) -> None:
     for served in api.server.registry:
         kind = served.resource

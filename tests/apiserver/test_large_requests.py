@@ -262,6 +262,17 @@ async def test_what_is_huge_and_refused_gives_others_their_turn(field: str, huge
 
 
 @virtual_time
+async def test_thousands_of_addresses_in_a_status_give_others_their_turn() -> None:
+    addresses = [{"type": "InternalIP", "address": f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}"} for n in range(16_000)]
+    async with serving() as api:
+        (await api.post("/api/v1/nodes", {"metadata": {"name": "n"}})).ok()
+        for given, code in ((addresses, 200), ([*addresses, addresses[0]], 422)):
+            answer, count = await turns(api.patch("/api/v1/nodes/n/status", {"status": {"addresses": given}}))
+            assert answer.status == code, answer.body[:200]
+            assert count > 5
+
+
+@virtual_time
 async def test_thousands_of_containers_that_are_all_wrong_are_refused_in_slices() -> None:
     async with serving() as api:
         answer, count = await turns(api.post(PODS, {"metadata": {"name": "x"}, "spec": {"containers": MANY}}))

@@ -134,6 +134,9 @@ async def test_the_content_of_an_object_is_for_those_who_may_get_it_and_of_a_sec
 
                     assert (await asked(path))[0] == 401, "a program of this machine, too"
                     assert (await asked(path, "nobodys"))[0] == 401
+                    assert (await asked(f"{path}s", "nobodys"))[0] == 401, "nor is it told that there is none"
+                    assert (await asked(f"{path}s", "his"))[0] == 403
+                    assert (await asked(f"{path}s", "hers"))[0] == 404
                     answer = (403, "forbidden: bob may not get secrets default/till\n")
                     assert await asked(path, "his") == answer
                     assert judge.asked[-1]["resourceAttributes"] == {

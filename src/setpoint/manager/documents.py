@@ -17,6 +17,8 @@ PATH: Final = "/debug/yaml"
 HIDDEN: Final = "(hidden)"
 LARGEST: Final = 256 * 1024
 """Bytes of an object that is shown as YAML."""
+_LONGEST: Final = 4 * LARGEST
+"""Characters of the YAML, which has spaces in front of what is nested."""
 
 ObjectAccess = Callable[[GroupResource, ObjectKey, Mapping[str, str]], Awaitable[Answer | None]]
 """``(resource, key, lower-case headers)``: the refusal, None if the caller may ``get`` the object."""
@@ -31,6 +33,14 @@ class DocumentTold(msgspec.Struct, rename="camel", kw_only=True):
     key: str
     yaml: str
     hidden: str
+
+
+class _Asked(msgspec.Struct):
+    """The object that an answer is about, be it that there is none."""
+
+    group: str = ""
+    plural: str = ""
+    key: str = ""
 
 
 class DocumentsPage:
@@ -52,8 +62,15 @@ class DocumentsPage:
         informer = run.informers.get(resource.gvr)
         document = informer.store.get(ObjectKey(key)) if informer is not None else None
         if document is None:
-            return as_json({"error": f"there is no {resource.kind} {key} in the cache of this process"}, 404)
-        text, hidden = as_yaml(msgspec.json.decode(document), len(document))
+            why = f"there is no {resource.kind} {key} in the cache of this process"
+            return as_json({"error": why, "group": resource.group, "plural": resource.plural, "key": key}, 404)
+        try:
+            text, hidden = as_yaml(msgspec.json.decode(document), len(document))
+        except RecursionError:
+            text, hidden = (
+                "# This object is nested too deeply for a page: kubectl get -o yaml\n",
+                "Not shown: all of it.",
+            )
         told = DocumentTold(
             controller=name, group=resource.group, plural=resource.plural, key=key, yaml=text, hidden=hidden
         )
@@ -71,10 +88,12 @@ def guarded(page: Handler, access: ObjectAccess) -> Handler:
             return Answer(401, b"unauthorized: a bearer token is required for the content of objects\n")
         found = page(path, query, headers)
         shown = found if isinstance(found, Answer) else await found
-        if shown.status != 200:
+        if shown.status not in (200, 404):
             return shown
-        told = msgspec.json.decode(shown.body, type=DocumentTold)
-        return await access(GroupResource(told.group, told.plural), ObjectKey(told.key), headers) or shown
+        asked = msgspec.json.decode(shown.body, type=_Asked)
+        if not asked.plural:
+            return shown  # of no controller
+        return await access(GroupResource(asked.group, asked.plural), ObjectKey(asked.key), headers) or shown
 
     return answer
 
@@ -93,7 +112,10 @@ def as_yaml(obj: dict[str, Any], size: int) -> tuple[str, str]:
     if isinstance(metadata, dict):
         metadata.pop("managedFields", None)
     redacted(obj)
-    return to_yaml([obj]), hidden
+    text = to_yaml([obj])
+    if len(text) > _LONGEST:
+        return f"# This object has {len(text):,} characters as YAML, which are too many for a page\n", hidden
+    return text, hidden
 
 
 def is_secret(obj: Mapping[str, Any]) -> bool:

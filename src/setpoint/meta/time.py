@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 
 
 class MicroTime(datetime):
@@ -31,11 +31,16 @@ def parse_time(text: str) -> datetime:
     """An aware datetime from RFC 3339.
 
     Raises:
-        ValueError: ``text`` is not RFC 3339, or it has no offset.
+        ValueError: ``text`` is not RFC 3339, it has no offset, or it is before the year 1 or after 9999 in UTC.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None or "T" not in text.upper():
         raise ValueError(f"{text!r} is not an RFC 3339 time with an offset, like 2026-01-31T12:00:00Z")
+    if not MINYEAR < moment.year < MAXYEAR:
+        try:
+            moment.astimezone(UTC)
+        except OverflowError:
+            raise ValueError(f"{text!r} is not in the years {MINYEAR} to {MAXYEAR} of UTC") from None
     return moment
 
 

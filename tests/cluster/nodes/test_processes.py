@@ -62,6 +62,12 @@ async def test_a_program_that_is_not_there_is_named_in_the_log(local: EmbeddedCl
     assert await local.client.logs("a") == "no-such-program: No such file or directory\n"
 
 
+async def test_a_command_that_no_program_can_be_given_has_not_started(local: EmbeddedCluster) -> None:
+    await local.client.create(script("a", "echo \0"))
+    assert code_of(await until(local, "a", "Failed")) == 128
+    assert "null byte" in await local.client.logs("a")
+
+
 async def test_images_from_elsewhere_are_never_run(local: EmbeddedCluster, tmp_path: Path) -> None:
     for number, image in enumerate(("busybox", "docker.io/library/sh", "process.setpoint.dev.example.com/sh", "sh")):
         await local.client.create(script(f"pod-{number}", f"touch {tmp_path}/ran", image=image))

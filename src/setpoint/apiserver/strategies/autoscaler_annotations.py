@@ -7,8 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
+from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
+from setpoint.schema import ErrorType, Schema, prune, validate
 
 __all__ = ["read_annotation", "written_annotation"]
 
@@ -33,12 +35,24 @@ def read_annotation(name: str, text: str) -> Any:
         value = msgspec.json.decode(text)
         match name:
             case "metrics" | "currentMetrics":
-                return [_to_v2(metric, current=name != "metrics") for metric in value]
+                value = [_to_v2(metric, current=name != "metrics") for metric in value]
             case "behavior":
-                return _without_capitals(value) or None
-    except (msgspec.DecodeError, ValueError, TypeError, AttributeError):
+                value = _without_capitals(value) or None
+    except (msgspec.DecodeError, ValueError, TypeError, AttributeError, RecursionError):
         return None
+    if value is None:
+        return None
+    schema = _schema(name)
+    if any(error.type is ErrorType.TYPE_INVALID for error in validate(schema, value)):
+        return None
+    prune(schema, value)
     return value
+
+
+def _schema(name: str) -> Schema:
+    """The schema of the field of ``v2`` that an annotation stands for."""
+    section = "spec" if name in ("metrics", "behavior") else "status"
+    return built_in_schemas()["io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler"].properties[section].properties[name]
 
 
 def _given(**fields: Any) -> JsonObject:

@@ -35,7 +35,7 @@ class Autoscalers(Strategy):
     says_required = True
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        spec = obj.get("spec") or {}
+        spec = (_to_v2(obj) if obj.get("apiVersion") == _V1 else obj).get("spec") or {}
         least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
         errors: list[FieldError] = []
         if least is not None and least < 0:
@@ -51,9 +51,6 @@ class Autoscalers(Strategy):
         if least == 0 and not {item.get("type") for item in metrics} & {"Object", "External"}:
             text = "must specify at least one Object or External metric to support scaling to zero replicas"
             errors.append(forbidden("spec.metrics", text))
-        percentage = spec.get("targetCPUUtilizationPercentage")
-        if percentage is not None:
-            metrics = [*metrics, _cpu_metric(percentage)]
         errors += metrics_errors(metrics, "spec.metrics")
         return errors + _SPEC.errors(obj, old, spec, "spec")
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from setpoint.apiserver.strategies.device_parts import declared_driver_errors, name_errors, pool_errors, repeated_errors
 from setpoint.apiserver.strategies.devices import (
     configuration_errors,
@@ -31,6 +33,7 @@ from setpoint.schema.errors import (
     too_long,
     too_many,
 )
+from setpoint.slices import pace
 
 __all__ = ["changed_drivers", "claim_status_errors", "without_deallocated"]
 
@@ -105,11 +108,17 @@ def changed_drivers(status: JsonObject, before: JsonObject) -> list[str]:
 
 
 def _repeated(keys: Sequence[object], items: Sequence[JsonObject], path: str) -> Errors:
-    return [
-        duplicate(f"{path}[{index}]", Shown(json.dumps(items[index], separators=(",", ":"))))
-        for index, key in enumerate(keys)
-        if key in keys[:index]
-    ]
+    seen: set[object] = set()
+    errors: Errors = []
+    for index, key in enumerate(pace(keys)):
+        if key in seen:
+            errors.append(duplicate(f"{path}[{index}]", Shown(_shown(items[index]))))
+        seen.add(key)
+    return errors
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _consumers(consumers: Sequence[JsonObject], path: str) -> Errors:
@@ -190,8 +199,8 @@ def _binding(result: JsonObject, path: str) -> Errors:
                 errors += name_errors(condition, qualified_name, f"{where}[{index}]")
         errors += repeated_errors(conditions, where)
     where = f"{path}.bindingFailureConditions"
-    text = "bindingFailureConditions must not overlap with bindingConditions"
-    errors += [invalid(f"{where}[{index}]", item, text) for index, item in enumerate(failing) if item in wanted]
+    text, known = "bindingFailureConditions must not overlap with bindingConditions", set(wanted)
+    errors += [invalid(f"{where}[{index}]", item, text) for index, item in enumerate(failing) if item in known]
     if failing and not wanted:
         text = "bindingConditions are required to use bindingFailureConditions"
         errors.append(invalid(f"{path}.bindingConditions", result.get("bindingConditions"), text))
@@ -228,7 +237,7 @@ def _device(device: JsonObject, path: str, allocated: set[Device]) -> Errors:
     errors += _share(device, path)
     if _identity(device) not in allocated:
         named = dict(zip(("Driver", "Pool", "Device", "ShareID"), _identity(device), strict=True))
-        shown = Shown(json.dumps(named, separators=(",", ":")))
+        shown = Shown(_shown(named))
         errors.append(invalid(path, shown, "must be an allocated device in the claim"))
     conditions = device.get("conditions") or []
     if len(conditions) > _CONDITIONS:
@@ -240,7 +249,7 @@ def _device(device: JsonObject, path: str, allocated: set[Device]) -> Errors:
 def _data(data: Any, path: str) -> Errors:
     if data is None:
         return []
-    if len(json.dumps(data, separators=(",", ":")).encode()) > _DATA:
+    if len(msgspec.json.encode(data)) > _DATA:
         return [too_long(path, _DATA)]
     return [] if isinstance(data, dict) else [invalid(path, "<value omitted>", "must be a valid JSON object")]
 

@@ -12,6 +12,7 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import ErrorType, FieldError
 from setpoint.schema.errors import duplicate, invalid, not_supported, required, too_long
+from setpoint.slices import pace
 
 __all__ = [
     "EFFECTS",
@@ -39,7 +40,13 @@ def name_errors(value: str, rule: Callable[[str], list[str]], path: str) -> Erro
 
 def repeated_errors(names: Sequence[str], path: str) -> Errors:
     """(Declared keys of a list are shown with their field.)"""
-    return [duplicate(f"{path}[{index}]", name) for index, name in enumerate(names) if name in names[:index]]
+    seen: set[str] = set()
+    errors: Errors = []
+    for index, name in enumerate(pace(names)):
+        if name in seen:
+            errors.append(duplicate(f"{path}[{index}]", name))
+        seen.add(name)
+    return errors
 
 
 def qualified_errors(name: str, path: str) -> Errors:

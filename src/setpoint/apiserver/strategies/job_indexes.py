@@ -10,6 +10,8 @@ from setpoint.meta.text import quote
 
 __all__ = ["count_indexes", "index_intervals", "indexes_problem"]
 
+_DIGITS: Final = 20
+"""The most characters of a number of 64 bits; Go reads no longer one, and Python none of thousands of digits."""
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _TWO_PARTS: Final = "violates the requirement that an index interval can have at most two parts separated by '-'"
 
@@ -47,7 +49,7 @@ def _interval(text: str, completions: int) -> tuple[int, int] | str:
     if len(limits) > 2:
         return f"the fragment {quote(text)} {_TWO_PARTS}"
     for limit in limits:
-        if not _NUMBER.fullmatch(limit):
+        if not _NUMBER.fullmatch(limit) or len(limit) > _DIGITS:
             return f"cannot convert string to integer for index: {quote(limit)}"
         if int(limit) >= completions:
             return f"too large index: {quote(limit)}"

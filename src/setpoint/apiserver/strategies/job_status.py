@@ -156,12 +156,16 @@ def _indexes(new: _Job, old: _Job) -> Iterator[FieldError]:
 
 def _overlap(done: str, failed: str, completions: int) -> int | None:
     """An index that is in both lists: of their sorted intervals, those that are wrong are passed over."""
-    ones, others = list(index_intervals(done, completions)), list(index_intervals(failed, completions))
-    while ones and others:
-        (first, end), (start, last) = ones[0], others[0]
+    ones, others = index_intervals(done, completions), index_intervals(failed, completions)
+    one, other = next(ones, None), next(others, None)
+    while one is not None and other is not None:
+        (first, end), (start, last) = one, other
         if first <= last and start <= end:
             return max(first, start)
-        (ones if first <= start else others).pop(0)
+        if first <= start:
+            one = next(ones, None)
+        else:
+            other = next(others, None)
     return None
 
 

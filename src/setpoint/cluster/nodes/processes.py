@@ -150,8 +150,9 @@ class Processes:
                     await process.wait()
                 await asyncio.wait((reading,), timeout=_LAST_WORDS)
                 run.code = code if code >= 0 else 128 - code
-        except OSError as problem:
-            self._write(run, f"{command[0]}: {problem.strerror or problem}".encode())
+        except (OSError, ValueError) as problem:  # the latter for what no program can be given, such as a NUL
+            why = getattr(problem, "strerror", None) or problem
+            self._write(run, f"{command[0]}: {why}".encode(errors="replace"))
             run.code = _NOT_STARTED
         finally:
             run.changed.set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,6 +17,8 @@ from setpoint.manager.leadership import LeadershipLost
 from setpoint.manager.partition import Partition
 from setpoint.manager.processes.messages import Answered, Ask, Channel, Lead, Lost, State, Stop
 from setpoint.models.coordination_v1 import Lease
+
+logger = logging.getLogger("setpoint.processes")
 
 VARIABLE: Final = "SETPOINT_CHILD_PROCESS"
 """The environment variable by which a supervisor tells a process that it is its child."""
@@ -183,7 +186,11 @@ class Parent:
                 handler, rest = self._pages[prefix], ask.path[len(prefix) :].strip("/")
         answer = Answer(404, b"not found\n")
         if handler is not None:
-            found: Answer | Awaitable[Answer] = handler(rest, ask.query, {})
-            answer = found if isinstance(found, Answer) else await found
+            try:
+                found: Answer | Awaitable[Answer] = handler(rest, ask.query, {})
+                answer = found if isinstance(found, Answer) else await found
+            except Exception as problem:
+                logger.exception("the page %s failed", ask.path)
+                answer = Answer(500, f"{type(problem).__name__}\n".encode())
         with suppress(ConnectionError):
             channel.send(Answered(ask.id, answer.status, answer.body, answer.content_type))

@@ -21,6 +21,7 @@ from setpoint.meta.names import dns1123_subdomain, qualified_name
 from setpoint.meta.text import quote
 from setpoint.schema import FieldError
 from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_long
+from setpoint.slices import pace
 
 __all__ = [
     "address",
@@ -105,12 +106,16 @@ def balanced(place: Place) -> Errors:
 
 def distinct_addresses(place: Place) -> Errors:
     """No address of a node is there twice."""
-    items = [{"Type": item.get("type", ""), "Address": item.get("address", "")} for item in place.value or ()]
-    return [
-        duplicate(f"{place.path}[{index}]", Shown(json.dumps(item, separators=(",", ":"))))
-        for index, item in enumerate(items)
-        if item in items[:index]
-    ]
+    seen: set[tuple[str, str]] = set()
+    errors: Errors = []
+    for index, item in enumerate(pace(place.value or ())):
+        address = item.get("type", ""), item.get("address", "")
+        if address in seen:
+            named = dict(zip(("Type", "Address"), address, strict=True))
+            shown = json.dumps(named, separators=(",", ":"), ensure_ascii=False)
+            errors.append(duplicate(f"{place.path}[{index}]", Shown(shown)))
+        seen.add(address)
+    return errors
 
 
 # -- amounts -----------------------------------------------------------------------------------------------------------
