@@ -10,7 +10,7 @@ __all__ = ["SYSTEM_ADMIN", "HungUp", "IncomingRequest", "Peer", "Request", "Resp
 
 
 class HungUp(ConnectionError):
-    """Raised instead of an answer, or of more of one: the front breaks the connection, as networks do."""
+    """Raised instead of answering, or partway through an answer: the front breaks the connection, as networks do."""
 
 
 @dataclass(frozen=True, slots=True)

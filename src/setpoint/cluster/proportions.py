@@ -17,7 +17,7 @@ _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def was_scaled(desired: int, replica_sets: Sequence[ReplicaSet]) -> bool:
-    """Whether an active ReplicaSet was scaled for another number of replicas than the Deployment has now."""
+    """Whether an active ReplicaSet was last scaled for a different number of replicas than the Deployment has now."""
     return any(
         size_of(each) and (known := number_in(each, DESIRED)) is not None and known != desired for each in replica_sets
     )

@@ -101,7 +101,7 @@ class ResourceQuotas:
         return done()
 
     def _follow(self, resource: Resource) -> None:
-        """From now on deletions of a kind lead to another count."""
+        """From now on, quotas are counted again when an object of this kind is deleted."""
         if resource.gvr in self._followed or "watch" not in resource.verbs:
             return
         informer = self._factory.informer(dynamic(resource), namespace="", metadata_only=True)

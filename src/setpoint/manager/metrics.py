@@ -70,7 +70,7 @@ class ProcessMetrics:
         self._clients.remove(client)
 
     def add_fleet(self, fleet: Iterable[Member]) -> None:
-        """Shows for each cluster of a fleet whether it works."""
+        """Adds a gauge for each cluster of a fleet: whether its API server answers."""
         self.registry.register(_Clusters(fleet))
 
     def answer(self, _path: str, _query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:

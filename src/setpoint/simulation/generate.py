@@ -83,7 +83,7 @@ def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Sce
 
 
 def _changes(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:
-    """Other values for properties of the spec, and (None) removals of optional ones; those near the top first."""
+    """Changes to try on the spec: another value for a property, or None to remove an optional one; outermost first."""
     spec = schema.properties.get("spec")
     places = sorted(_places(spec, document.get("spec"), ("spec",)), key=lambda place: len(place[0]))
     for path, part, value in places:

@@ -30,7 +30,7 @@ class Mirror(Protocol):
 
 
 class Harbour(Protocol):
-    """A run, as far as the requests of users and of the control plane know it."""
+    """The part of a run that requests from users and from the control plane see."""
 
     @property
     def history(self) -> History: ...

@@ -87,7 +87,7 @@ class Reference:
         ]
 
     def _left(self, result: Result, expected: Snapshot, found: Snapshot, *, less: bool) -> dict[str, list[Difference]]:
-        """The differences that count, by their objects."""
+        """The differences that matter, keyed by object."""
         by_subject: dict[str, list[Difference]] = {}
         # A user's object goes with its owner if that was seen in time to adopt it, and stays if not.
         either = {*self.baseline.collected, *result.collected}

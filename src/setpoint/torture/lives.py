@@ -26,7 +26,7 @@ class ProgramError(Exception):
 
 
 class Guardian(Protocol):
-    """A trial, as far as it minds its program."""
+    """The part of a trial that looks after its program."""
 
     @property
     def setup(self) -> Setup: ...

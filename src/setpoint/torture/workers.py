@@ -40,7 +40,7 @@ class WorkerError(Exception):
 
 
 class Workers:
-    """At most ``size`` trials at once. Left, it ends those under way, their programs with them."""
+    """Runs at most ``size`` trials at once. On exit it ends the trials under way and their programs."""
 
     def __init__(self, size: int, *, limit: float) -> None:
         self._size = size

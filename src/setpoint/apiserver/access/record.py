@@ -81,7 +81,7 @@ class AccessRecord:
         self._refused.clear()
 
     def note(self, attributes: Attributes, decision: Decision) -> None:
-        """Called by the server for each request."""
+        """Records one request; the server calls it for each."""
         user = attributes.user.name
         if user in self._ignore:
             return

@@ -128,7 +128,7 @@ def group_list(registry: Resources) -> dict[str, Any]:
 
 
 def resource_list(registry: Resources, group: str, version: str) -> dict[str, Any] | None:
-    """``/api/v1`` or ``/apis/GROUP/VERSION``; None when it is not served."""
+    """The list of resources at ``/api/v1`` or ``/apis/GROUP/VERSION``; None if that version is not served."""
     resources = _groups(registry).get(group, {}).get(version)
     if resources is None:
         return None

@@ -1,4 +1,4 @@
-"""Containers as ordinary processes of this machine: opt-in, and only those that say that they are."""
+"""Runs containers as ordinary processes of this machine: opt-in, and only containers that are marked as such."""
 
 from __future__ import annotations
 

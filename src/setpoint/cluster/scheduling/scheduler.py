@@ -131,7 +131,7 @@ class Scheduler:
             self._priorities[-self._orders[key][0]] += 1
 
     def _rest(self, key: ObjectKey) -> None:
-        """The pod waits, unless something has changed while it was looked at."""
+        """Sets the pod aside to wait, unless something changed while it was being scheduled."""
         if key not in self._due:
             self._waiting.add(key)
 
