@@ -180,6 +180,19 @@ def test_a_rule_that_a_server_refuses_or_that_allows_nothing_is_refused(rule: Po
         sp.Controller(ConfigMap, reconcile).needs(rule)
 
 
+@pytest.mark.parametrize("names", ["", [""], ["a", ""], [], ()])
+def test_names_that_are_empty_do_not_grant_all(names: Any) -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None: ...
+
+    with pytest.raises(ValueError, match="would grant"):
+        sp.Controller(ConfigMap, reconcile).needs(Secret, "get", names=names)
+    assert sp.Controller(ConfigMap, reconcile).needs(Secret, "get").needed[0].names == ()
+    rule = PolicyRule(api_groups=[""], resources=["secrets"], resource_names=[*names], verbs=["get"])
+    if rule.resource_names:
+        with pytest.raises(ValueError, match="would grant"):
+            sp.Controller(ConfigMap, reconcile).needs(rule)
+
+
 def test_a_subresource_of_one_object_may_be_created_by_its_name_and_an_object_may_not() -> None:
     async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None: ...
 

@@ -202,13 +202,17 @@ class Declaration(Generic[K]):
 
     @overload
     def needs(
-        self, what: type[Object], *verbs: str, subresource: str = "", names: Sequence[str] | str = ()
+        self, what: type[Object], *verbs: str, subresource: str = "", names: Sequence[str] | str | None = None
     ) -> Self: ...
     @overload
     def needs(self, what: PolicyRule) -> Self: ...
 
     def needs(
-        self, what: type[Object] | PolicyRule, *verbs: str, subresource: str = "", names: Sequence[str] | str = ()
+        self,
+        what: type[Object] | PolicyRule,
+        *verbs: str,
+        subresource: str = "",
+        names: Sequence[str] | str | None = None,
     ) -> Self:
         """Declares permissions that no other declaration implies, for the program's role: verbs on a kind, on a
         subresource of it, or on objects with certain names; or a rule of RBAC as it stands.
@@ -226,12 +230,13 @@ class Declaration(Generic[K]):
 
         Raises:
             ValueError: there is no verb, or an API server would not take the rule, or the rule would allow nothing:
-                ``create`` of objects with certain names, ``deletecollection`` of them, or a resource ``pods/*``.
+                ``create`` of objects with certain names, ``deletecollection`` of them, or a resource ``pods/*``;
+                or ``names`` are given and empty, or one of them is: that would be all names.
         """
         where = f"controller {self.name!r}"
         if isinstance(what, type):
             self.needed.append(need_of_kind(where, what, verbs, subresource, names))
-        elif verbs or subresource or names:
+        elif verbs or subresource or names is not None:
             raise ValueError(f"{where}: a PolicyRule has its verbs and names in itself")
         else:
             self.needed.append(need_of_rule(where, what))

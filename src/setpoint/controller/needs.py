@@ -29,7 +29,7 @@ class Need(NamedTuple):
 
 
 def need_of_kind(
-    where: str, kind: type[Object], verbs: Sequence[str], subresource: str, names: Sequence[str] | str
+    where: str, kind: type[Object], verbs: Sequence[str], subresource: str, names: Sequence[str] | str | None
 ) -> Need:
     """Verbs on a kind, or on a subresource of it. Raises ValueError, with ``where`` in front."""
     unknown = sorted({*verbs} - {*VERBS})
@@ -37,7 +37,10 @@ def need_of_kind(
         what = f"not {', '.join(map(repr, unknown))}" if verbs else "and at least one is needed"
         raise ValueError(f"{where}: the verbs on {kind.__name__} are {', '.join(VERBS)}, {what}")
     resource = resource_of(kind)
-    found = (names,) if isinstance(names, str) else tuple(names)
+    found = (names,) if isinstance(names, str) else tuple(names or ())
+    if names is not None and not found:
+        # For RBAC no names are all names: whoever has made a list of them that came out empty does not mean that.
+        raise ValueError(f"{where}: names is empty, which would grant all {resource.plural}; leave it out for that")
     whole = f"{resource.plural}/{subresource}".rstrip("/")
     return _checked(where, Need((resource.group,), (whole,), tuple(verbs), found))
 
@@ -59,7 +62,9 @@ def need_of_rule(where: str, rule: PolicyRule) -> Need:
 
 
 def _checked(where: str, need: Need) -> Need:
-    """The need, if every part of it allows something."""
+    """The need, if every part of it allows something, and none more than it says."""
+    if "" in need.names:
+        raise ValueError(f"{where}: an empty name is that of no object, and would grant those of all names")
     for resource in need.resources:
         kind, _, subresource = resource.partition("/")
         if subresource == "*":
