@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from setpoint.simulation.names import renamed_outside
 from setpoint.simulation.paths import path_findings
 from setpoint.simulation.result import Result
 from setpoint.simulation.state import differences
@@ -51,3 +52,26 @@ def test_a_counter_outside_that_has_gone_on_is_more_of_it() -> None:
     (grown,) = differences({"external cloud": [{"next": 2}]}, {"external cloud": [{"next": 3}]})
     (shrunk,) = differences({"external cloud": [{"next": 3}]}, {"external cloud": [{"next": 2}]})
     assert (grown.is_more, shrunk.is_more) == (True, False)
+
+
+SITES: dict[str, list[Any]] = {f"sites.example.com default/web{n}": [{"spec": {}}] for n in (1, 2)}
+
+
+def changed_places(one: str, other: str) -> bool:
+    """Whether an external system's values under two names may change places."""
+    ours = SITES | {"external dns": [{one: "blue", other: "green"}]}
+    theirs = SITES | {"external dns": [{one: "green", other: "blue"}]}
+    renamed = renamed_outside(ours, theirs)
+    return renamed is not None and not differences(renamed[0], renamed[1])
+
+
+@pytest.mark.parametrize("name", ["web{}.example.org", "default.web{}", "default/web{}", "{}0", "2026-01-0{}"])
+def test_what_an_external_system_was_told_under_names_of_objects_ports_or_dates_must_not_change_places(
+    name: str,
+) -> None:
+    assert not changed_places(name.format(1), name.format(2))
+
+
+@pytest.mark.parametrize("name", ["vm-{}", "i{}", "eu/vm-{}", "web-{}"])
+def test_what_an_external_system_counted_out_itself_may_change_places(name: str) -> None:
+    assert changed_places(name.format(1), name.format(2))

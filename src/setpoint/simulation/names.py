@@ -56,10 +56,30 @@ def renamed_outside(expected: Snapshot, found: Snapshot) -> tuple[Snapshot, Snap
         if subject.startswith("external "):
             for ours, theirs in zip(expected.get(subject, ()), found.get(subject, ()), strict=False):
                 words |= _counted(ours, theirs)
+    words = _given_out(words, {*expected, *found})
     if not words:
         return None
     long = re.compile("|".join(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])" for word in sorted(words)))
     return _by_meaning(expected, words, long), _by_meaning(found, words, long)
+
+
+def _given_out(words: set[str], subjects: set[str]) -> set[str]:
+    """Those of the words that an external system may have counted out: no ports or dates, which have no letter, and
+    nothing that a controller made of an object's name, such as ``web1.example.org``."""
+    own = "|".join(
+        re.escape(part)
+        for subject in subjects
+        if not subject.startswith("external ")
+        for part in subject.partition(" ")[2].split("/")
+        if _NUMBER.search(part)
+    )
+    # A word that is the name of an object as a whole may come from outside: the object may be called after it.
+    inside = re.compile(rf"(?<![A-Za-z0-9])(?:{own})(?![A-Za-z0-9])")
+    return {
+        word
+        for word in words
+        if re.search("[A-Za-z]", word) and not (own and any(each[0] != word for each in inside.finditer(word)))
+    }
 
 
 def _counted(ours: Any, theirs: Any) -> set[str]:
