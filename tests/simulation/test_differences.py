@@ -75,3 +75,26 @@ def test_what_an_external_system_was_told_under_names_of_objects_ports_or_dates_
 @pytest.mark.parametrize("name", ["vm-{}", "i{}", "eu/vm-{}", "web-{}"])
 def test_what_an_external_system_counted_out_itself_may_change_places(name: str) -> None:
     assert changed_places(name.format(1), name.format(2))
+
+
+def cloud(*owners: str, **more: Any) -> dict[str, list[Any]]:
+    """Machines that a cloud has counted out, and what else it has."""
+    return {"external cloud": [{"vms": {f"vm-{n}": owner for n, owner in enumerate(owners, 1)}, **more}]}
+
+
+def is_found(ours: dict[str, list[Any]], theirs: dict[str, list[Any]]) -> bool:
+    return bool(Reference(Result(end=ours), []).compare(Result(end=theirs), "end state", "in the end"))
+
+
+def test_the_counter_of_names_outside_may_be_another_and_no_smaller_number_may() -> None:
+    assert not is_found(cloud("a", "b", next=2), cloud("b", "a", next=3))
+    assert is_found(cloud("a", "b", next=2), cloud("b", "a", next=1))
+    assert is_found(cloud("a", "b", cpus={"a": 4}), cloud("b", "a", cpus={"a": 0}))
+
+
+def test_a_number_in_an_external_system_whose_names_are_the_same_counts() -> None:
+    def bank(balance: int) -> dict[str, list[Any]]:
+        return {"external bank": [{"balance": balance}]}
+
+    assert not is_found(cloud("a", "b") | bank(100), cloud("b", "a") | bank(100))
+    assert is_found(cloud("a", "b") | bank(100), cloud("b", "a") | bank(900))

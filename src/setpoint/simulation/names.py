@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from hashlib import blake2b
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -44,23 +44,59 @@ def unturned(expected: Snapshot, found: Snapshot, words: dict[str, str], masks: 
     ]
 
 
-def renamed_outside(expected: Snapshot, found: Snapshot) -> tuple[Snapshot, Snapshot] | None:
+class Renamed(NamedTuple):
+    """Two states under names of what things stand for."""
+
+    expected: Snapshot
+    found: Snapshot
+    reached: dict[str, tuple[int, int]]
+    """The largest numbers that each external system has counted to, in both states."""
+
+    def is_counter(self, each: Difference) -> bool:
+        """Whether it may be the number that an external system counts its names with: one that is no less than they
+        are. Numbers of other systems, and smaller ones, say something."""
+        ours, theirs = self.reached.get(each.subject, (0, 0))
+        return (
+            each.subject in self.reached
+            and type(each.expected) is type(each.found) is int
+            and each.expected >= ours
+            and each.found >= theirs
+        )
+
+
+def renamed_outside(expected: Snapshot, found: Snapshot) -> Renamed | None:
     """Both states with other names for what external systems gave out by counting: a request that was repeated, or
     lost, or came in another order, moves the count on. None if there are no such names in which they differ.
 
     A name becomes what it stands for: its place, the value there, and the places where objects mention it. So two names
     may change places only if everything that knows them does.
     """
-    words: set[str] = set()
-    for subject in {*expected, *found}:
+    subjects = {*expected, *found}
+    by_system: dict[str, set[str]] = {}
+    for subject in subjects:
         if subject.startswith("external "):
-            for ours, theirs in zip(expected.get(subject, ()), found.get(subject, ()), strict=False):
-                words |= _counted(ours, theirs)
-    words = _given_out(words, {*expected, *found})
-    if not words:
+            pairs = zip(expected.get(subject, ()), found.get(subject, ()), strict=False)
+            if words := _given_out({word for pair in pairs for word in _counted(*pair)}, subjects):
+                by_system[subject] = words
+    if not by_system:
         return None
+    words = set().union(*by_system.values())
     long = re.compile("|".join(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])" for word in sorted(words)))
-    return _by_meaning(expected, words, long), _by_meaning(found, words, long)
+    reached = {
+        subject: (_largest(expected[subject], counted), _largest(found[subject], counted))
+        for subject, counted in by_system.items()
+    }
+    return Renamed(_by_meaning(expected, words, long), _by_meaning(found, words, long), reached)
+
+
+def _largest(value: Any, words: set[str]) -> int:
+    """The largest number with which one of the words ends that is a name there; 0 if there is none."""
+    if isinstance(value, list):
+        return max((_largest(item, words) for item in value), default=0)
+    if not isinstance(value, dict):
+        return 0
+    here = (int(_NUMBER.findall(name)[-1]) for name in value if name in words)
+    return max([0, *here, *(_largest(item, words) for item in value.values())])
 
 
 def _given_out(words: set[str], subjects: set[str]) -> set[str]:

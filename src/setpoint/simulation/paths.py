@@ -100,8 +100,8 @@ class _Traces:
 
     def between(self, expected: Snapshot, found: Snapshot) -> list[Difference]:
         left = self._between(expected, found)
-        if left and (renamed := renamed_outside(expected, found)) is not None and not self._between(*renamed):
-            return []
+        if left and (renamed := renamed_outside(expected, found)) is not None:
+            return left if self._between(renamed.expected, renamed.found) else []
         return left
 
     def _between(self, expected: Snapshot, found: Snapshot) -> list[Difference]:

@@ -63,11 +63,6 @@ class Difference(NamedTuple):
         return not self.path and self.found == ABSENT
 
     @property
-    def is_count_outside(self) -> bool:
-        """Whether it is a number that an external system may count on with every request."""
-        return self.subject.startswith("external ") and type(self.expected) is type(self.found) is int
-
-    @property
     def mask(self) -> str:
         """The field in all objects of the kind."""
         return f"{self.subject.partition(' ')[0]} {generic(self.path)}"

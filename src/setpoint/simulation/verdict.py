@@ -71,8 +71,8 @@ class Reference:
             if words and not unturned(self.baseline.end, result.end, words, self.masks):
                 return []
         if by_subject and (renamed := renamed_outside(expected, found)) is not None:
-            left = self._left(result, *renamed, less=less)
-            if not [each for several in left.values() for each in several if not each.is_count_outside]:
+            left = self._left(result, renamed.expected, renamed.found, less=less)
+            if all(renamed.is_counter(each) for several in left.values() for each in several):
                 return []
         outside_first = sorted(by_subject.items(), key=lambda item: not item[0].startswith("external "))
         return [
