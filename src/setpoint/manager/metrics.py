@@ -70,7 +70,7 @@ class ProcessMetrics:
         self._clients.remove(client)
 
     def add_fleet(self, fleet: Iterable[Member]) -> None:
-        """Adds a gauge for each cluster of a fleet: whether its API server answers."""
+        """Adds a gauge for each cluster of a fleet: whether everything works there."""
         self.registry.register(_Clusters(fleet))
 
     def answer(self, _path: str, _query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:
