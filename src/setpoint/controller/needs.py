@@ -39,7 +39,7 @@ def need_of_kind(
     resource = resource_of(kind)
     found = (names,) if isinstance(names, str) else tuple(names or ())
     if names is not None and not found:
-        # For RBAC no names are all names: whoever has made a list of them that came out empty does not mean that.
+        # For RBAC no names are all names, and a program whose list of them came out empty does not mean that.
         raise ValueError(f"{where}: names is empty, which would grant all {resource.plural}; leave it out for that")
     whole = f"{resource.plural}/{subresource}".rstrip("/")
     return _checked(where, Need((resource.group,), (whole,), tuple(verbs), found))
