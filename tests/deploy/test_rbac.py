@@ -129,6 +129,13 @@ def test_wildcards_of_a_role_are_understood_and_named_as_too_much(rule: Grant, c
     assert found.excessive == [rule]
 
 
+@pytest.mark.parametrize("url", ["*", "/metrics*", "/*"])
+def test_a_wildcard_of_urls_is_named_as_too_much_unless_it_is_declared(url: str) -> None:
+    needed, wide = Grant("", "", "get", url="/metrics"), Grant("", "", "get", url=url)
+    assert compare({needed}, [], [needed, wide]).excessive == [wide]
+    assert compare({wide}, [], [wide]).excessive == []
+
+
 def test_roles_that_are_not_bound_do_not_count_where_there_are_bindings() -> None:
     binding = {"kind": "ClusterRoleBinding", "roleRef": {"kind": "ClusterRole", "name": "a"}}
     users = role(Grant("", "secrets", "get"), name="users")

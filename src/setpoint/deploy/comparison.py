@@ -79,7 +79,11 @@ def compare(
             rule
             for rule in granted
             if rule not in needed
-            and (_ANY in rule[:3] or not any(rule.covers(grant) or _same(rule, grant) for grant in needed))
+            and (
+                _ANY in rule[:3]
+                or rule.url.endswith(_ANY)
+                or not any(rule.covers(grant) or _same(rule, grant) for grant in needed)
+            )
         })  # fmt: skip
     return found
 
