@@ -19,6 +19,7 @@ from setpoint import scaffold
 from setpoint.cli.loading import loaded
 from setpoint.cli.main import app
 from setpoint.deploy.tree import RECORD
+from setpoint.scaffold.kopf_constants import Constants
 from setpoint.scaffold.names import KindName, NameProblem
 
 ROOT = Path(__file__).parents[2]
@@ -546,3 +547,12 @@ def test_a_new_project_passes_everything_in_an_environment_of_its_own(tmp_path: 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "demo: converged" in done.stdout
     assert "created" not in done.stdout, "init has written all of deploy/"
+
+
+def test_an_import_from_above_the_highest_folder_is_of_nothing() -> None:
+    tree = ast.parse("from .. import settings\nfrom ... import more\nNAME = settings.NAME")
+    constants = Constants(tree, Path("/op.py"))
+    nested = Constants(tree, Path("/no-such-folder/op.py"))
+    for each in (constants, nested):
+        assert each.text(ast.parse("settings.NAME", mode="eval").body) is None
+        assert each.text(ast.parse("more.NAME", mode="eval").body) is None

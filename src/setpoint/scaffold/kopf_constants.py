@@ -101,7 +101,9 @@ class Constants:
         folders = [folder, *folder.parents][level - 1 : level] if level else [folder, *folder.parents][:_ABOVE]
         for each in folders:
             base = each.joinpath(*name.split(".")) if name else each
-            for file in (base.with_suffix(".py"), base / "__init__.py"):
+            # `from .. import settings` means a folder, and the root folder has no name to put a suffix on.
+            files = (base.with_name(base.name + ".py"), base / "__init__.py") if name else (base / "__init__.py",)
+            for file in files:
                 if file not in self._modules:
                     self._modules[file] = self._read(file)
                 if (found := self._modules[file]) is not None:
