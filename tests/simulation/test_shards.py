@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.simulation.apps import controllers, finalize, reconcile
 from tests.simulation.kinds import App, AppSpec
 
 import setpoint as sp
@@ -17,22 +18,6 @@ from setpoint.simulation.verdict import Reference
 HAND_OVERS = ("crash", "restart", "down", "pause")
 OFF = {name: "this is about keys that change hands" for name in SWITCHES if name not in HAND_OVERS}
 NAMES = ("one", "two", "three", "four")
-
-
-async def reconcile(app: App, ctx: sp.Context) -> None:
-    maps = [ConfigMap.named(f"{app.name}-{number}") for number in range(app.spec.size)]
-    await ctx.keep(ConfigMap, maps)
-    await ctx.apply(Secret.named(f"of-{app.name}", labels={"app": app.name}), controlled=False)
-    app.status.note = f"{len(maps)} maps"
-
-
-async def finalize(app: App, ctx: sp.Context) -> None:
-    for secret in await ctx.list(Secret, selector={"app": app.name}):
-        await ctx.delete(secret)
-
-
-def controllers() -> list[sp.Controller[App]]:
-    return [sp.Controller(App, reconcile).owns(ConfigMap).reads(Secret).finalize(finalize)]
 
 
 async def life(cluster: sp.testing.Cluster) -> None:

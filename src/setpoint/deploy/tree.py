@@ -136,7 +136,7 @@ def _replace(place: Path, text: str, *, is_executable: bool = False) -> None:
         if is_executable:
             beside.chmod(0o755)
         os.replace(beside, place)
-    except BaseException:  # a full disk, Ctrl-C
+    except BaseException:  # also Ctrl-C: it goes on to the caller, and no unfinished file stays
         with suppress(OSError):
             beside.unlink()
         raise

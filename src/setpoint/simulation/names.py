@@ -53,8 +53,8 @@ class Renamed(NamedTuple):
     """The largest numbers that each external system has counted to, in both states."""
 
     def is_counter(self, each: Difference) -> bool:
-        """Whether it may be the number that an external system counts its names with: one that is no less than they
-        are. Numbers of other systems, and smaller ones, say something."""
+        """Whether the difference may be in the counter from which an external system makes its names: on each side, the
+        number is at least the largest one in a name. Smaller numbers, and those of other systems, are findings."""
         ours, theirs = self.reached.get(each.subject, (0, 0))
         return (
             each.subject in self.reached

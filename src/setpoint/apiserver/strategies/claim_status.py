@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -187,17 +187,22 @@ def _share(holder: JsonObject, path: str) -> Errors:
     return [invalid(f"{path}.shareID", share, _NOT_A_UUID)]
 
 
+def _several(items: Sequence[str], most: int, path: str, check: Callable[[str, str], Errors]) -> Errors:
+    """The errors in a list of names: too many, wrong ones, and those that are there twice."""
+    if len(items) > most:
+        errors = [too_many(path, len(items), most)]
+    else:
+        errors = [error for index, item in enumerate(items) for error in check(item, f"{path}[{index}]")]
+    return errors + repeated_errors(items, path)
+
+
 def _binding(result: JsonObject, path: str) -> Errors:
     wanted, failing = result.get("bindingConditions") or [], result.get("bindingFailureConditions") or []
     errors: Errors = []
     for name, conditions in (("bindingConditions", wanted), ("bindingFailureConditions", failing)):
-        where = f"{path}.{name}"
-        if len(conditions) > _BINDING:
-            errors.append(too_many(where, len(conditions), _BINDING))
-        else:
-            for index, condition in enumerate(conditions):
-                errors += name_errors(condition, qualified_name, f"{where}[{index}]")
-        errors += repeated_errors(conditions, where)
+        errors += _several(
+            conditions, _BINDING, f"{path}.{name}", lambda item, place: name_errors(item, qualified_name, place)
+        )
     where = f"{path}.bindingFailureConditions"
     text, known = "bindingFailureConditions must not overlap with bindingConditions", set(wanted)
     errors += [invalid(f"{where}[{index}]", item, text) for index, item in enumerate(failing) if item in known]
@@ -217,13 +222,9 @@ def _configuration(config: JsonObject, path: str, known: Mapping[str, set[str]])
         errors.append(required(f"{path}.source"))
     elif source not in ("FromClaim", "FromClass"):
         errors.append(not_supported(f"{path}.source", source, ("FromClaim", "FromClass")))
-    where = f"{path}.requests"
-    if len(requests) > _REQUESTS:
-        errors.append(too_many(where, len(requests), _REQUESTS))
-    else:
-        for index, name in enumerate(requests):
-            errors += reference_errors(name, known, f"{where}[{index}]")
-        errors += repeated_errors(requests, where)
+    errors += _several(
+        requests, _REQUESTS, f"{path}.requests", lambda name, place: reference_errors(name, known, place)
+    )
     return errors + configuration_errors(config, path)
 
 
