@@ -1,4 +1,4 @@
-"""One API server: configuration, credentials, transport, verbs, patches, errors."""
+"""The client of one API server: configuration, credentials, transport, verbs, patches and errors."""
 
 from setpoint.client.client import Client
 from setpoint.client.collection import ObjectList

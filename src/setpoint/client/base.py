@@ -20,13 +20,13 @@ M = TypeVar("M")
 
 
 class ResourceNames(Protocol):
-    """Finds resources by the names that people use: `setpoint.client.RestMapper`."""
+    """Finds resources by the names that people use; `setpoint.client.RestMapper` implements it."""
 
     async def resource(self, name: str) -> Resource: ...
 
 
 class ClientBase:
-    """The state of a client; see `setpoint.client.Client`."""
+    """The state that all verbs of a client share; see `setpoint.client.Client`."""
 
     transport: Transport
     namespace: str
@@ -86,7 +86,7 @@ class ClientBase:
             observer(record)
 
     async def _kind(self, kind: type[Any] | str) -> type[Any]:
-        """The class of a kind that may be given by name."""
+        """The class of a kind, which may be given as a class or by name."""
         return dynamic(await self._names.resource(kind)) if isinstance(kind, str) else kind
 
     def _manager(self, field_manager: str | None) -> str:
@@ -104,10 +104,10 @@ class ClientBase:
 
 
 def readable(kind: type[M], body: bytes, verb: str, resource: Resource | str, key: str) -> M:
-    """A server's answer, decoded as ``kind``.
+    """The server's answer decoded as ``kind``.
 
     Raises:
-        UnreadableAnswer: the answer does not fit.
+        UnreadableAnswer: the answer does not fit the kind.
     """
     try:
         return decode(kind, body)

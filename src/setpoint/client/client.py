@@ -38,19 +38,21 @@ class Client(PodConnections, Groups):
 
     *Guarantees*
 
-    - No field is lost: `update` sends a patch computed on the JSON that was read, under the version that
-      was read; fields that the models don't know stay, and a concurrent change by another client is a `Conflict`.
-    - Every request has a deadline, every stream an idle deadline.
+    - No field is lost: `update` sends a patch that is computed from the JSON that was read, and that applies only to
+      the version that was read. Fields that the models don't know stay, and a concurrent change by another client is
+      a `Conflict`.
+    - Every request has a deadline, and every stream has an idle deadline.
     - Every error of the server is an `ApiError` that names the request and the server; see `setpoint.client.errors`.
     - `close` (or leaving ``async with``) ends every connection that this client opened.
 
     *Caveats*
 
-    - A verb that ends in a `TransportError` with ``sent`` may have been carried out. Only reads are repeated.
+    - The server may have carried out a verb that ends in a `TransportError` with ``sent``. Only reads are repeated.
     - A client belongs to one event loop.
 
-    ``get``, ``list``, ``pages``, ``patch``, ``delete`` and ``delete_all`` take a kind by name, too, in kubectl's forms
-    (``po``, ``deployments.apps``, ``mykinds.v1.grp.example.com``); the objects are then of `DynamicObject`.
+    ``get``, ``list``, ``pages``, ``patch``, ``delete`` and ``delete_all`` also accept the name of a kind, in kubectl's
+    forms (``po``, ``deployments.apps``, ``mykinds.v1.grp.example.com``); the objects are then `DynamicObject`
+    instances.
 
     ``namespace`` is the default for namespaced objects. ``field_manager`` names this program in
     ``managedFields``.
@@ -95,7 +97,8 @@ class Client(PodConnections, Groups):
     def from_environment(
         cls, path: str | Path | None = None, *, context: str | None = None, field_manager: str = "setpoint"
     ) -> Self:
-        """As `from_kubeconfig`; without any kubeconfig, configured by the pod that it runs in.
+        """A client configured as by `from_kubeconfig`, or by the pod that this process runs in if there is no
+        kubeconfig.
 
         Raises:
             ConfigError: there is no configuration, or it can't be used.
@@ -120,13 +123,16 @@ class Client(PodConnections, Groups):
 
     @property
     def answers(self) -> Counter[tuple[str, str]]:
-        """The number of answers by method and HTTP status (``<error>`` stands for none), of this client and of clients
-        made by `over`. For metrics."""
+        """The number of answers by method and HTTP status (``<error>`` if there was no answer), for metrics.
+
+        Answers to clients made from this one by `over` are included.
+        """
         return self._requester.answers
 
     def over(self, transport: Transport) -> Client:
-        """The same client over another transport: it shares retries, limits and warnings, but has its own observers of
-        writes."""
+        """A copy of this client that uses another transport. The two share retries, limits and warnings, but the copy
+        has its own observers of writes.
+        """
         made = Client(
             transport,
             namespace=self.namespace,
@@ -140,16 +146,18 @@ class Client(PodConnections, Groups):
 
     @property
     def lineage(self) -> Iterator[Client]:
-        """The client itself, and those that it was made from with `over`, up to the first."""
+        """The client itself, followed by the clients from which it was made by `over`, back to the first one."""
         client: Client | None = self
         while client is not None:
             yield client
             client = client._made_over
 
     def on_write(self, observer: WriteObserver) -> Callable[[], None]:
-        """Calls ``observer`` with the `WriteRecord` of every successful write; returns a function that removes it.
+        """Registers ``observer``, which is called with the `WriteRecord` of every successful write; returns a function
+        that removes the observer.
 
-        The call comes before the verb returns, so the caller of the verb finds the write noted.
+        The observer is called before the verb returns, so the caller of the verb can rely on the write having been
+        noted.
         """
         self._observers.append(observer)
         return lambda: self._observers.remove(observer)
@@ -173,7 +181,7 @@ class Client(PodConnections, Groups):
     ) -> bytes:
         """Sends any request, with this client's retries and errors; returns the body of the answer.
 
-        Write observers are not called. ``verb``, ``resource`` and ``key`` appear in errors only.
+        Write observers are not called. ``verb``, ``resource`` and ``key`` are used only in errors.
         """
         return await self._requester.request(
             method,

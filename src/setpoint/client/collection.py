@@ -1,4 +1,4 @@
-"""Lists: a server's answer to a list, split into its objects, which are decoded on access."""
+"""Lists: a server's answer to a list request, split into objects that are decoded on access."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ BATCH = 256
 
 
 class ObjectList(Sequence[K], Generic[K]):
-    """The objects of one list, or of one page of it, in the server's order.
+    """The objects of a list, or of one page of a list, in the server's order.
 
-    Each object is decoded on first access and is the same one from then on. `heads` has names, labels and other
+    Each object is decoded on first access; later accesses return the same object. `heads` has names, labels and other
     metadata without decoding the rest.
 
     ``metadata.resource_version`` is the version from which a watch may start; ``metadata.continue_`` is the token of
@@ -34,8 +34,9 @@ class ObjectList(Sequence[K], Generic[K]):
 
     *Caveats*
 
-    - An object that does not fit its model does not fail the list: it is logged, kept in `broken` and left out of
-      iteration and `items`. ``len`` counts it, and access to its index raises a `DecodeError`.
+    - An object that does not fit its model does not make the list fail: the error is logged and kept in `broken`, and
+      the object is left out of iteration and of `items`. ``len`` counts the object, and access to its index raises a
+      `DecodeError`.
     - The server's answer stays in memory until all objects are decoded or the list is freed.
     """
 
@@ -50,16 +51,16 @@ class ObjectList(Sequence[K], Generic[K]):
 
     @property
     def items(self) -> list[K]:
-        """All objects, decoded, in a new list."""
+        """A new list of all objects, decoded."""
         return list(self)
 
     @property
     def heads(self) -> Sequence[Head]:
-        """The metadata of all objects, at the same indexes, without decoding the rest.
+        """The metadata of all objects, at the same indexes as the objects, without decoding the rest.
 
             [pods[place] for place, head in enumerate(pods.heads) if "app" in head.labels]
 
-        Metadata that can't be read counts as broken and is empty here.
+        An object whose metadata can't be read counts as broken, and its metadata is empty here.
         """
         if self._heads is None:
             with _uncollected():
@@ -68,7 +69,7 @@ class ObjectList(Sequence[K], Generic[K]):
 
     @property
     def broken(self) -> list[DecodeError]:
-        """The errors of objects that do not fit their model. Decodes all objects that are not yet decoded."""
+        """The errors of objects that do not fit their model. This decodes all objects that are not yet decoded."""
         self._decode(0, len(self._items))
         return [self._broken[place] for place in sorted(self._broken)]
 
@@ -98,7 +99,7 @@ class ObjectList(Sequence[K], Generic[K]):
         return f"ObjectList({self._kind.__name__}, {len(self._items)} objects, {self.metadata!r})"
 
     def _decode(self, start: int, end: int) -> list[K]:
-        """The objects at these indexes that fit their model."""
+        """The objects from ``start`` up to ``end`` that fit their model."""
         items = self._items[start:end]
         if Raw not in map(type, items):
             return cast("list[K]", items)
@@ -145,7 +146,7 @@ _decoder = msgspec.json.Decoder(RawList)
 
 
 def split_list(body: bytes) -> RawList:
-    """The list's metadata and the JSON of each item; either is None where the server sent null.
+    """The list's metadata and the JSON of each item; None in place of either if the server sent null.
 
     Raises:
         TransportError: ``body`` is not a list.
@@ -162,7 +163,7 @@ def split_list(body: bytes) -> RawList:
 
 
 def _split_deep(body: bytes) -> RawList:
-    """As `split_list`, for a list in which some object is nested too deeply for the parser."""
+    """Like `split_list`, for a list with an object that is nested too deeply for the parser."""
     try:
         found = members(body)
         metadata = decode(ListMeta, found["metadata"]) if found.get("metadata", b"null") != b"null" else None
@@ -178,15 +179,15 @@ def _no_list(problem: Exception, body: bytes) -> TransportError:
 
 
 def decode_list(kind: type[K], body: bytes) -> ObjectList[K]:
-    """The objects of a list's JSON; each keeps its own JSON."""
+    """The objects in the JSON of a list; each object keeps its own JSON."""
     found = split_list(body)
     return ObjectList(kind, found.items or (), found.metadata or ListMeta())
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Pauses cyclic garbage collection: it would traverse all decoded objects again and again, in vain, and take most
-    of a long list's time. Nothing may await inside.
+    """Pauses cyclic garbage collection. The collector would otherwise traverse all decoded objects again and again
+    without freeing any, and take most of the time of a long list. The block must not await.
 
     Freezing and unfreezing moves new objects to the oldest generation without traversing them; later collections still
     find them. This does nothing in a program that has frozen objects of its own.

@@ -1,4 +1,4 @@
-"""ClientConfig: the address of an API server and the user; from files, from a pod's service account, or explicit."""
+"""ClientConfig: the address of an API server and the user, from files, from a service account, or from arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 @dataclass(frozen=True, slots=True)
 class Impersonation:
-    """Acting as someone else. ``uid``, ``groups`` and ``extra`` mean nothing without ``user``."""
+    """The identity as which a client acts. ``uid``, ``groups`` and ``extra`` have no effect without ``user``."""
 
     user: str
     uid: str = ""
@@ -34,7 +34,7 @@ class Impersonation:
             )
 
     def headers(self) -> list[tuple[str, str]]:
-        """The request headers; keys of ``extra`` are percent-encoded where a header name can't hold a character."""
+        """The request headers; characters in keys of ``extra`` that a header name can't hold are percent-encoded."""
         if not self.user:
             return []
         headers = [("impersonate-user", self.user)]
@@ -51,9 +51,10 @@ class Impersonation:
 class ClientConfig:
     """The address of one API server, and the credentials for it.
 
-    ``server`` is a URL and may have a path. ``source`` names the origin of the configuration, for messages.
-    ``proxy_url`` is an ``http`` or ``https`` URL, ``""`` for none. A repr shows no secret: not a token, key, password
-    or user information."""
+    ``server`` is a URL and may have a path. ``source`` names the origin of the configuration in messages.
+    ``proxy_url`` is an ``http`` or ``https`` URL, or ``""`` for no proxy. The repr does not show secrets: tokens, keys,
+    passwords and the user information of URLs are left out.
+    """
 
     server: str
     ca_file: Path | None = None
@@ -137,7 +138,7 @@ def in_cluster_config(
 
 
 def _is_http(url: str) -> bool:
-    """Whether ``url`` is an http(s) URL with a host and, if any, a port that exists."""
+    """Whether ``url`` is an http(s) URL with a host and, if it has a port, a valid one."""
     if not url.isprintable() or " " in url:
         return False
     try:
@@ -155,10 +156,10 @@ def redacted(url: str) -> str:
 
 
 def environment_proxy(server: str, environ: Mapping[str, str]) -> str:
-    """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` select, ``""`` for none.
+    """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` select, or ``""`` for no proxy.
 
-    As in Go: lower-case names count too, loopback addresses are never proxied, ``NO_PROXY`` holds hosts, ``.domains``,
-    networks and ``host:port``, or ``*``.
+    As in Go, lower-case names count too, and loopback addresses are never proxied. ``NO_PROXY`` is ``*``, or a list of
+    hosts, ``.domains``, networks and ``host:port`` pairs.
     """
     if not _is_http(server):
         return ""  # refused later, when it is used

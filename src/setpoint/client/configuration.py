@@ -22,7 +22,7 @@ _SERVER_OWNED: Final = (
 
 
 def configuration_of(obj: Object, namespace: str, subresource: str) -> dict[str, Any]:
-    """The body that `Writing.apply` sends for ``obj``, without fields that only the server may set."""
+    """The body that `Writing.apply` sends for ``obj``: the object without the fields that only the server may set."""
     document: dict[str, Any] = to_wire(obj)
     metadata = {name: value for name, value in document.get("metadata", {}).items() if name not in _SERVER_OWNED}
     if namespace:

@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection, one exchange at a time. httptools (llhttp in C) parses the input."""
+"""An HTTP/1.1 connection, which carries one exchange at a time. httptools (llhttp in C) parses the input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BIG = 1 << 16
 
 
 class Broken(Exception):
-    """The connection can't be used any more. ``rubbish`` says that the input was not HTTP."""
+    """The connection can't be used any more. ``rubbish`` is true if the input was not HTTP."""
 
     def __init__(self, why: str, *, rubbish: bool = False) -> None:
         super().__init__(why)
@@ -34,15 +34,16 @@ class Broken(Exception):
 
 
 class Late(Exception):
-    """A deadline passed."""
+    """A deadline has passed."""
 
 
 class Connection(asyncio.Protocol):
-    """One exchange: `send`, then wait for the `head`, then read the body with `chunk` or `rest`.
+    """A connection to a server. For each exchange: `send`, wait for the `head`, and read the body with `chunk` or
+    `rest`.
 
-    A wait ends with `Broken` when the connection does, with `Late` at its deadline, and with the exception given to
-    `end`. After any of these, and after a wait that was cancelled, only `abort` is left. ``reusable`` says whether
-    another exchange may follow a complete one.
+    A wait raises `Broken` if the connection breaks, `Late` at its deadline, and the exception given to `end` if there
+    is one. After any of these, and after a cancelled wait, the only permitted call is `abort`. ``reusable`` says
+    whether another exchange may follow a complete one.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[Connection], None] | None = None) -> None:
@@ -97,10 +98,10 @@ class Connection(asyncio.Protocol):
         return self.transport.get_write_buffer_size() == 0
 
     def send(self, head: bytes, body: bytes | None = None, *, bare_head: bool = False, upgrades: bool = False) -> None:
-        """Begins an exchange. ``bare_head`` says that the answer has no body whatever its head declares (HEAD).
+        """Begins an exchange. ``bare_head`` says that the answer has no body, whatever its head declares (HEAD).
 
-        ``upgrades`` says that the request asks for another protocol: an answer of 101 is then the last, see
-        `hand_over`.
+        ``upgrades`` says that the request asks for another protocol; an answer of 101 then ends the use of HTTP on this
+        connection, see `hand_over`.
         """
         self.status = 0
         self.headers = {}
@@ -120,12 +121,12 @@ class Connection(asyncio.Protocol):
             self.transport.write(head + body if body else head)
 
     async def head(self, deadline: float | None, idle: float | None) -> None:
-        """Waits for ``status`` and ``headers``. ``deadline`` is the loop's time, ``idle`` is in seconds."""
+        """Waits until ``status`` and ``headers`` are set. ``deadline`` is in the loop's time, ``idle`` in seconds."""
         while self._headless:
             await self._wait(deadline, idle)
 
     async def chunk(self, deadline: float | None, idle: float | None) -> bytes:
-        """The next received part of the body, ``b""`` after its end."""
+        """The next part of the body, as received; ``b""`` after the end of the body."""
         self._wanted = 0
         while not self._parts:
             if self.complete:
@@ -134,7 +135,7 @@ class Connection(asyncio.Protocol):
         return self._take()
 
     async def rest(self, limit: int, deadline: float | None, idle: float | None) -> bytes:
-        """The rest of the body, or a little more than ``limit`` bytes of it."""
+        """The rest of the body; if it is longer than ``limit`` bytes, a part of it a little longer than that."""
         self._wanted = limit
         self._resume()
         while not self.complete and self._buffered <= limit:
@@ -142,8 +143,9 @@ class Connection(asyncio.Protocol):
         return self._take()
 
     def hand_over(self, protocol: asyncio.Protocol) -> bytes:
-        """Gives the paused transport to the protocol that the server switched to; returns the bytes after the head. No
-        further exchange is possible here."""
+        """Gives the paused transport to the protocol that the server has switched to; returns the bytes that followed
+        the head. No further exchange is possible on this connection.
+        """
         after, self._after = self._after or b"", None
         transport = self.transport
         transport.set_protocol(protocol)
@@ -151,7 +153,7 @@ class Connection(asyncio.Protocol):
         return after
 
     def end(self, problem: Exception) -> None:
-        """Ends the exchange; waiting callers get ``problem``."""
+        """Ends the exchange and raises ``problem`` in the callers that wait."""
         if self._problem is None:
             self._problem = problem
         self.reusable = False
@@ -210,7 +212,9 @@ class Connection(asyncio.Protocol):
             self._over("the server closed it", properly=True)
 
     def _cut_off(self) -> bool:
-        """Whether the server did not end TLS, so that anything in between may have cut the connection."""
+        """Whether the input ended without TLS's ``close_notify``, in which case an intermediary may have cut the
+        connection.
+        """
         tls = self._transport.get_extra_info("ssl_object") if self._transport is not None else None
         if tls is None:
             return False
@@ -344,7 +348,7 @@ class Connection(asyncio.Protocol):
             self.transport.resume_reading()
 
     def _over(self, why: str, *, properly: bool = False) -> None:
-        """The input has ended. That completes a body without a declared length, and breaks any other exchange."""
+        """Handles the end of the input: it completes a body without a declared length and breaks any other exchange."""
         self.reusable = False
         if self._problem is not None:
             return

@@ -14,7 +14,7 @@ __all__ = ["Anonymous", "Basic", "Credentials", "StaticToken", "TokenFile"]
 
 
 class Credentials(ABC):
-    """A source of credentials. One source serves many requests at once; it is used from one event loop."""
+    """A source of credentials. It serves any number of requests at once, all in one event loop."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -23,30 +23,32 @@ class Credentials(ABC):
 
     @abstractmethod
     async def authorization(self) -> str:
-        """The value of the ``Authorization`` header for a request at this moment, ``""`` for none.
+        """The value of the ``Authorization`` header for a request sent now, or ``""`` for no header.
 
         Raises:
-            CredentialsError: they can't be obtained.
+            CredentialsError: the credentials can't be obtained.
         """
 
     def ready(self) -> str | None:
-        """The result of `authorization`, if it is known without waiting and `certificate` returns None; else None.
+        """The result of `authorization` if it is known without waiting and `certificate` returns None; otherwise None.
 
         Raises:
-            CredentialsError: they can't be obtained.
+            CredentialsError: the credentials can't be obtained.
         """
         return None
 
     async def certificate(self) -> ClientCertificate | None:
-        """The client certificate for new connections, if this source has one.
+        """The client certificate for new connections, or None if this source has none.
 
         Raises:
-            CredentialsError: it can't be obtained.
+            CredentialsError: the certificate can't be obtained.
         """
         return None
 
     async def rejected(self, authorization: str) -> bool:
-        """Reports that the server answered 401 to ``authorization``; returns whether new credentials may differ."""
+        """Notes that the server answered 401 to ``authorization``; returns whether a repeated request may get new
+        credentials.
+        """
         return False
 
     async def close(self) -> None:
@@ -55,7 +57,7 @@ class Credentials(ABC):
 
 
 class Anonymous(Credentials):
-    """No credentials in headers; a client certificate may still authenticate the client."""
+    """Sends no ``Authorization`` header; a client certificate may still authenticate the client."""
 
     async def authorization(self) -> str:
         return ""
@@ -84,7 +86,9 @@ class StaticToken(Credentials):
 
 
 class Basic(Credentials):
-    """User name and password (RFC 7617). Kubernetes dropped them in 1.19; proxies in front of it still use them."""
+    """A user name and password (RFC 7617). Kubernetes dropped these in 1.19; proxies in front of a server still use
+    them.
+    """
 
     def __init__(self, username: str, password: str) -> None:
         self._username = username
@@ -101,10 +105,10 @@ class Basic(Credentials):
 
 
 class TokenFile(Credentials):
-    """A bearer token in a file that is read repeatedly, because service-account tokens are rotated.
+    """A bearer token in a file, which is read again from time to time because service-account tokens are rotated.
 
-    The file is read at most once every ``period`` seconds (50: client-go's minute less its leeway of 10 s), and at
-    once after a 401. While it can't be read, the last token that was read stays in use.
+    The file is read at most once in ``period`` seconds (50 by default: client-go's minute less its leeway of 10 s), and
+    immediately after a 401. While the file can't be read, the last token that was read stays in use.
     """
 
     def __init__(self, path: str | Path, *, fallback: str = "", period: float = 50.0) -> None:
@@ -148,7 +152,7 @@ class TokenFile(Credentials):
 
 
 def _clean(token: str, what: str) -> str:
-    """Refuses characters that would end the header and start another."""
+    """Rejects a token with characters that would end the header and start another one."""
     if not token.isprintable() or not token.isascii():
         raise CredentialsError(f"{what} contains characters that an HTTP header can't carry")
     return token

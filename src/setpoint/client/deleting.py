@@ -1,4 +1,4 @@
-"""The verbs that delete: one object, or many."""
+"""The verbs that delete one object or many."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ class Deleting(ClientBase):
         grace_period_seconds: int | None = None,
         dry_run: bool = False,
     ) -> K | DynamicObject | Status:
-        """Requests the deletion of an object, or of a kind's object by name.
+        """Requests the deletion of an object, given as an object or by kind and name.
 
-        The uid of a given object is a precondition: a newer object of the same name is not deleted.
-        Returns the object if it still exists, with a deletion timestamp (finalizers, grace period); if it is gone,
-        its last state or a `Status`.
+        The uid of a given object is a precondition: a newer object of the same name is not deleted. An object that
+        still exists is returned with its deletion timestamp (it has finalizers or a grace period). For an object that
+        is gone, the server's answer is returned: the last state of the object, or a `Status`.
 
         Raises:
             NotFound: the object does not exist.
@@ -143,9 +143,10 @@ class Deleting(ClientBase):
         dry_run: bool = False,
         timeout: float = 60.0,
     ) -> None:
-        """Requests the deletion of all matching objects of a kind, in one namespace (default: the client's).
+        """Requests the deletion of all matching objects of a kind in one namespace (default: the client's).
 
-        Objects with finalizers still exist afterwards. It is not atomic: some objects may be deleted before an error.
+        Objects with finalizers still exist afterwards. The operation is not atomic: when it raises an error, some
+        objects may already be deleted.
         """
         resource = resource_of(await self._kind(kind))
         place = self._namespace_of(resource, namespace)

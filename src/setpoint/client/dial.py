@@ -1,4 +1,4 @@
-"""Dialing: connections to the server, over TLS and through a proxy if the configuration says so."""
+"""Dialling: connections to the server, over TLS and through a proxy if the configuration says so."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ name for the first setting."""
 
 
 class Dialer:
-    """Makes connections to ``config.server`` with one TLS ``context``, or None for plain HTTP.
+    """Opens connections to ``config.server``, with the TLS ``context`` or, if that is None, with plain HTTP.
 
     ``absolute`` says that requests go to a proxy that expects the full URL; ``headers`` are for that proxy.
     """
@@ -150,7 +150,7 @@ class Dialer:
 
 
 def basic_of(url: SplitResult) -> str:
-    """The ``Authorization`` value for the user information of a URL, ``""`` without any."""
+    """The ``Authorization`` value for the user information of a URL; ``""`` if the URL has none."""
     if url.username is None:
         return ""
     secret = f"{unquote(url.username)}:{unquote(url.password or '')}"
@@ -158,13 +158,13 @@ def basic_of(url: SplitResult) -> str:
 
 
 def _with_port(url: SplitResult) -> str:
-    """Host and port in the form of ``CONNECT``."""
+    """The host and port in the form that ``CONNECT`` requires."""
     host, port = _address(url)
     return f"{_written(host)}:{port}"
 
 
 def host_header(url: SplitResult) -> str:
-    """The host, and the port if it is not the scheme's default."""
+    """The value of ``Host``: the host, and the port if it is not the default of the scheme."""
     host, _ = _address(url)
     return _written(host) if url.port is None else f"{_written(host)}:{url.port}"
 
@@ -178,7 +178,7 @@ def _address(url: SplitResult) -> tuple[str, int]:
 
 
 def _literal(host: str, port: int) -> list[AddrInfoType]:
-    """The address in ``host`` if it is one, so that no thread is needed for a look-up."""
+    """The address in ``host`` if it is an IP address, so no thread is needed to look it up; otherwise an empty list."""
     try:
         version = ip_address(host).version
     except ValueError:
@@ -192,5 +192,5 @@ def os_reason(problem: BaseException) -> str:
 
 
 def line_of(problem: object) -> str:
-    """The message of ``problem`` in one line; its type if the message is empty."""
+    """The message of ``problem`` on one line, or its type if the message is empty."""
     return " ".join(str(problem).split()) or type(problem).__name__

@@ -1,4 +1,4 @@
-"""Discovery: the resources of a server (aggregated discovery of KEP-3352, else one request per group version)."""
+"""Discovery of the resources of a server: aggregated (KEP-3352) if possible, else one request per group version."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Discovered:
     """The resources of a server.
 
     Attributes:
-        resources: in the server's order: groups, then versions with the preferred one first.
-        failed: the group versions that could not be discovered (an aggregated API server that is down), and the
-            reasons.
+        resources: in the server's order of groups; within a group the preferred version comes first.
+        failed: the group versions that could not be discovered, for example because an aggregated API server is down,
+            and the reasons.
     """
 
     resources: tuple[Resource, ...]
@@ -87,7 +87,7 @@ class _Group(Struct, rename="camel"):
 
 
 class _Root(Struct):
-    """Any of the four answers of ``/api`` and ``/apis``; ``kind`` distinguishes them."""
+    """An answer of ``/api`` or ``/apis``, aggregated or not; ``kind`` tells the four forms apart."""
 
     kind: str = ""
     items: list[_AggregatedGroup] | None = None
@@ -112,19 +112,19 @@ class _ResourceList(Struct):
 
 
 class Discovery:
-    """Discovers a server's resources, anew with each call; `setpoint.client.RestMapper` caches them.
+    """Discovers a server's resources, afresh on each call; `setpoint.client.RestMapper` caches them.
 
-    A group version that can't be asked about does not fail the others; it is in `Discovered.failed`.
+    A group version whose discovery fails does not affect the others; `Discovered.failed` has the reason.
     """
 
     def __init__(self, client: ClientBase) -> None:
         self._requester = client._requester
 
     async def resources(self) -> Discovered:
-        """Everything that the server has.
+        """All resources of the server.
 
         Raises:
-            ApiError: it does not let us see even the list of groups.
+            ApiError: the server refuses even the list of groups.
             TransportError: there was no answer.
         """
         found: list[Resource] = []

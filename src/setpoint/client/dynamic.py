@@ -1,4 +1,4 @@
-"""Objects of kinds without a class: plain JSON under typed metadata."""
+"""Objects of kinds without a class of their own: plain JSON with typed metadata."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DynamicObject(Object, omit_defaults=True):
 
     @property
     def raw(self) -> dict[str, Any]:
-        """Everything but apiVersion, kind and metadata; you may change it. Parsed on first access.
+        """Everything but apiVersion, kind and metadata, parsed on first access; you may change it.
 
         Raises:
             TooDeep: the document is nested too deeply.
@@ -81,7 +81,7 @@ class DynamicObject(Object, omit_defaults=True):
 
 
 def dynamic(resource: Resource) -> type[DynamicObject]:
-    """The class of a resource's objects; the same class for the same resource."""
+    """The class of a resource's objects. Calls with the same resource return the same class."""
     return _class_of(resource)
 
 

@@ -44,10 +44,11 @@ class ConfigError(Exception):
 
 
 class CredentialsError(TransportError):
-    """Credentials can't be obtained: a token file is unreadable, a plugin failed or hangs, a refresh was refused.
+    """The client can't obtain credentials: a token file is unreadable, a plugin failed or hangs, or a refresh was
+    refused.
 
-    Nothing was sent. Components that survive an outage of the server (informers, leader election) also survive one of
-    its credentials.
+    Nothing was sent. Components that survive an outage of the server (informers, leader election) also survive an
+    outage of their credentials' source.
     """
 
     def __init__(self, message: str) -> None:
@@ -55,9 +56,9 @@ class CredentialsError(TransportError):
 
 
 class UnreadableAnswer(TransportError, DecodeError):
-    """The server carried out the request, but its answer does not fit the model, or is nested too deeply.
+    """The server carried out the request, but its answer does not fit the model or is nested too deeply.
 
-    The message names the request, and the object as far as the answer has it.
+    The message names the request, and the object if the answer identifies it.
     """
 
     def __init__(self, problem: DecodeError, *, verb: str, resource: Resource | str, key: str) -> None:
@@ -72,12 +73,12 @@ class ApiError(Exception):
     """The server answered with an error.
 
     Attributes:
-        status: the server's `Status`; derived from the HTTP status if the answer had none.
+        status: the server's `Status`, or one derived from the HTTP status if the answer had none.
         verb: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``, or
             the HTTP method for a path that names no resource.
-        resource: the plural with its group, such as ``deployments.apps``; the path where there is no resource.
-        key: ``namespace/name`` of the object, ``namespace/`` of a collection in a namespace, else ``""``.
-        retry_after: seconds after which the server asks for a retry, or None.
+        resource: the plural with its group, such as ``deployments.apps``, or the path if there is no resource.
+        key: ``namespace/name`` of an object, ``namespace/`` of a collection in a namespace, otherwise ``""``.
+        retry_after: the seconds after which the server asks for a retry, or None.
     """
 
     reason_name: ClassVar[str] = ""
@@ -108,17 +109,17 @@ class ApiError(Exception):
 
     @property
     def reason(self) -> str:
-        """One word for machines, such as ``NotFound``; ``""`` if the server sent none."""
+        """A machine-readable word such as ``NotFound``; ``""`` if the server sent none."""
         return self.status.reason
 
     @property
     def message(self) -> str:
-        """The server's own words."""
+        """The message of the server's `Status`."""
         return self.status.message
 
     @property
     def causes(self) -> list[StatusCause]:
-        """The causes, field by field."""
+        """The server's causes of the error, one for each field in error."""
         return self.status.details.causes if self.status.details is not None else []
 
     def _describe(self) -> str:
@@ -153,7 +154,7 @@ class NotFound(ApiError):
 
 
 class AlreadyExists(ApiError):
-    """An object of that name exists already."""
+    """An object of that name already exists."""
 
 
 class Conflict(ApiError):
@@ -161,11 +162,11 @@ class Conflict(ApiError):
 
 
 class Gone(ApiError):
-    """The requested state is gone for good."""
+    """The requested state no longer exists and will not come back."""
 
 
 class Expired(Gone):
-    """The resource version or continue token is too old: list again."""
+    """The resource version or the continue token is too old; the caller must list again."""
 
 
 class Invalid(ApiError):
@@ -173,7 +174,7 @@ class Invalid(ApiError):
 
 
 class TooManyRequests(ApiError):
-    """The server, or a disruption budget, asks to try again later: see `retry_after`."""
+    """The server refuses the request for now, because of its load or a disruption budget; see `retry_after`."""
 
 
 class Timeout(ApiError):
@@ -185,7 +186,7 @@ class ServerTimeout(ApiError):
 
 
 class ServiceUnavailable(ApiError):
-    """The server, or the one behind it, is unavailable."""
+    """The server, or a server behind it, is unavailable."""
 
 
 class InternalError(ApiError):
@@ -256,7 +257,7 @@ _status_decoder = msgspec.json.Decoder(Status)
 def error_from_status(
     status: Status, *, verb: str = "", resource: str = "", key: str = "", retry_after: float | None = None
 ) -> ApiError:
-    """The exception for a `Status`: by its reason, else by its code."""
+    """The exception for a `Status`, chosen by its reason or, if that is unknown, by its code."""
     kind = _BY_REASON.get(status.reason) or _BY_CODE.get(status.code, ApiError)
     return kind(status, verb=verb, resource=resource, key=key, retry_after=retry_after)
 
@@ -278,7 +279,8 @@ def error_from(
     """The exception for an error answer.
 
     A body that is not a Status (a load balancer's page, a proxy's error) is shown in the message, shortened. API
-    servers also answer so for paths that they don't serve: the message then names the version and the resource.
+    servers also send such a body for paths that they don't serve; in that case the message names the version and the
+    resource.
     """
     headers = headers or {}
     status = _status_of(status_code, body, headers)
@@ -294,7 +296,9 @@ def error_from(
 
 
 def retry_after_of(headers: Mapping[str, str]) -> float | None:
-    """Seconds of a ``Retry-After`` header; None without one, or if it is a date (API servers send seconds)."""
+    """The seconds of a ``Retry-After`` header; None if there is no such header or it is a date (API servers send
+    seconds).
+    """
     value = headers.get("retry-after", "")
     return float(value) if value.isascii() and value.isdigit() and len(value) <= 9 else None
 

@@ -23,12 +23,12 @@ MAX_EMPTY = 100
 
 
 class Opener(Protocol):
-    """The transport that opens an exchange's connection, and explains its failures."""
+    """The transport that opens the connection of an exchange and explains its failures."""
 
     shown: str
 
     async def open(self, request: Request) -> tuple[Pool, Connection, float | None]:
-        """A connection that has received the head of the answer, and the deadline in the loop's time."""
+        """A connection that has received the head of the answer, with its pool and the deadline in the loop's time."""
         ...
 
     def explained(
@@ -43,7 +43,9 @@ class Opener(Protocol):
 
 
 class Exchange:
-    """``async with`` gives the answer; leaving returns the connection, or closes it if the answer was not read."""
+    """One request and its answer. ``async with`` gives the answer; leaving it returns the connection to its pool, or
+    closes the connection if the answer was not read completely.
+    """
 
     __slots__ = ("_connection", "_pool", "_request", "_transport")
 
@@ -65,7 +67,7 @@ class Exchange:
 
 
 class HttpResponse(Response):
-    """An answer received over a `Connection`. Several headers of one name are joined with commas."""
+    """An answer received over a `Connection`. The values of headers with the same name are joined with commas."""
 
     __slots__ = ("_connection", "_deadline", "_request", "_transport", "headers", "idle_timeout", "status")
 
@@ -134,7 +136,7 @@ class HttpResponse(Response):
 
 
 class _Unpacking:
-    """A compressed body, piece by piece."""
+    """Decompresses a body piece by piece."""
 
     def __init__(self, encoding: str, asked: str, shown: str) -> None:
         self._said = f"{asked}: the answer of {shown} broke off"

@@ -31,7 +31,7 @@ _SHOWN = 2000
 
 @dataclass(frozen=True, slots=True)
 class ExecPluginConfig:
-    """A plugin's command. ``env`` is added to the environment; ``cluster`` is passed if the plugin asks for it."""
+    """A plugin's command. ``env`` is added to the environment; ``cluster`` is passed to a plugin that asks for it."""
 
     command: str
     api_version: str
@@ -65,8 +65,8 @@ class _Credential:
 class ExecPlugin(Credentials):
     """Runs a program that prints an ``ExecCredential``, and caches the credential until it expires or gets a 401.
 
-    There is one run at a time: all waiting requests share it, and its failure. The plugin has no terminal
-    and is killed after ``timeout`` seconds; the error contains its stderr.
+    The plugin is not run twice at a time: all waiting requests share one run and its result, even a failure. The plugin
+    has no terminal and is killed after ``timeout`` seconds; the error contains its stderr.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class ExecPlugin(Credentials):
 
 
 async def _all(stream: asyncio.StreamReader) -> bytes | None:
-    """Everything from the stream, None if it is longer than a credential can be."""
+    """All bytes of the stream, or None if there are more than a credential can have."""
     parts = bytearray()
     while chunk := await stream.read(1 << 16):
         parts += chunk
@@ -199,7 +199,7 @@ async def _all(stream: asyncio.StreamReader) -> bytes | None:
 
 
 async def _drain(stream: asyncio.StreamReader, kept: bytearray) -> None:
-    """Reads to the end; returns the last part."""
+    """Reads the stream to its end; keeps the last part in ``kept``."""
     while chunk := await stream.read(1 << 16):
         kept += chunk
         del kept[:-_SHOWN]

@@ -1,4 +1,4 @@
-"""Collections: the verbs of a client for one kind in one namespace; the parts of clientsets."""
+"""Collections: the verbs of a client for one kind in one namespace. Clientsets consist of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Group:
 
 
 class CreateOnly(Generic[K]):
-    """A resource that can only be created, such as a review."""
+    """A resource that supports only ``create``, such as a review."""
 
     __slots__ = ("_client", "_kind", "_namespace")
 
@@ -46,7 +46,7 @@ class CreateOnly(Generic[K]):
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> K:
-        """See `setpoint.client.Client.create`. The namespace of the collection is used if ``obj`` has none."""
+        """See `setpoint.client.Client.create`. If ``obj`` has no namespace, that of the collection is used."""
         if self._namespace and not obj.namespace:
             obj.metadata.namespace = self._namespace
         return await self._client.create(
@@ -55,9 +55,10 @@ class CreateOnly(Generic[K]):
 
 
 class Collection(CreateOnly[K]):
-    """One kind in one namespace; without one, `list` and `watch` use all namespaces, the other verbs the client's.
+    """The objects of one kind in one namespace. Without a namespace, `list` and `watch` cover all namespaces, and the
+    other verbs use the client's.
 
-    Each verb is the client's of the same name.
+    Each verb does the same as the client's verb of that name.
     """
 
     __slots__ = ()

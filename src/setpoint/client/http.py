@@ -38,18 +38,20 @@ class HttpTransport(Transport):
 
     *Guarantees*
 
-    - Every request asks for credentials. After a 401 it asks once more, if their source says that this may help.
-    - When a certificate or CA file changes, or a plugin returns another certificate, new connections use it; open
+    - The credentials are asked for anew for every request. After a 401 the request is sent once more if the
+      credentials' source says that this may help.
+    - When a certificate or CA file changes, or a plugin returns a different certificate, new connections use it; open
       streams continue over the old ones.
-    - Redirects are not followed, cookies are not kept, proxy settings of the environment count only through the config.
+    - Redirects are not followed, cookies are not kept, and the environment's proxy settings count only through the
+      config.
     - `close` ends every connection and stream.
 
     *Caveats*
 
     - A transport belongs to the event loop in which it was first used.
-    - HTTP/1.1 only: each stream has a connection of its own. The number of connections is not limited here.
-    - A read that meets a kept connection which the server has just closed is sent again over another one; a write is
-      not, because the client can't know whether the server has received it.
+    - The protocol is HTTP/1.1, so each stream has a connection of its own. The transport does not limit their number.
+    - A read that fails because the server has just closed an idle connection is sent again over another connection. A
+      write is not, because the client can't know whether the server has received it.
     """
 
     def __init__(self, config: ClientConfig) -> None:
@@ -79,7 +81,7 @@ class HttpTransport(Transport):
 
     @asynccontextmanager
     async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[WebSocket]:
-        """A WebSocket, with this transport's credentials; see `setpoint.client.websocket.WebSocketTransport`."""
+        """Opens a WebSocket with this transport's credentials; see `setpoint.client.websocket.WebSocketTransport`."""
         from setpoint.client.http_socket import Handshake, HttpSocket  # most programs open none
 
         handshake = Handshake(protocols)
@@ -108,9 +110,10 @@ class HttpTransport(Transport):
     # -- for the exchange -------------------------------------------------------------------------------------------
 
     async def open(self, request: Request) -> tuple[Pool, Connection, float | None]:
-        """A connection that has received the head of the answer, and the deadline for all of it in the loop's time.
+        """A connection that has received the head of the answer, with its pool and the deadline for the whole answer,
+        in the loop's time.
 
-        Credentials have their own deadlines; ``request.timeout`` begins when they are available.
+        Obtaining credentials has deadlines of its own; ``request.timeout`` begins when they are available.
         """
         authorization, pool = await self._who()
         again = True
@@ -132,7 +135,7 @@ class HttpTransport(Transport):
             authorization, pool = await self._who()
 
     async def _who(self) -> tuple[str, Pool]:
-        """The ``Authorization`` to send, and the pool of connections to use."""
+        """The value of ``Authorization`` to send, and the pool of connections to use."""
         pool = self._pool
         if pool is not None and pool.certificate is None and not self._waits.closed and not self._look_is_due():
             ready = self._config.credentials.ready()
@@ -180,7 +183,7 @@ class HttpTransport(Transport):
         idle: float | None,
         body: bool = False,
     ) -> TransportError:
-        """``problem`` as an error that names the request and the server. ``idle`` is the idle timeout."""
+        """The error for ``problem``, which names the request and the server. ``idle`` is the idle timeout."""
         asked = f"{request.method} {request.path}"
         if isinstance(problem, Late):
             if idle is not None and (deadline is None or asyncio.get_running_loop().time() < deadline - 0.001):
@@ -199,7 +202,7 @@ class HttpTransport(Transport):
     # -- connections and certificates -------------------------------------------------------------------------------
 
     async def _current(self) -> Pool:
-        """The pool of connections to use: a new one after certificates have changed."""
+        """The pool of connections to use, which is a new one after certificates have changed."""
         certificate: ClientCertificate | None = None
         if self._https:
             certificate = await self._config.credentials.certificate()
@@ -223,7 +226,9 @@ class HttpTransport(Transport):
         return self._https and asyncio.get_running_loop().time() >= self._next_look
 
     def _reload(self, certificate: ClientCertificate | None) -> bool:
-        """Loads changed files; the old ones stay in use while the new ones are invalid, such as between two writes."""
+        """Loads changed files. While the new files are invalid (such as between the writes of two files), the old ones
+        stay in use.
+        """
         if self._pool is None:
             return True
         try:
@@ -236,7 +241,7 @@ class HttpTransport(Transport):
         return True
 
     def _retire(self) -> None:
-        """Retires the pool, and drops retired ones without connections in use."""
+        """Retires the pool, and drops retired pools that have no connections in use."""
         self._old = [pool for pool in self._old if pool.needed]
         if self._pool is not None:
             self._pool.retire()

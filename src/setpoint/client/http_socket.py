@@ -1,4 +1,6 @@
-"""WebSockets over HTTP/1.1 (RFC 6455); wsproto reads and writes their frames. Imported when the first one is opened."""
+"""WebSockets over HTTP/1.1 (RFC 6455). wsproto reads and writes the frames; it is imported when a socket is first
+opened.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +49,11 @@ class Handshake:
             self.headers["sec-websocket-protocol"] = ", ".join(protocols)
 
     def accepted(self, headers: Mapping[str, str], what: str) -> str:
-        """The subprotocol that the server chose; ``headers`` are those of its 101.
+        """The subprotocol that the server chose; ``headers`` are those of its 101 answer.
 
         Raises:
-            TransportError: the answer is not that of a WebSocket server, or to another request. Its message begins with
-                ``what``.
+            TransportError: the answer is not from a WebSocket server, or belongs to another request. The message begins
+                with ``what``.
         """
         protocol = headers.get("sec-websocket-protocol", "")
         if headers.get("upgrade", "").lower() != "websocket" or headers.get("sec-websocket-accept") != self._accept:
@@ -62,7 +64,7 @@ class Handshake:
 
 
 class HttpSocket(asyncio.Protocol):
-    """An open WebSocket; see `setpoint.client.websocket.WebSocket`. Takes the transport of ``connection``."""
+    """An open WebSocket; see `setpoint.client.websocket.WebSocket`. It takes over the transport of ``connection``."""
 
     def __init__(self, connection: Connection, protocol: str, request: Request, shown: str, waits: Waits) -> None:
         self.protocol = protocol
@@ -90,10 +92,10 @@ class HttpSocket(asyncio.Protocol):
             self._transport.resume_reading()
 
     async def send(self, data: bytes) -> None:
-        """Sends a message; waits while the other side does not read.
+        """Sends a message, and waits while the peer does not read.
 
         Raises:
-            TransportError: the connection broke, or is closed.
+            TransportError: the connection broke or is closed.
         """
         async with self._waits.until(None, self._asked):
             await self._writable.wait()
@@ -104,7 +106,7 @@ class HttpSocket(asyncio.Protocol):
         self._write(BytesMessage(data))
 
     async def receive(self) -> bytes | None:
-        """The next message, None when the other side has closed.
+        """The next message, or None after the peer has closed the socket.
 
         Raises:
             TransportError: the connection broke.
@@ -127,7 +129,7 @@ class HttpSocket(asyncio.Protocol):
         return message
 
     async def close(self) -> None:
-        """Sends a close frame, waits a little for that of the other side, and closes the connection."""
+        """Sends a close frame, waits a short time for the peer's close frame, and closes the connection."""
         self._timer.cancel()
         self._closing = True
         self._messages.clear()
@@ -224,7 +226,7 @@ class HttpSocket(asyncio.Protocol):
         self._end()
 
     def _end(self) -> None:
-        """Nothing more will come."""
+        """Notes that no more messages will come."""
         self._over = True
         self._timer.cancel()
         self._writable.set()

@@ -1,4 +1,4 @@
-"""A transport to a server in the same process: no sockets, no bytes copied, works in virtual time."""
+"""A transport to a server in the same process. It uses no sockets, copies no bytes and works in virtual time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["InProcessTransport"]
 
 
 class Answer(Protocol):
-    """The answer of a handler. A body that is a stream is closed with ``aclose()`` where it has one."""
+    """The answer of a handler. A body that is a stream is closed with ``aclose()`` if it has that method."""
 
     @property
     def status(self) -> int: ...
@@ -35,9 +35,9 @@ Handler = Callable[[Request], Awaitable[Answer]]
 
 
 class InProcessTransport:
-    """Calls ``handler`` (such as ``ApiServer.handle``) with each request.
+    """Passes each request to ``handler`` (such as ``ApiServer.handle``).
 
-    ``user`` is impersonated; with None, requests have no credentials. Deadlines hold here as over HTTP.
+    Requests impersonate ``user``; if it is None, they have no credentials. Deadlines hold as they do over HTTP.
     """
 
     def __init__(self, handler: Handler, *, user: str | None = None) -> None:
@@ -52,7 +52,7 @@ class InProcessTransport:
 
     @asynccontextmanager
     async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[WebSocket]:
-        """A WebSocket to the handler; see `setpoint.client.websocket.WebSocketTransport`."""
+        """Opens a WebSocket to the handler; see `setpoint.client.websocket.WebSocketTransport`."""
         asked = {"upgrade": "websocket", "connection": "Upgrade", "sec-websocket-protocol": ", ".join(protocols)}
         request = replace(request, headers={**self._headers, **request.headers, **asked})
         if request.allowed is not None:
@@ -104,7 +104,7 @@ class _Pair:
         return message
 
     def close(self) -> None:
-        """The other side has closed."""
+        """Notes that the peer has closed the socket; `receive` then returns None."""
         self._messages.put_nowait(None)
 
 
