@@ -7,7 +7,7 @@ touched; of two Services that want one name the first has it, until it lets go.
 python examples/dns.py run --embedded
 """
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -144,7 +144,7 @@ controller = (
 
 
 @asynccontextmanager
-async def lifespan(program: sp.Program[None]) -> AsyncIterator[Zone]:
+async def lifespan(program: sp.Program[None]) -> AsyncGenerator[Zone]:
     yield Zone()
 
 

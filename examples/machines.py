@@ -7,7 +7,7 @@ interrupted is found again by its tag.
 python examples/machines.py run --embedded
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import setpoint as sp
@@ -60,7 +60,7 @@ controller = sp.Controller(Machine, reconcile).finalize(clean_up)
 
 
 @asynccontextmanager
-async def lifespan(program: sp.Program[None]) -> AsyncIterator[Cloud]:
+async def lifespan(program: sp.Program[None]) -> AsyncGenerator[Cloud]:
     yield Cloud()
 
 

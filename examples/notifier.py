@@ -6,7 +6,7 @@ python examples/notifier.py run --embedded --endpoint http://127.0.0.1:9000/anno
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -49,7 +49,7 @@ class App:
 
 
 @asynccontextmanager
-async def lifespan(program: sp.Program[Options]) -> AsyncIterator[App]:
+async def lifespan(program: sp.Program[Options]) -> AsyncGenerator[App]:
     """Opens what the program needs for as long as it lives."""
     told = Counter("announcements_told", "Announcements that the endpoint took.", registry=program.registry)
     async with aiohttp.ClientSession() as session:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -27,7 +27,7 @@ class Provider(sp.simulation.External, Zone):
 
 def using(zone: Zone) -> Any:
     @asynccontextmanager
-    async def lifespan(manager: sp.Manager) -> AsyncIterator[Zone]:
+    async def lifespan(manager: sp.Manager) -> AsyncGenerator[Zone]:
         yield zone
 
     return lifespan

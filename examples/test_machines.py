@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from machines import Cloud, Machine, controller
@@ -15,7 +15,7 @@ async def test_a_machine_comes_and_goes_with_its_object_once() -> None:
     cloud = Cloud()
 
     @asynccontextmanager
-    async def lifespan(manager: sp.Manager) -> AsyncIterator[Cloud]:
+    async def lifespan(manager: sp.Manager) -> AsyncGenerator[Cloud]:
         yield cloud
 
     async with sp.testing.cluster(controller, lifespan=lifespan) as cluster:

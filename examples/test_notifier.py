@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ class Endpoint:
         self.told: list[str] = []
 
     @asynccontextmanager
-    async def post(self, url: str, *, data: str, raise_for_status: bool) -> AsyncIterator[None]:
+    async def post(self, url: str, *, data: str, raise_for_status: bool) -> AsyncGenerator[None]:
         self.told.append(data)
         yield
 
@@ -30,7 +30,7 @@ async def test_every_text_is_told_once() -> None:
     told = Counter("announcements_told", "", registry=CollectorRegistry())
 
     @asynccontextmanager
-    async def lifespan(manager: sp.Manager) -> AsyncIterator[App]:
+    async def lifespan(manager: sp.Manager) -> AsyncGenerator[App]:
         yield App(cast("Any", endpoint), "http://endpoint", told)
 
     async with sp.testing.cluster(controller, lifespan=lifespan) as cluster:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def pod(image: str, namespace: str = "default") -> Pod:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[sp.testing.Cluster]:
+async def running() -> AsyncGenerator[sp.testing.Cluster]:
     objects = [
         STRICT,
         from_wire(ValidatingAdmissionPolicy, POLICY),

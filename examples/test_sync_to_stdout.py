@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -33,7 +33,7 @@ class Flaky(io.StringIO):
 
 
 @asynccontextmanager
-async def running(out: Flaky, *, workers: int = 2) -> AsyncIterator[tuple[sp.testing.Cluster, Controller]]:
+async def running(out: Flaky, *, workers: int = 2) -> AsyncGenerator[tuple[sp.testing.Cluster, Controller]]:
     async with sp.testing.cluster() as cluster:
         controller = controller_for(cluster.client, "default", out)
         controller.informer.store.add(Pod.named("mypod", "default"))

@@ -6,7 +6,7 @@ HorizontalPodAutoscaler, and leaves its target alone while a person, an HPA or a
 python examples/autoscaler/autoscaler.py run --embedded --queues http://127.0.0.1:15672/queues
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -192,7 +192,7 @@ class Options:
 
 
 @asynccontextmanager
-async def lifespan(program: sp.Program[Options]) -> AsyncIterator[Queues]:
+async def lifespan(program: sp.Program[Options]) -> AsyncGenerator[Queues]:
     async with aiohttp.ClientSession() as session:
         yield Queues(session, program.options.queues.rstrip("/"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -75,7 +75,7 @@ def scaler(name: str = "web", target: Target | None = None, **spec: Any) -> Queu
 
 def using(queues: Queues) -> Any:
     @asynccontextmanager
-    async def lifespan(manager: sp.Manager) -> AsyncIterator[Queues]:
+    async def lifespan(manager: sp.Manager) -> AsyncGenerator[Queues]:
         yield queues
 
     return lifespan

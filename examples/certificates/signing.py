@@ -69,9 +69,7 @@ def fits(pem: bytes, algorithm: str, size: int) -> bool:
         key = loaded(pem)
     except Unusable:
         return False
-    return key.key_size == size and isinstance(
-        key, rsa.RSAPrivateKey if algorithm == "RSA" else ec.EllipticCurvePrivateKey
-    )
+    return key.key_size == size and isinstance(key, rsa.RSAPrivateKey) is (algorithm == "RSA")
 
 
 def loaded(pem: bytes) -> Key:

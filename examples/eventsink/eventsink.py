@@ -6,7 +6,7 @@ left is the difference between the cache and the status: there is no buffer that
 python examples/eventsink/eventsink.py run --embedded
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -116,7 +116,8 @@ def pending(ctx: sp.Context, delivered: str) -> list[sp.Head]:
 
 def cloud_event(head: sp.Head, event: dict[str, Any]) -> dict[str, Any]:
     """An Event as CloudEvents 1.0. This state of the Event has the same ``id`` whenever it is sent."""
-    seen = (event.get("series") or {}).get("lastObservedTime") or event.get("eventTime")
+    series: dict[str, Any] = event.get("series") or {}
+    seen = series.get("lastObservedTime") or event.get("eventTime")
     return {
         "specversion": "1.0",
         "id": f"{head.uid}/{head.resource_version}",
@@ -195,7 +196,7 @@ class Options:
 
 
 @asynccontextmanager
-async def lifespan(program: sp.Program[Options]) -> AsyncIterator[Collector]:
+async def lifespan(program: sp.Program[Options]) -> AsyncGenerator[Collector]:
     async with aiohttp.ClientSession() as session:
         yield Collector(session, program.options.token_file)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC
 from functools import partial
@@ -30,7 +30,7 @@ class Fake(sp.simulation.External, Collector):
         self.batches: list[list[tuple[str, str]]] = []
         """The id and the note of each Event, by batch."""
         self._answers = list(answers)
-        self._most = 1000
+        self.most = 1000
 
     def state(self) -> dict[str, Any]:
         """The notes that came; their number and their requests depend on the faults."""
@@ -42,7 +42,7 @@ class Fake(sp.simulation.External, Collector):
         if isinstance(answer, OSError):
             raise answer
         found = json.loads(batch)
-        if len(found) > self._most:
+        if len(found) > self.most:
             return Answer(413)
         if answer == TAKEN:
             self.batches.append([(each["id"], each["data"].get("note", "")) for each in found])
@@ -58,7 +58,7 @@ class Fake(sp.simulation.External, Collector):
 
 def using(collector: Collector) -> Any:
     @asynccontextmanager
-    async def lifespan(manager: sp.Manager) -> AsyncIterator[Collector]:
+    async def lifespan(manager: sp.Manager) -> AsyncGenerator[Collector]:
         yield collector
 
     return lifespan
@@ -161,13 +161,13 @@ async def test_a_busy_collector_says_how_long_to_wait_and_one_that_refuses_loses
 @sp.testing.virtual_time
 async def test_batches_that_are_too_large_are_halved_and_grow_again() -> None:
     collector = Fake()
-    collector._most = 2
+    collector.most = 2
     async with running(collector) as cluster:
         expected = await tell(cluster, *"abcdefgh")
         await cluster.create(sink(batch=8))
         await cluster.settle()
         assert collector.notes == expected
-        collector._most = 1000
+        collector.most = 1000
         expected += await tell(cluster, *(f"again-{name}" for name in "abcdefghijklmnop"))
         await sp.testing.advance(60)
         assert collector.notes == expected

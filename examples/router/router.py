@@ -7,7 +7,7 @@ python examples/router/router.py run --embedded
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +66,7 @@ def address_of(backend: Backend, service: Service | None) -> str:
         return ""
     ports = [port.port for port in service.spec.ports if backend.port in (port.port, port.name)]
     address = service.spec.cluster_ip
-    host = f"[{address}]" if address is not None and ":" in address else address
+    host = f"[{address}]" if ":" in address else address
     return f"{host}:{ports[0]}" if ports else ""
 
 
@@ -154,7 +154,7 @@ controller = (
 
 
 @asynccontextmanager
-async def lifespan(program: sp.Program[Options]) -> AsyncIterator[Nginx]:
+async def lifespan(program: sp.Program[Options]) -> AsyncGenerator[Nginx]:
     yield Nginx(program.options)
 
 

@@ -13,7 +13,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote
@@ -126,19 +126,19 @@ class Judge(sp.simulation.External, Nginx):
 
     def __init__(self, problem: str = "", publish_service: str = "") -> None:
         Nginx.__init__(self, Options(publish_service=publish_service))
-        self._problem = problem
+        self.complaint = problem
 
     def state(self) -> dict[str, Any]:
         return {}
 
     @sp.simulation.call
     async def problem(self, text: str) -> str:
-        return self._problem
+        return self.complaint
 
 
 def using(nginx: Nginx) -> Any:
     @asynccontextmanager
-    async def lifespan(manager: sp.Manager) -> AsyncIterator[Nginx]:
+    async def lifespan(manager: sp.Manager) -> AsyncGenerator[Nginx]:
         yield nginx
 
     return lifespan
@@ -289,12 +289,12 @@ async def test_a_configuration_that_nginx_refuses_is_never_published() -> None:
     async with running(service("web"), ingress("a", rule("a.example.org", "/")), nginx=nginx) as cluster:
         await cluster.settle()
         before = await written(cluster)
-        nginx._problem = "nginx: [emerg] as the test says"
+        nginx.complaint = "nginx: [emerg] as the test says"
         await cluster.create(ingress("b", rule("b.example.org", "/")))
         await cluster.settle(failing=True)
         assert await written(cluster) == before
         assert ("ours", "InvalidConfiguration", "nginx: [emerg] as the test says") in await events(cluster)
-        nginx._problem = ""
+        nginx.complaint = ""
         await sp.testing.advance(1000)
         assert await written(cluster) != before
 
