@@ -1,1 +1,3 @@
-"""Authorization: the attributes of a request, and the rules that allow it. Of the server, only its storage is read."""
+"""Authorization: the attributes of a request, and the rules that allow it. The only part of the server that it reads is
+the storage.
+"""

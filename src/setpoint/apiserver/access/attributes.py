@@ -51,12 +51,12 @@ class Attributes:
 
     @property
     def combined(self) -> str:
-        """``pods``, or ``pods/log``."""
+        """The resource with its subresource, if any: ``pods``, or ``pods/log``."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
 def forbidden(attributes: Attributes, reason: str = "") -> ApiStatusError:
-    """403, in the words that kube-apiserver has for it."""
+    """The 403 error for a refused request, worded as in kube-apiserver."""
     words = f"User {quote(attributes.user.name)} cannot {attributes.verb}"
     if attributes.is_resource:
         where = f"in the namespace {quote(attributes.namespace)}" if attributes.namespace else "at the cluster scope"
@@ -71,7 +71,7 @@ def forbidden(attributes: Attributes, reason: str = "") -> ApiStatusError:
 
 
 def requested(method: str, path: str, query: Sequence[tuple[str, str]], user: UserInfo) -> Attributes:
-    """The attributes of a request, from its method, path and query alone; the resource may turn out not to exist."""
+    """The attributes of a request, derived from its method, path and query alone; the resource may not exist."""
     parts = path.strip("/").split("/")
     if len(parts) >= 3 and parts[0] == "api":
         group, version, rest = "", parts[1], parts[2:]
@@ -98,7 +98,7 @@ def requested(method: str, path: str, query: Sequence[tuple[str, str]], user: Us
 
 
 def _listed(query: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """``list`` or ``watch``, and the one name that a field selector leaves."""
+    """The verb, ``list`` or ``watch``, and the name to which a field selector limits the request (empty if none)."""
     watch, selector = None, None
     for key, value in query:
         if key == "watch" and watch is None:

@@ -25,23 +25,23 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """``lost`` are the kinds and names of roles that are bound and do not exist; the rules of the others are here."""
+    """The rules that hold for a user. ``lost`` are the kinds and names of roles that are bound but do not exist."""
 
     rules: tuple[Rule, ...]
     lost: tuple[tuple[str, str], ...] = ()
 
 
 class Authorizer(Protocol):
-    """Decides by the objects that are stored now. Methods never raise."""
+    """Decides by the objects that are stored at the time of the call. Its methods never raise."""
 
     def authorize(self, attributes: Attributes) -> Decision:
-        """Whether ``attributes.user`` may do it."""
+        """The decision on whether ``attributes.user`` may make the request."""
         ...
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
-        """All rules that hold for the user in the namespace (without one: in all of them)."""
+        """All rules that hold for the user in ``namespace``; if it is empty, those that hold in all namespaces."""
         ...
 
     def role(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
-        """The rules of a ``Role`` of that namespace or a ``ClusterRole``; None if there is none."""
+        """The rules of a ``Role`` in that namespace or of a ``ClusterRole``; None if the role does not exist."""
         ...

@@ -28,12 +28,12 @@ _COLLECTED: Final = ("ownerReferences", "finalizers", "selfLink", "managedFields
 def check_role(
     authorizer: Authorizer, user: UserInfo, name: str, new: JsonObject, old: JsonObject | None, *, namespaced: bool
 ) -> None:
-    """A role may give what ``user`` has, or anything if the user may ``escalate`` it.
+    """Refuses a role that grants more than ``user`` has, unless the user may ``escalate`` the role.
 
-    ``name`` is that of the request's path, empty for a POST.
+    ``name`` is the one in the request's path; it is empty for a POST.
 
     Raises:
-        ApiStatusError: 403 naming what the user does not have.
+        ApiStatusError: 403 naming the permissions that the user lacks.
     """
     plural = "roles" if namespaced else "clusterroles"
     namespace = new["metadata"].get("namespace", "") if namespaced else ""
@@ -51,10 +51,10 @@ def check_role(
 def check_binding(
     authorizer: Authorizer, user: UserInfo, new: JsonObject, old: JsonObject | None, *, namespaced: bool
 ) -> None:
-    """A binding may give a role whose rules ``user`` has, or that the user may ``bind``.
+    """Refuses a binding of a role that grants more than ``user`` has, unless the user may ``bind`` the role.
 
     Raises:
-        ApiStatusError: 403 naming what the user does not have, 404 if the role does not exist.
+        ApiStatusError: 403 naming the permissions that the user lacks, 404 if the role does not exist.
     """
     if SUPERUSERS in user.groups or _only_collected(new, old):
         return

@@ -1,4 +1,4 @@
-"""Priority and fairness: the flow schema and priority level of a request. No request waits for another here."""
+"""Priority and fairness: finds the flow schema and priority level of a request. The server does not queue requests."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Flows:
         self._known.clear()
 
     def _read(self) -> list[tuple[_Schema, dict[str, str]]]:
-        """In the order in which they are tried; without those whose level does not exist."""
+        """The schemas whose level exists, with their headers, in the order in which they are tried."""
         levels: dict[str, str] = {}
         schemas: list[_Schema] = []
         try:
@@ -163,5 +163,5 @@ def _has(values: tuple[str, ...], wanted: str) -> bool:
 
 
 def _covers(pattern: str, path: str) -> bool:
-    """A path, and what is below it."""
+    """Whether ``path`` equals ``pattern`` or lies below it; the pattern may end with ``*``."""
     return pattern in ("*", path) or path.startswith(pattern.removesuffix("*").removesuffix("/") + "/")

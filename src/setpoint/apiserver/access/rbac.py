@@ -1,4 +1,4 @@
-"""Role-based access control: what the stored roles and bindings allow."""
+"""Role-based access control: finds the permissions that the stored roles and bindings grant."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Binding(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Bound(NamedTuple):
-    """A binding that holds for a user; ``rules`` is None if its role does not exist."""
+    """A binding that applies to a user; ``rules`` is None if its role does not exist."""
 
     name: str
     namespace: str
@@ -80,11 +80,11 @@ _BINDING: Final = msgspec.json.Decoder(_Binding)
 
 
 class Rbac:
-    """Decides by the roles and bindings in ``storage``; what was written is in force from the next request on.
+    """Decides by the roles and bindings in ``storage``; a write is in force from the next request on.
 
-    Members of ``system:masters`` may do everything. `close` ends the following of the storage.
+    Members of ``system:masters`` may do everything. `close` ends the subscription to the storage.
 
-    Decisions are remembered until any role or binding changes: most requests ask what was asked before.
+    Decisions are remembered until any role or binding changes, because most requests repeat earlier ones.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -152,7 +152,7 @@ class Rbac:
         return Decision(False, f"rbac: RBAC: {not_found(lost)}" if lost else "")
 
     def _visited(self, user: UserInfo, namespace: str) -> Iterator[_Bound]:
-        """The bindings that hold for the user."""
+        """The bindings that apply to the user."""
         if self._cluster_bindings is None:
             self._cluster_bindings = self._read("clusterrolebindings", None)
         yield from self._those_of(user, self._cluster_bindings, "")
@@ -179,7 +179,7 @@ class Rbac:
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
-    """A stored object, decoded; a damaged one grants nothing, and the server's list of damage names it."""
+    """A stored object, decoded. A damaged object grants nothing; the server's list of damage names it."""
     try:
         return decoder.decode(value)
     except msgspec.MsgspecError as problem:

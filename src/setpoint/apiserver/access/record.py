@@ -1,4 +1,4 @@
-"""A record of the requests that clients made: for tests of permissions, and for tools that write roles."""
+"""A record of the requests that clients made, for tests of permissions and for tools that write roles."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Access(msgspec.Struct, frozen=True, order=True):
 
 
 class AccessRecord:
-    """Remembers each thing that was asked for once, with what was refused.
+    """Remembers every distinct request once, together with the refused ones.
 
         record = AccessRecord()
         async with ApiServer(access_record=record) as server:
@@ -46,11 +46,11 @@ class AccessRecord:
         for asked in record.asked:
             print(asked.verb, asked.group, asked.resource, asked.subresource, asked.namespace, asked.name)
 
-    Requests of the users named in ``ignore`` are not remembered. Requests to a server without an authorizer are
-    remembered as well: record a program where everything is allowed, and write the role that it needs.
+    Requests of the users named in ``ignore`` are not remembered. Requests to a server without an authorizer are: record
+    a program where everything is allowed, and write the role that it needs.
 
     With a ``file``, each new request is also appended to it, as a line for `read`. Any number of
-    processes may append to one file at the same time: a line is one write.
+    processes may append to one file at the same time, because each line is a single write.
     """
 
     def __init__(self, *, ignore: Collection[str] = (), file: Path | None = None) -> None:
@@ -61,27 +61,27 @@ class AccessRecord:
 
     @classmethod
     def from_environment(cls) -> AccessRecord | None:
-        """A record with the file that `VARIABLE` names; None if it is not set."""
+        """A record with the file that the environment variable `VARIABLE` names; None if the variable is not set."""
         path = os.environ.get(VARIABLE)
         return cls(file=Path(path)) if path else None
 
     @property
     def asked(self) -> list[Attributes]:
-        """In the order of the first requests."""
+        """The distinct requests, in the order in which they were first made."""
         return list(self._asked.values())
 
     @property
     def refused(self) -> list[tuple[Attributes, str]]:
-        """Answered with 403, each with the authorizer's reason (often empty)."""
+        """The requests that were answered with 403, each with the authorizer's reason (often empty)."""
         return list(self._refused.values())
 
     def clear(self) -> None:
-        """Forgets everything, but for the lines in the file."""
+        """Forgets all requests; the lines in the file stay."""
         self._asked.clear()
         self._refused.clear()
 
     def note(self, attributes: Attributes, decision: Decision) -> None:
-        """Records one request; the server calls it for each."""
+        """Records one request; the server calls this method for each request."""
         user = attributes.user.name
         if user in self._ignore:
             return
@@ -105,7 +105,7 @@ class AccessRecord:
             self.note(replace(found, verb="create"), _ALLOWED)
 
     def noting(self, handler: Callable[[R], Awaitable[Answer]]) -> Callable[[R], Awaitable[Answer]]:
-        """The handler of a transport, with every request noted before it is handled."""
+        """A handler that records every request before ``handler`` handles it."""
 
         async def noted(request: R) -> Answer:
             self.note_request(request)
@@ -124,11 +124,11 @@ def _append(file: Path, asked: Attributes) -> None:
 
 
 def read(file: Path) -> list[Access]:
-    """The content of a record's file, each thing once, in order; nothing if there is no file.
+    """The distinct requests in a record's file, in order; empty if the file does not exist.
 
     Raises:
-        OSError: it can't be read.
-        msgspec.DecodeError: it is not a record.
+        OSError: the file can't be read.
+        msgspec.DecodeError: the file is not a record.
     """
     if not file.exists():
         return []

@@ -1,4 +1,4 @@
-"""The rules of roles: what one allows, and whether some cover others."""
+"""The rules of roles: whether a rule allows a request, and whether some rules cover others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Rule", "allows", "compact", "covers", "described", "missing", "quote
 
 
 class Rule(msgspec.Struct, frozen=True, rename="camel"):
-    """``rules[]`` of a Role or ClusterRole."""
+    """One entry of ``rules`` in a Role or ClusterRole."""
 
     verbs: tuple[str, ...] | None = None
     api_groups: tuple[str, ...] | None = None
@@ -23,7 +23,7 @@ class Rule(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def allows(rule: Rule, attributes: Attributes) -> bool:
-    """Whether the rule alone is enough for the request."""
+    """Whether the rule by itself allows the request."""
     if not _has(rule.verbs, attributes.verb):
         return False
     if not attributes.is_resource:
@@ -37,7 +37,7 @@ def allows(rule: Rule, attributes: Attributes) -> bool:
 
 
 def covers(owned: Sequence[Rule], wanted: Iterable[Rule]) -> bool:
-    """Whether all that ``wanted`` allows is allowed by ``owned``."""
+    """Whether ``owned`` allows everything that ``wanted`` allows."""
     return not missing(owned, wanted)
 
 
@@ -47,7 +47,7 @@ def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
 
 
 def compact(rules: Iterable[Rule]) -> list[Rule]:
-    """Rules of one resource and at most one name, with their verbs together; others as they are, before them."""
+    """Merges the verbs of rules for one resource and at most one name; other rules are unchanged and come first."""
     simple: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     made: list[Rule] = []
     for rule in rules:
@@ -62,7 +62,7 @@ def compact(rules: Iterable[Rule]) -> list[Rule]:
 
 
 def described(rule: Rule) -> str:
-    """As refusals of escalation show it: ``{APIGroups:[""], Resources:["pods"], Verbs:["get"]}``."""
+    """The rule as refusals of escalation show it: ``{APIGroups:[""], Resources:["pods"], Verbs:["get"]}``."""
     fields = {
         "APIGroups": rule.api_groups,
         "Resources": rule.resources,
@@ -104,7 +104,7 @@ def _parts(rule: Rule) -> Iterator[Rule]:
 
 
 def _covers(whole: Rule, part: Rule) -> bool:
-    """``part`` is one of `_parts`."""
+    """Whether ``whole`` allows ``part``, which is a result of `_parts`."""
     if not _has(whole.verbs, (part.verbs or ("",))[0]):
         return False
     if part.non_resource_urls:

@@ -1,4 +1,4 @@
-"""The variables that expressions of admission see."""
+"""The variables that admission expressions see."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def values_for(
     obj: JsonObject | None,
     old: JsonObject | None,
 ) -> dict[str, Value]:
-    """Without ``namespaceObject`` and ``params``. ``obj`` and ``old`` are of the version ``target`` is."""
+    """All variables except ``namespaceObject`` and ``params``. ``obj`` and ``old`` are of the version of ``target``."""
     access = Attributes(
         verb="",
         group=attributes.served.resource.group,
@@ -56,7 +56,7 @@ def values_for(
 
 
 def namespace_of(attributes: AdmissionAttributes, storage: Storage) -> Value:
-    """The variable ``namespaceObject``: null for cluster-scoped objects, and for namespaces."""
+    """The variable ``namespaceObject``; null for cluster-scoped objects and for namespaces."""
     if attributes.is_namespace or not attributes.namespace:
         return None
     record = storage.get("namespaces", "", attributes.namespace)

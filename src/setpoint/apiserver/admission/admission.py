@@ -1,5 +1,5 @@
-"""Admission of one request: mutating policies and webhooks one after another, then validating policies, then validating
-webhooks all at once.
+"""Admission of one request: mutating policies and webhooks run one after another, then validating policies, then all
+validating webhooks at once.
 
 Rules: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 """
@@ -54,14 +54,14 @@ class Admission:
         self._webhooks = WebhookCalls(call, replay)
 
     def mutates(self, attributes: AdmissionAttributes) -> bool:
-        """Whether any mutating webhook or policy is to be asked."""
+        """Whether any mutating webhook or policy has to run."""
         hooks, state = self._hooks, self._call.state
         if any(policy.asked(attributes, state) is not None for policy in hooks.mutating_policies):
             return True
         return bool(self._asked(hooks.mutating, attributes))
 
     def mutate(self, attributes: AdmissionAttributes) -> JsonObject:
-        """The object as the webhooks want it, with defaults; the object itself if no webhook was asked.
+        """The object after mutation by webhooks and policies, with defaults; the object itself if none of them ran.
 
         Raises ApiStatusError for a refusal or a failure.
         """
@@ -75,7 +75,7 @@ class Admission:
         return obj
 
     def validate(self, attributes: AdmissionAttributes) -> None:
-        """Raises ApiStatusError for a refusal or a failure."""
+        """Runs validating policies and webhooks. Raises ApiStatusError for a refusal or a failure."""
         self._check_policies(attributes)
         if self._asked(self._hooks.validating, attributes):
             self._outcomes("validate", [attributes])
@@ -89,7 +89,7 @@ class Admission:
         subresource: str,
         kind: tuple[str, str, str],
     ) -> JsonObject:
-        """Admission, whole, of a document that is not stored itself, such as a Binding. Raises ApiStatusError."""
+        """The complete admission of a document that is not stored itself, such as a Binding. Raises ApiStatusError."""
         attributes = AdmissionAttributes.of(
             self._call, served, "CREATE", document, None, options, subresource=subresource, kind=kind
         )
@@ -131,7 +131,7 @@ class Admission:
         return found
 
     def _outcomes(self, phase: Phase, batch: Sequence[AdmissionAttributes]) -> list[_Outcome]:
-        """The outcomes of a batch. Raises Suspended if one is not known yet, else the first refusal."""
+        """The outcomes of a batch. Raises Suspended if an outcome is not known yet, otherwise the first refusal."""
         answers = self._replay.answers
         keys = [_key(phase, attributes) for attributes in batch]
         missing = {key: item for key, item in zip(keys, batch, strict=True) if key not in answers}

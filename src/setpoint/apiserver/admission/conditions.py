@@ -1,4 +1,4 @@
-"""Match conditions: which requests a webhook or a policy is for, beyond rules and selectors."""
+"""Match conditions: they select the requests for a webhook or policy, in addition to rules and selectors."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ CONDITION_LIMIT: Final = 2_500_000
 
 
 class ConditionFailed(Exception):
-    """Whether the conditions hold can't be told, and that is not to be ignored."""
+    """A condition can't be evaluated, and the failure policy does not ignore that."""
 
 
 class MatchConditions:
-    """Conditions that must all be true. They are compiled when they are first asked."""
+    """Conditions that must all be true. They are compiled when they are first evaluated."""
 
     __slots__ = ("_documents", "_environment", "_expressions", "_ignores")
 

@@ -27,7 +27,7 @@ _VALIDATING: Final = "validatingwebhookconfigurations.admissionregistration.k8s.
 
 
 class Configurations:
-    """Follows the stored configurations: what was written is in force from the next request on."""
+    """Follows the stored configurations: a write is in force from the next request on."""
 
     __slots__ = ("_storage", "active", "damage", "mutating", "mutating_policies", "validating", "validating_policies")
 
@@ -84,7 +84,7 @@ class _Reading:
         ]
 
     def policies(self, kind: type[P], plural: str) -> list[P]:
-        """Policies that are bound; others do nothing."""
+        """The policies that have bindings; a policy without a binding has no effect."""
         bindings: dict[str, list[Binding]] = {}
         collection = f"{plural.removesuffix('ies')}ybindings.{_GROUP}"
         for _, (policy, binding) in self._each(collection, lambda _, it: (it["spec"]["policyName"], Binding(it))):

@@ -17,8 +17,8 @@ JsonObject = dict[str, Any]
 
 
 class Matching:
-    """Rules, selectors and match policy: of a webhook, of a policy's ``matchConstraints``, or of a binding's
-    ``matchResources`` (where no rules are all).
+    """The rules, selectors and match policy of a webhook, of a policy's ``matchConstraints``, or of a binding's
+    ``matchResources`` (where an absent list of rules matches every request).
 
     ``spec`` has ``resourceRules`` and perhaps ``excludeResourceRules``, ``matchPolicy`` and the selectors.
     """
@@ -57,7 +57,7 @@ class Matching:
         return next((item for rule in rules for item in others if _matches(rule, attributes, item)), None)
 
     def selects(self, attributes: AdmissionAttributes, storage: Storage) -> bool:
-        """Whether its selectors match the labels of the object (new or old) and of its namespace."""
+        """Whether the selectors match the labels of the object (new or old) and of its namespace."""
         if self._namespaces and not self._namespace_selected(attributes, storage):
             return False
         if not self._objects:

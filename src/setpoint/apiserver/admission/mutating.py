@@ -1,4 +1,4 @@
-"""MutatingAdmissionPolicies: what they make of one object.
+"""MutatingAdmissionPolicies: how they change an object.
 
 https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/
 """
@@ -46,16 +46,16 @@ class MutatingPolicy(Policy):
 
     @property
     def uid(self) -> str:
-        """Tells it from other policies and webhooks."""
+        """The identifier that distinguishes the policy from other policies and webhooks."""
         return f"policy/{self.name}"
 
     @property
     def reinvoked(self) -> bool:
-        """Whether it wants to see what others change after it."""
+        """Whether the policy runs again if the object changes after its run."""
         return self.spec.get("reinvocationPolicy") == "IfNeeded"
 
     def asked(self, attributes: AdmissionAttributes, state: State) -> ServedResource | None:
-        """The version in which it wants to change the object, None if it does not want to."""
+        """The version in which the policy changes the object; None if the policy does not apply."""
         target = self.applies(attributes, state)
         return target if target is not None and any(True for _ in self.bound(attributes, state)) else None
 
@@ -76,7 +76,7 @@ class MutatingPolicy(Policy):
         obj: JsonObject,
         old: JsonObject | None,
     ) -> JsonObject:
-        """``obj``, of the version ``target`` is, as the policy wants it. Raises ApiStatusError."""
+        """``obj``, of the version of ``target``, after the policy's changes. Raises ApiStatusError."""
         if problem := self.unusable(call.state):
             self._fail(attributes, f'policy "{self.name}" denied request: failed to configure policy: {problem}', "")
             return obj
@@ -130,7 +130,7 @@ class MutatingPolicy(Policy):
             return False
 
     def _fail(self, attributes: AdmissionAttributes, message: str, reason: str) -> None:
-        """Raises ApiStatusError, unless failures are to be ignored."""
+        """Raises ApiStatusError, unless the failure policy ignores failures."""
         if self.ignores_failure:
             return
         error = forbidden(attributes.served.group_resource, attributes.shown_name, "", [{"message": message}])
@@ -166,7 +166,7 @@ class MutatingPolicy(Policy):
 
 
 def _merged(schema: Schema, obj: JsonObject, patch: JsonObject) -> JsonObject:
-    """Raises PolicyError."""
+    """The object with an apply configuration merged in. Raises PolicyError."""
     if errors := type_errors(schema, patch):
         raise PolicyError(f"error applying patch: failed to convert patch object to typed object: {'; '.join(errors)}")
     if atomic := list(_atomic(schema, patch, "")):
@@ -177,7 +177,7 @@ def _merged(schema: Schema, obj: JsonObject, patch: JsonObject) -> JsonObject:
 
 
 def _atomic(schema: Schema | None, value: Any, path: str) -> Iterator[str]:
-    """Places of the patch that can only be set as a whole."""
+    """The paths in the patch at which a value can only be set as a whole."""
     if schema is None:
         return
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Admission policies and their bindings: what both kinds have in common."""
+"""Admission policies and their bindings: the parts that validating and mutating policies share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POLICY_LIMIT = 10_000_000
 
 
 class PolicyError(Exception):
-    """The policy or binding can't be applied as it is."""
+    """The policy or binding can't be applied in its present form."""
 
 
 class Binding:
@@ -58,14 +58,14 @@ class Policy:
         self._types: dict[str, Type] = {}
 
     def applies(self, attributes: AdmissionAttributes, state: State) -> ServedResource | None:
-        """The version that the policy is about, None if the request is not its business."""
+        """The version in which the policy sees the object; None if the policy does not apply to the request."""
         if attributes.exempt_from_policies:
             return None
         target = self.matching.wants(attributes, state.registry)
         return target if target is not None and self.matching.selects(attributes, state.storage) else None
 
     def bound(self, attributes: AdmissionAttributes, state: State) -> Iterator[Binding]:
-        """The bindings that are about the request."""
+        """The bindings that apply to the request."""
         for binding in self.bindings:
             if binding.matching.wants(attributes, state.registry) is not None and binding.matching.selects(
                 attributes, state.storage
@@ -76,7 +76,7 @@ class Policy:
 
     @cached_property
     def environment(self) -> Environment:
-        """For expressions that see everything."""
+        """The CEL environment for expressions that see all variables."""
         made = admission_environment(params=self.param_kind is not None, variables=self._types, patches=self.patches)
         self._variables = self._compiled_variables(made)
         return made
@@ -96,14 +96,14 @@ class Policy:
         return MatchConditions(documents, ignores_failure=self.ignores_failure, environment=self.environment)
 
     def evaluation(self, values: Mapping[str, Value], budget: int) -> Evaluation:
-        """For expressions of one request."""
+        """A CEL evaluation for the expressions of one request."""
         _ = self.environment
         return Evaluation(values, budget, Variables(self._variables, values))
 
     # -- parameters ---------------------------------------------------------------------------------------------------
 
     def params(self, binding: Binding, attributes: AdmissionAttributes, call: Call) -> list[Value]:
-        """The objects that the binding refers to, each for one evaluation; null where it refers to none.
+        """The objects that the binding refers to, each for one evaluation; a single null if it refers to none.
 
         Raises PolicyError.
         """

@@ -16,7 +16,7 @@ _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
 
 
 def request_document(attributes: AdmissionAttributes, target: ServedResource, user: UserInfo) -> JsonObject:
-    """An AdmissionRequest without uid and objects. ``target``: the version that is spoken."""
+    """An AdmissionRequest without uid and objects. ``target`` is the version that the webhook or policy sees."""
     info: JsonObject = {"username": user.name, "groups": list(user.groups)}
     if user.uid:
         info["uid"] = user.uid

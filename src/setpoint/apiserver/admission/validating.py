@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicies: what they say about one request.
+"""ValidatingAdmissionPolicies: their verdicts on one request.
 
 https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
 """
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Denial:
-    """``index`` is that of the validation."""
+    """A denial by one validation; ``index`` is the position of the validation in the policy."""
 
     message: str
     reason: str = "Invalid"
@@ -87,7 +87,7 @@ class ValidatingPolicy(Policy):
         ]
 
     def judge(self, values: Mapping[str, Value]) -> _Verdict:
-        """The verdict on the request, for one binding and one parameter at a time."""
+        """The verdict on the request for one binding and one parameter object."""
         if self.conditions:
             try:
                 if not self.conditions.hold(self.evaluation(values, CONDITION_LIMIT)):
@@ -140,8 +140,9 @@ def _denial(document: JsonObject, text: str, index: int) -> _Denial:
 def check_policies(
     call: Call, policies: Sequence[ValidatingPolicy], attributes: AdmissionAttributes, converted: Converted
 ) -> list[str]:
-    """The warnings of all policies about the request, whose audit event they annotate. Raises ApiStatusError for the
-    first denial."""
+    """The warnings of all policies about the request. The request's audit event gets their annotations. Raises
+    ApiStatusError for the first denial.
+    """
     warnings: list[str] = []
     denied: list[tuple[str, _Denial]] = []
     failures: list[JsonObject] = []
@@ -190,7 +191,7 @@ def check_policies(
 
 
 def _failure(policy: ValidatingPolicy, binding: Binding, denial: _Denial) -> JsonObject:
-    """As the audit log shows a failed validation."""
+    """A failed validation, in the form that the audit log shows."""
     return {
         "message": denial.message,
         "policy": policy.name,

@@ -1,4 +1,4 @@
-"""One admission webhook as it is configured."""
+"""One configured admission webhook."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JsonObject = dict[str, Any]
 
 
 class Webhook:
-    """One entry of ``webhooks``, checked by its strategy. ``uid`` tells it from all others."""
+    """One entry of ``webhooks``, checked by its strategy. ``uid`` distinguishes it from all others."""
 
     __slots__ = (
         "conditions",

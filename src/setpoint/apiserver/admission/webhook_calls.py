@@ -1,4 +1,4 @@
-"""Calls webhooks about one object, in the version that each speaks."""
+"""Calls webhooks about one object, each in the version that it accepts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def converted(
 
 
 class WebhookCalls:
-    """For one request. Its answers are asynchronous, unlike all other work on objects."""
+    """Calls webhooks for one request. Its methods are asynchronous, unlike all other work on objects."""
 
     __slots__ = ("_call", "_replay")
 
@@ -64,7 +64,7 @@ class WebhookCalls:
     async def changed(
         self, hook: Webhook, target: ServedResource, attributes: AdmissionAttributes, warnings: list[str]
     ) -> JsonObject | None:
-        """The object as one webhook wants it, None if it wants no change. Raises ApiStatusError."""
+        """The object as changed by one webhook; None if the webhook changes nothing. Raises ApiStatusError."""
         versioned = await self.version(attributes, attributes.obj, attributes.served, target)
         response = await self.response(hook, target, attributes, versioned, warnings)
         if response is None:
@@ -96,7 +96,7 @@ class WebhookCalls:
     async def changed_by_policy(
         self, policy: MutatingPolicy, target: ServedResource, attributes: AdmissionAttributes
     ) -> JsonObject | None:
-        """The object as a policy wants it, None if it wants no change. Raises ApiStatusError."""
+        """The object as changed by a policy; None if the policy changes nothing. Raises ApiStatusError."""
         versioned = await self.version(attributes, attributes.obj, attributes.served, target)
         if versioned is None:
             return None
@@ -121,7 +121,9 @@ class WebhookCalls:
         *,
         mutating: bool = True,
     ) -> JsonObject | None:
-        """The answer of a webhook that allows; None if it failed and that is to be ignored. Raises ApiStatusError."""
+        """The response of a webhook that allows the request; None if the call failed and failures are ignored. Raises
+        ApiStatusError.
+        """
         old = await self.version(attributes, attributes.old, attributes.served, target)
         state = self._call.state
         if hook.conditions and not self._conditions_hold(hook, target, attributes, obj, old):
@@ -164,7 +166,7 @@ class WebhookCalls:
     async def version(
         self, attributes: AdmissionAttributes, obj: JsonObject | None, served: ServedResource, target: ServedResource
     ) -> JsonObject | None:
-        """``obj`` in the version that a webhook speaks, or back."""
+        """``obj`` converted to the version that a webhook accepts, or back from it."""
         versions = self._call.versions
         return await self._replay.run(lambda: converted(versions, attributes, obj, served, target))
 
@@ -184,7 +186,7 @@ class WebhookCalls:
             raise forbidden(attributes.served.group_resource, attributes.shown_name, str(problem)) from None
 
     def fit(self, attributes: AdmissionAttributes, served: ServedResource, obj: JsonObject) -> None:
-        """Prunes and defaults what came out of a patch, in place. Raises ApiStatusError (500)."""
+        """Prunes the result of a patch and sets defaults, in place. Raises ApiStatusError (500)."""
         if attributes.kind is not None:
             return
         try:
@@ -194,7 +196,7 @@ class WebhookCalls:
 
 
 def _check(response: JsonObject, *, mutating: bool) -> None:
-    """Raises CallFailed."""
+    """Checks the form of a webhook's response. Raises CallFailed."""
     patch, kind = response.get("patch"), response.get("patchType")
     if not isinstance(response.get("allowed"), bool):
         raise CallFailed("response.allowed must be true or false")
@@ -219,7 +221,7 @@ def _check(response: JsonObject, *, mutating: bool) -> None:
 
 
 def _operations(response: JsonObject) -> list[Any]:
-    """The operations of a webhook's patch. Raises ApiStatusError (500)."""
+    """The operations in a webhook's patch. Raises ApiStatusError (500)."""
     patch = response.get("patch")
     if not patch:
         return []
