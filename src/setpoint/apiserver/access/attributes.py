@@ -29,10 +29,11 @@ _FALSE: Final = frozenset({"false", "0"})
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """The attributes of one request. Non-resource requests have a ``path``, and only they; they have no ``group`` etc.
+    """The attributes of one request. Only a non-resource request has a ``path``; its ``group`` and ``resource`` are
+    empty.
 
-    Attributes that a request does not have are empty: a request in all namespaces has no ``namespace``, one for a list
-    no ``name``.
+    Attributes that a request does not have are empty: a request in all namespaces has no ``namespace``, and one for a
+    list has no ``name``.
     """
 
     user: UserInfo

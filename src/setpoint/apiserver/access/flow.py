@@ -117,7 +117,9 @@ class Flows:
         self._following.clear()
 
     def headers(self, asked: Attributes) -> dict[str, str]:
-        """The uids of the schema with the lowest precedence that matches, and of its level; empty if none does."""
+        """Headers with the uids of the matching schema of the lowest precedence and of its level; empty if no schema
+        matches.
+        """
         user = asked.user
         key = (user.name, user.groups, asked.verb, asked.group, asked.combined, asked.namespace, asked.path)
         found = self._known.get(key)

@@ -188,6 +188,8 @@ def _decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
 
 
 def not_found(roles: Sequence[tuple[str, str]], plural: str = "") -> str:
-    """The error for bindings of roles that don't exist, each named once; ``plural``: a name to use instead of kinds."""
+    """The error for bindings whose roles don't exist. Each role is named once, with ``plural``, if given, in place of
+    its kind.
+    """
     texts = dict.fromkeys(f"{plural or kind.lower()}.{_GROUP} {quote(name)} not found" for kind, name in roles)
     return next(iter(texts)) if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

@@ -26,8 +26,9 @@ _APPLY: Final = "application/apply-patch"
 
 
 class Access(msgspec.Struct, frozen=True, order=True):
-    """A line of the file of a record. ``resource`` has the subresource, as in ``pods/log``; without one the request was
-    for ``url``."""
+    """One line of a record's file. ``resource`` includes the subresource, as in ``pods/log``; a request without a
+    resource was for ``url``.
+    """
 
     group: str
     resource: str
@@ -97,7 +98,9 @@ class AccessRecord:
             self._refused.setdefault(key, (attributes, decision.reason))
 
     def note_request(self, request: IncomingRequest) -> None:
-        """Called by a transport for each request. An apply may create, so servers ask for that permission, too."""
+        """Records one request; a transport calls this method for each. For an apply, permission to create is recorded
+        too, because a server asks for both.
+        """
         found = requested(request.method, request.path, request.query, _CLIENT)
         self.note(found, _ALLOWED)
         applies = request.headers.get("content-type", "").startswith(_APPLY)

@@ -42,7 +42,9 @@ def covers(owned: Sequence[Rule], wanted: Iterable[Rule]) -> bool:
 
 
 def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """The grants of ``wanted`` that ``owned`` does not cover, as rules of one verb, resource and name each."""
+    """The grants of ``wanted`` that ``owned`` does not cover, as rules of one verb, one resource and at most one name
+    each.
+    """
     return [part for rule in wanted for part in _parts(rule) if not any(_covers(whole, part) for whole in owned)]
 
 

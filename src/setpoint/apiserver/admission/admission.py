@@ -43,7 +43,9 @@ class _Outcome:
 
 
 class Admission:
-    """Asks webhooks about one request's objects. Its methods are synchronous; see `setpoint.apiserver.replay`."""
+    """Runs policies and webhooks on the objects of one request. Its methods are synchronous; see
+    `setpoint.apiserver.replay`.
+    """
 
     __slots__ = ("_call", "_hooks", "_replay", "_webhooks")
 
@@ -98,7 +100,9 @@ class Admission:
         return made
 
     def deletions(self, batch: Sequence[AdmissionAttributes]) -> None:
-        """All at once. Raises ApiStatusError for the first refusal or failure."""
+        """Runs policies and webhooks for all deletions of a batch at once. Raises ApiStatusError for the first refusal
+        or failure.
+        """
         hooks = self._hooks
         for attributes in batch:
             self._check_policies(attributes)
@@ -177,7 +181,9 @@ class Admission:
         return outcome
 
     async def _rounds(self, attributes: AdmissionAttributes, warnings: list[str]) -> JsonObject | None:
-        """All in order; then once more those that want it, if the object was changed after they had seen it."""
+        """Runs all webhooks and policies in order, then again those that ask for it, if the object changed after their
+        first run.
+        """
         hooks = self._hooks
         seen: set[str] = set()
         again: set[str] = set()

@@ -36,7 +36,8 @@ class MatchConditions:
         return bool(self._documents)
 
     def hold(self, evaluation: Evaluation) -> bool:
-        """Whether they all are true; False if one is, or if that can't be told and is to be ignored.
+        """Whether all conditions are true. False if one is false, or if one can't be evaluated and failures are
+        ignored.
 
         Raises ConditionFailed.
         """

@@ -42,10 +42,10 @@ class Configurations:
         """Stored configurations that can't be used as they are."""
 
     def refresh(self, written: Record | None = None) -> None:
-        """Reads all configurations; they are sorted by name.
+        """Reads all configurations, sorted by name.
 
-        Raises whatever is wrong with the one that was just ``written``. Others that can't be used are told and left
-        out.
+        Raises the error of the configuration that was just ``written``, if it has one. Other configurations that can't
+        be used are logged and left out.
         """
         reading = _Reading(self._storage, written)
         mutating = reading.hooks(_MUTATING)

@@ -50,7 +50,9 @@ class _Denial:
 
 @dataclass(slots=True)
 class _Verdict:
-    """``annotations`` for the audit log; ``errors`` are those of annotations, which deny whatever a binding does."""
+    """The result of a policy. ``annotations`` are for the audit log; ``errors`` are failures to compute annotations,
+    which deny the request whatever the binding's actions are.
+    """
 
     denials: list[_Denial] = field(default_factory=list)
     annotations: list[tuple[str, str]] = field(default_factory=list)

@@ -43,7 +43,9 @@ def converted(
     served: ServedResource,
     target: ServedResource,
 ) -> JsonObject | None:
-    """``obj`` of ``served``'s version as ``target`` has it, with defaults. Raises Suspended if a webhook converts."""
+    """``obj`` of the version of ``served``, converted to that of ``target``, with defaults. Raises Suspended if a
+    webhook converts.
+    """
     if obj is None or served is target or attributes.kind is not None:
         return obj
     made = versions.convert(copy_json(obj), served, target)
@@ -178,7 +180,9 @@ class WebhookCalls:
         obj: JsonObject | None,
         old: JsonObject | None,
     ) -> bool:
-        """Raises ApiStatusError (403) if that can't be told and is not to be ignored."""
+        """Whether the match conditions hold. Raises ApiStatusError (403) if one can't be evaluated and failures are not
+        ignored.
+        """
         values = values_for(attributes, target, self._call.user, obj, old)
         try:
             return hook.conditions.hold(Evaluation(values, CONDITION_LIMIT))
