@@ -1,6 +1,6 @@
-"""Errors that the server answers with: `Status` objects with the words of a kube-apiserver.
+"""The errors in the server's responses: `Status` objects with the wording of a kube-apiserver.
 
-Wording is part of the interface: tests and people compare it. It follows apimachinery's ``api/errors``.
+The wording is part of the interface, because tests and people compare it. It follows apimachinery's ``api/errors``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MOST_ERRORS = 1000
 
 
 class ApiStatusError(Exception):
-    """Ends a request with ``status``, a ``v1`` Status document, and its ``code``."""
+    """Ends a request with ``status``, a ``v1`` Status document, and the HTTP status ``code``."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ def not_found(resource: GroupResource, name: str) -> ApiStatusError:
 
 
 def no_such_path() -> ApiStatusError:
-    """Nothing is served at the path."""
+    """The error for a path at which nothing is served."""
     return ApiStatusError(404, "NotFound", "the server could not find the requested resource", {})
 
 
@@ -97,7 +97,7 @@ def method_not_supported(resource: GroupResource, verb: str) -> ApiStatusError:
 
 
 def no_representation(available: Iterable[str]) -> ApiStatusError:
-    """The client accepts nothing that any object of the path could be written in."""
+    """The error for an Accept header that allows none of the ``available`` media types."""
     message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(available)}"
     return ApiStatusError(406, "NotAcceptable", message, {})
 
@@ -108,13 +108,13 @@ def not_acceptable(accepted: Iterable[str]) -> ApiStatusError:
 
 
 def already_exists(resource: GroupResource, name: str, *, going: bool = False) -> ApiStatusError:
-    """The error for a name that is taken (409). ``going``: whether that object is being deleted."""
+    """The error for a name that is taken (409). ``going``: whether the existing object is being deleted."""
     message = f'{"object is being deleted: " if going else ""}{resource} "{name}" already exists'
     return ApiStatusError(409, "AlreadyExists", message, _about(resource, name))
 
 
 def name_not_generated(resource: GroupResource, name: str) -> ApiStatusError:
-    """All generated names were taken."""
+    """The error for a generated name when every attempt produced a name that is taken."""
     message = f'{resource} "{name}" already exists, the server was not able to generate a unique name for the object'
     return ApiStatusError(409, "AlreadyExists", message, _about(resource, name, retryAfterSeconds=1))
 
@@ -148,7 +148,7 @@ def unsupported_encoding(encoding: str) -> ApiStatusError:
 
 
 def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStatusError:
-    """The error for an invalid object (422), field by field; of thousands of errors, the first `_MOST_ERRORS`."""
+    """The error for an invalid object (422), field by field; it lists at most the first `_MOST_ERRORS` errors."""
     over = len(errors) - _MOST_ERRORS
     if over > 0:
         errors = errors[:_MOST_ERRORS]
@@ -161,7 +161,9 @@ def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStat
 
 
 def unprocessable(message: str) -> ApiStatusError:
-    """A JSON patch that can't be applied. The real server's words are of no help here, so they come after its own."""
+    """The error for a JSON patch that can't be applied. The real server's message does not help the user, so
+    ``message`` follows it.
+    """
     return ApiStatusError(
         422, "Invalid", f"the server rejected our request due to an error in our request: {message}", {}
     )
@@ -187,6 +189,6 @@ def timeout(message: str, *, retry_after: int = 0, causes: Sequence[Mapping[str,
 
 
 def too_large_resource_version(wanted: int, current: int) -> ApiStatusError:
-    """A read "not older than" a revision that has not come yet."""
+    """The error for a read "not older than" a revision that does not exist yet."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     return timeout(f"Too large resource version: {wanted}, current: {current}", retry_after=1, causes=[cause])

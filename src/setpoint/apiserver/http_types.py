@@ -10,7 +10,9 @@ __all__ = ["SYSTEM_ADMIN", "HungUp", "IncomingRequest", "Peer", "Request", "Resp
 
 
 class HungUp(ConnectionError):
-    """Raised instead of answering, or partway through an answer: the front breaks the connection, as networks do."""
+    """Raised instead of a response, or partway through one: the front breaks the connection, as a network failure
+    would.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +31,16 @@ SYSTEM_ADMIN = UserInfo("system:admin", groups=("system:masters", "system:authen
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The other end of a connection: its address, and the ``user`` of its certificate if that was verified."""
+    """The other end of a connection: its address, and the ``user`` of its certificate if the certificate
+    was verified.
+    """
 
     address: str = ""
     user: UserInfo | None = None
 
 
 class IncomingRequest(Protocol):
-    """The part of a request that the server reads; a client's own request type will do."""
+    """The part of a request that the server reads; the request type of a client has it as well."""
 
     @property
     def method(self) -> str: ...
@@ -52,8 +56,11 @@ class IncomingRequest(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Names in lower case. Of a header that is given more than once the first value counts, as in Go; the values of
-        ``impersonate-`` headers are joined by newlines, which no value can hold."""
+        """The headers, with names in lower case.
+
+        If a header occurs more than once, the first value counts, as in Go; the values of ``impersonate-`` headers are
+        joined by newlines, which a value can't contain.
+        """
         ...
 
     @property
@@ -62,8 +69,9 @@ class IncomingRequest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; see `IncomingRequest`. ``user`` of None is the server's ``admin``, but for requests that came over
-    the network: these have a ``peer``, and are authenticated where the server does that."""
+    """One request; see `IncomingRequest`. A ``user`` of None stands for the server's ``admin``, except for requests
+    from the network: these have a ``peer``, and are authenticated if the server authenticates its clients.
+    """
 
     method: str
     path: str
@@ -78,17 +86,17 @@ class Socket(Protocol):
     """The server's side of an open WebSocket."""
 
     async def send(self, data: bytes) -> None:
-        """Sends a message; nothing happens if the client is gone."""
+        """Sends a message; does nothing if the client has disconnected."""
         ...
 
     async def receive(self) -> bytes | None:
-        """The next message; None when the client has closed, or is gone."""
+        """The next message; None once the client has closed the WebSocket or disconnected."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """The use of a connection after an answer with status 101: a WebSocket of this subprotocol, and its handler."""
+    """The use of a connection after a response with status 101: a WebSocket with this subprotocol, and its handler."""
 
     protocol: str
     serve: Callable[[Socket], Awaitable[None]]
@@ -96,7 +104,7 @@ class Upgrade:
 
 @dataclass(slots=True)
 class Response:
-    """One answer. A ``body`` that is a stream is an async generator; whoever reads it calls its ``aclose()``."""
+    """One response. A ``body`` that is a stream is an async generator; its reader must call ``aclose()``."""
 
     status: int
     headers: dict[str, str]

@@ -1,1 +1,1 @@
-"""The forms of an answer: objects, tables, metadata alone; JSON or YAML."""
+"""The forms of a response: objects, tables or metadata alone, in JSON or YAML."""

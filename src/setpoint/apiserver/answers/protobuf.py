@@ -1,7 +1,7 @@
-"""Objects, lists, statuses and events of watches in Kubernetes' protobuf, as Go's encoder writes them.
+"""Encodes objects, lists, statuses and watch events in Kubernetes' protobuf format.
 
-Byte for byte: fields in the order of their numbers, maps in that of their keys, zeros written where Go has no pointer.
-The numbers of fields are data, see ``tools/generate_protobuf.py``.
+The bytes are those of Go's encoder: fields are in the order of their numbers, maps in the order of their keys, and
+zeros are written where Go has no pointer. The numbers of fields are data, see ``tools/generate_protobuf.py``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ITEMS: Final = b"\x12"
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
-    """An object, or a list whose items may be JSON, of a built-in kind, a Status or metadata."""
+    """The bytes of an object or list of a built-in kind, a Status or metadata. The items of a list may be JSON."""
     api_version, kind = document.get("apiVersion", ""), document["kind"]
     message = _message_of(api_version, kind)
     assert message is not None, f"{api_version} {kind} has no form in protobuf"
@@ -50,7 +50,7 @@ def encode(document: Mapping[str, Any]) -> bytes:
 
 
 def frame(type_: bytes, document: bytes) -> bytes:
-    """One event of a watch, whose object is given as JSON: its length in four bytes, and the event."""
+    """One watch event, whose object is given as JSON. The event follows its length in four bytes."""
     opened = _remembered(document) if len(document) < _LARGE else encode(msgspec.json.decode(document))
     event = chunk(b"\x0a", type_) + chunk(b"\x12", chunk(b"\x0a", opened))
     return len(event).to_bytes(4, "big") + event
@@ -103,8 +103,9 @@ Encoder = Callable[[Any], bytes]
 
 
 class _Message:
-    """Writes the messages of one name. The plan for its fields is made when the first one is written, since messages
-    may hold others of their own name."""
+    """Writes the messages of one type. The plan for its fields is made when the first message is written, since
+    messages may contain others of the same type.
+    """
 
     __slots__ = ("_name", "_plan")
 
@@ -135,7 +136,7 @@ def _compiled(name: str) -> _Message:
 
 
 def _planned(number: int, field: GoField) -> tuple[str, Encoder, bytes]:
-    """A field's name, what writes it, and what stands there where it is absent."""
+    """A field's name, the function that writes its value, and the bytes to write if the field is absent."""
     tag = _tag(number, field.type)
     if field.repeated:
         return field.name, _repeated(tag, field.type), b""
@@ -264,7 +265,7 @@ _SHORT: Final = [bytes([number]) for number in range(0x80)]
 
 
 def varint(value: int) -> bytes:
-    """A whole number, negative ones in 64 bits."""
+    """The varint of a whole number; a negative number takes 64 bits."""
     if 0 <= value < 0x80:
         return _SHORT[value]
     value &= 0xFFFFFFFFFFFFFFFF
@@ -277,5 +278,5 @@ def varint(value: int) -> bytes:
 
 
 def chunk(tag: bytes, content: bytes) -> bytes:
-    """A text or message with its tag and its length."""
+    """The bytes of a text or message, after its tag and its length."""
     return tag + varint(len(content)) + content

@@ -1,5 +1,6 @@
-"""The form of an answer: the object itself, a table, its metadata alone; JSON, YAML or protobuf. The Accept header says
-which."""
+"""The form of a response, which the Accept header selects: the object itself, a table, or its metadata alone, in JSON,
+YAML or protobuf.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ _raw_metadata = msgspec.json.Decoder(_RawMetadata)
 def respond(
     document: Any, status: int = 200, *, warnings: Sequence[str] = (), media: Media = "json", pretty: bool = False
 ) -> Response:
-    """An answer of ``media``; ``document`` may be JSON already."""
+    """A response in the format ``media``; ``document`` may already be JSON."""
     body = document if isinstance(document, bytes) else msgspec.json.encode(document)
     if media == "yaml":
         from setpoint.meta.yaml_text import to_yaml
@@ -57,7 +58,7 @@ def respond(
 
 
 def _opened(body: bytes) -> dict[str, Any]:
-    """The document, whose items are decoded one after another, when they are looked at."""
+    """The decoded document; the items of a list stay raw and are decoded one by one when they are needed."""
     document: dict[str, Any] = {}
     for key, value in msgspec.json.decode(body, type=dict[str, Raw]).items():
         document[key] = msgspec.json.decode(value, type=list[Raw] if key == "items" and _is_list(value) else Any)
@@ -75,7 +76,9 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Representation:
-    """``version``: of meta.k8s.io, for tables and metadata. ``include``: what of the object a table's rows carry."""
+    """The form of a response. ``version`` is the meta.k8s.io version of tables and metadata; ``include`` says how much
+    of the object each row of a table contains.
+    """
 
     form: Form = "object"
     version: str = "v1"
@@ -87,7 +90,7 @@ class Representation:
 
     @property
     def plain(self) -> bool:
-        """Whether objects are answered with the bytes that they are."""
+        """Whether objects are sent with their bytes unchanged."""
         return self.form == "object" and self.media == "json" and not self.pretty
 
     @classmethod
@@ -123,11 +126,11 @@ class Representation:
         raise not_acceptable(_STREAMS if stream else MEDIA_TYPES.values())
 
     def one(self, call: Call, value: bytes, *, status: int = 200) -> Response:
-        """An answer that holds one object, given as it is stored."""
+        """A response with one object, given as it is stored."""
         return self.document(call, self.item(call, call.versions.converted(call.served, value)), status=status)
 
     def document(self, call: Call, body: Any, *, status: int = 200) -> Response:
-        """An answer that holds a document in its final form."""
+        """A response with a document in its final form."""
         return respond(body, status, warnings=call.warnings, media=self.media, pretty=self.pretty)
 
     @property
@@ -136,7 +139,7 @@ class Representation:
         return f"{MEDIA_TYPES[self.media]};stream=watch" if self.media == "protobuf" else JSON_TYPE
 
     def event(self, type_: bytes, value: bytes) -> bytes:
-        """One event of a watch, whose object is given in its form."""
+        """One watch event, whose object is already in this form."""
         if self.media == "protobuf":
             from setpoint.apiserver.answers import protobuf
 
@@ -193,7 +196,7 @@ class Representation:
 
 
 def _not_of_that_kind(wanted: str, served: ServedResource, kind: str, what: str) -> ApiStatusError:
-    """Metadata of one object was asked for where there is a list, or the other way round (406)."""
+    """The error (406) for a request for one object's metadata that is answered with a list, or the other way round."""
     package = served.resource.group.partition(".")[0] or "core"
     shown = f"unstructured.Unstructured{'List' if what == 'a list' else ''}" if served.custom else f"{package}.{kind}"
     return ApiStatusError(
@@ -202,14 +205,16 @@ def _not_of_that_kind(wanted: str, served: ServedResource, kind: str, what: str)
 
 
 def _decoded(values: Sequence[bytes]) -> Iterator[Any]:
-    """One after another, so that they are not all there at once."""
+    """The decoded values, one after another, so they are not all in memory at once."""
     for value in pace(values):
         spend(len(value))
         yield msgspec.json.decode(value)
 
 
 def _joined(served: ServedResource, values: Sequence[bytes]) -> bytes:
-    """Items without apiVersion and kind, as the real server sends those of built-in kinds; custom ones keep them."""
+    """The items, without apiVersion and kind if the kind is built in, as upstream sends them; custom
+    objects keep both.
+    """
     if served.custom or not values:
         return b",".join(values)
     cut = len(served.head)

@@ -1,4 +1,4 @@
-"""Objects as tables (``meta.k8s.io/v1`` Table): what ``kubectl get`` prints."""
+"""Tables of objects (``meta.k8s.io/v1`` Table), which ``kubectl get`` prints."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def table(
 ) -> dict[str, Any]:
     """A Table of ``objects``, which are plain JSON values in ``resource``'s version.
 
-    ``columns`` are the ``additionalPrinterColumns`` of a custom resource's version; an empty sequence means that it
-    has none and gets its age, None that the resource is built in and printed as upstream prints it. ``include`` says
-    what of the object each row carries along. ``metadata`` is the list's (``resourceVersion``, ``continue``,
-    ``remainingItemCount``). Without ``headers`` there are no column definitions: in a watch only the first event has
-    them. Ages are counted to ``now``.
+    ``columns`` are the ``additionalPrinterColumns`` of a custom resource's version. If they are empty, the table shows
+    the age; None means that the resource is built in and printed as upstream prints it. ``include`` says how much of
+    the object each row contains. ``metadata`` is the list's (``resourceVersion``, ``continue``,
+    ``remainingItemCount``). Without ``headers`` there are no column definitions: only the first event of a watch has
+    them. Ages are relative to ``now``.
 
     Raises:
         JsonPathError: a path in ``columns`` can't be parsed.
@@ -108,7 +108,7 @@ def _column(column: Mapping[str, Any]) -> Column:
 
 
 def _cell(value: Any, type_: str, now: datetime) -> Any:
-    """The cell of a value, or None if it is not of the column's type; a string column takes anything."""
+    """The cell for a value; None if the value is not of the column's type. A string column accepts any value."""
     if value is None:
         return None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,1 +1,1 @@
-"""The audit log: requests with their users and results, by the rules of a policy."""
+"""The audit log: requests with their users and results, logged according to a policy."""

@@ -21,9 +21,9 @@ _JSON: Final = "application/json"
 
 
 class AuditLog:
-    """Gives ``write`` a line for each stage of each request from the network that ``policy`` wants logged.
+    """Calls ``write`` with a line for each stage of each request from the network that ``policy`` selects.
 
-    A request has the stages ``RequestReceived`` and ``ResponseComplete``, and a watch ``ResponseStarted`` between them.
+    A request has the stages ``RequestReceived`` and ``ResponseComplete``; a watch has ``ResponseStarted`` between them.
     """
 
     def __init__(self, policy: AuditPolicy, write: Callable[[bytes], object]) -> None:
@@ -42,8 +42,11 @@ class AuditLog:
         now: Callable[[], datetime],
         notes: Mapping[str, str],
     ) -> None:
-        """Logs a request, which ``came`` then and is answered by ``response`` now; ``asked.user`` is whom it was made
-        as. The body of a watch is followed to its end. ``notes``: annotations, of authorization and admission."""
+        """Logs a request that was received at ``came`` and is now answered with ``response``.
+
+        ``asked.user`` is the user as whom the request was made. The body of a watch is followed to its end. ``notes``
+        are annotations of authorization and admission.
+        """
         decided = self._policy.decide(Attributes(requester, *_fields(asked)))
         if decided.level == "None":
             return
@@ -138,7 +141,7 @@ def _user(user: UserInfo) -> JsonObject:
 
 
 def _complete(reference: JsonObject, metadata: Any) -> None:
-    """Names an object by what was sent, where the path does not."""
+    """Adds names from the request's body to an object reference, where the path does not give them."""
     if isinstance(metadata, dict):
         for name in ("namespace", "name", "uid", "resourceVersion"):
             value = metadata.get(name)
@@ -147,7 +150,7 @@ def _complete(reference: JsonObject, metadata: Any) -> None:
 
 
 def _document(body: bytes | None, kind: str) -> Any:
-    """The JSON of a body; None for other formats and for what can't be read."""
+    """The JSON of a body; None if the format is not JSON or the body can't be decoded."""
     if body is None or "json" not in kind:
         return None
     try:

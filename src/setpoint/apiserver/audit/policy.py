@@ -1,4 +1,4 @@
-"""Audit policies (``audit.k8s.io/v1``): how much of which request is logged."""
+"""Audit policies (``audit.k8s.io/v1``): which requests are logged, and at which level."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AuditPolicyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The decision on one request: the level at which it is logged, and the stages that are omitted."""
+    """The decision on one request: the level at which it is logged, and the stages to omit."""
 
     level: Level = "None"
     omitted: frozenset[str] = frozenset()
@@ -85,7 +85,9 @@ class _Document(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fiel
 
 
 class AuditPolicy:
-    """The first rule that matches a request decides; a request that none matches is not logged."""
+    """A list of rules. The first rule that matches a request decides; a request without a matching rule is
+    not logged.
+    """
 
     def __init__(self, document: _Document) -> None:
         self._document = document

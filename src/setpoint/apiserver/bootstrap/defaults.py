@@ -1,8 +1,8 @@
-"""The default objects of a kube-apiserver: roles and bindings, priorities, flow control, and how it is found itself.
+"""The default objects of a kube-apiserver: roles and bindings, priorities, flow control, and the Service of the server.
 
-Most of them are in ``objects.jsonl``, written by ``tools/bootstrap_objects.py`` from a real server of 1.37. Its first
-line has sets of managed fields, each other line an object and the number of its set. Fields that differ between
-clusters (uids, times, versions) are filled in when the objects are stored.
+Most of them are in ``objects.jsonl``, which ``tools/bootstrap_objects.py`` generates from a real server of 1.37. The
+first line of that file has sets of managed fields; each other line has an object and the number of its set. Fields that
+differ between clusters (uids, times, versions) are filled in when the objects are stored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LINES: Final = msgspec.json.Decoder()
 
 
 class _Default:
-    """One object, as bytes around what is filled in."""
+    """One object, as bytes with gaps for the fields to fill in."""
 
     __slots__ = ("head", "kind", "managed", "metadata", "name", "namespace", "rest", "version")
 
@@ -48,7 +48,7 @@ class _Default:
         self.managed = msgspec.json.encode(managed) if managed else b""
 
     def value(self, uid: str, moment: bytes, revision: int) -> bytes:
-        """The bytes to store; ``moment`` is the time of everything in it."""
+        """The bytes to store; ``moment`` is used for every time in the object."""
         given = {**self.metadata, "uid": uid, "resourceVersion": str(revision), "creationTimestamp": moment.decode()}
         ordered = {key: given[key] for key in _ORDER if key in given}
         metadata = msgspec.json.encode(ordered | given)
@@ -80,8 +80,9 @@ def create_defaults(state: State) -> None:
 
 
 def publish(state: State, host: str, port: int) -> None:
-    """Stores the Service ``kubernetes`` with its endpoints, by which pods find the server at ``host``:``port``. Objects
-    with another address are replaced."""
+    """Stores the Service ``kubernetes`` with its endpoints, through which pods find the server at ``host``:``port``.
+    Existing objects with a different address are replaced.
+    """
     moment = format_time(state.now())
     with state.storage.transaction():
         for obj, managed in _found_at(_address(host), port):
@@ -107,7 +108,7 @@ def _store(state: State, default: _Default, moment: str, *, replace: bool = Fals
 
 
 def _address(host: str) -> str:
-    """An address of version 4, as Services have them here."""
+    """The IPv4 address to publish for ``host``; ``127.0.0.1`` if ``host`` is not a specific IPv4 address."""
     try:
         found = ip_address(host)
     except ValueError:
@@ -144,7 +145,7 @@ def _service_range() -> tuple[JsonObject, list[JsonObject]]:
 
 
 def _found_at(address: str, port: int) -> list[tuple[JsonObject, list[JsonObject]]]:
-    """The Service, its address, and its endpoints in both forms, with their managed fields."""
+    """The Service, its IPAddress, and its endpoints in both forms, with their managed fields."""
     own = {"name": "kubernetes", "namespace": "default"}
     service: JsonObject = {
         "apiVersion": "v1",

@@ -1,4 +1,4 @@
-"""The Lease by which a cluster's API server says that it is there (KEP-1965)."""
+"""The Lease with which an API server of a cluster announces its presence (KEP-1965)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _COMPONENT: Final = "kube-apiserver"
 
 
 class IdentityLease:
-    """Keeps the Lease by requests to ``handle``: a new one for each life of the server, renewed until its end.
+    """Maintains the Lease through requests to ``handle``: creates it when the server starts and renews it until the
+    server stops.
 
-    ``hostname`` gives the lease its name, as upstream's; ``holder`` is different in each life. A renewal that is
-    refused is tried again with the next one.
+    ``hostname`` determines the name of the lease, as upstream; ``holder`` differs between runs of the server. A renewal
+    that is refused is retried at the next interval.
     """
 
     def __init__(
@@ -54,13 +55,13 @@ class IdentityLease:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Replaces the lease of a former life, and renews this one from now on."""
+        """Replaces the lease of an earlier run, and starts to renew the new one."""
         await self._send("DELETE", f"{_LEASES}/{self.name}")
         await self._renew()
         self._task = asyncio.create_task(self._run(), name="identity lease")
 
     async def stop(self) -> None:
-        """Ends the renewal and deletes the lease."""
+        """Stops the renewal and deletes the lease."""
         task, self._task = self._task, None
         if task is None:
             return

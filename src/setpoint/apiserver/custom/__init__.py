@@ -1,1 +1,1 @@
-"""CustomResourceDefinitions: the resources that they define are registered and served."""
+"""CustomResourceDefinitions: the server registers and serves the resources that they define."""

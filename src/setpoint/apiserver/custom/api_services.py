@@ -1,4 +1,4 @@
-"""APIServices of the versions of custom resources, which a cluster's API server registers itself."""
+"""APIServices for the versions of custom resources, which an API server registers itself."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ _FIELDS: Final = {
 
 
 class ApiServices:
-    """Keeps an APIService for each version of a group that a CRD serves. One that another client made is left alone.
+    """Keeps an APIService for each version of a group that a CRD serves. An APIService that a client made is left
+    alone.
 
-    Upstream does that a moment later; here it is part of the transaction that changes the CRD.
+    Upstream does this shortly after the write; here it is part of the transaction that changes the CRD.
     """
 
     def __init__(self, state: State) -> None:
         self._state = state
 
     def serve(self, group: str, versions: Iterable[str]) -> None:
-        """Makes the APIServices that are missing."""
+        """Creates the APIServices that are missing."""
         home = self._home()
         for version in versions:
             name = f"{version}.{group}"
@@ -45,7 +46,7 @@ class ApiServices:
             self._state.storage.put(home.collection, "", name, value, expected=0)
 
     def unserve(self, crd: str, group: str, versions: Iterable[str]) -> None:
-        """Deletes the APIServices of versions that no CRD but ``crd`` serves."""
+        """Deletes the APIServices of those versions that no CRD other than ``crd`` serves."""
         home, state = self._home(), self._state
         others = {
             item.resource.version

@@ -1,7 +1,7 @@
 """Conversion webhooks of CRDs: they convert custom objects between versions.
 
-As upstream's ``webhook_converter.go``: a converted object has the same kind, name, namespace and uid; of its metadata
-only labels and annotations count, everything else stays as it was.
+As in upstream's ``webhook_converter.go``, a converted object has the same kind, name, namespace and uid as before. Of
+its metadata, only labels and annotations may change; changes of other metadata are ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Conversion = tuple[Hashable, JsonObject, ServedResource]
 
 
 class ConversionWebhook:
-    """The ``spec.conversion.webhook`` of one CRD. Its answers are kept for as long as the request lasts."""
+    """The ``spec.conversion.webhook`` of one CRD. Its answers are kept until the request ends."""
 
     def __init__(self, state: State, config: JsonObject) -> None:
         self._state = state
@@ -40,7 +40,9 @@ class ConversionWebhook:
         self._api_version = f"apiextensions.k8s.io/{review_version(config.get('conversionReviewVersions'))}"
 
     def convert(self, obj: JsonObject, target: ServedResource, replay: Replay | None) -> JsonObject:
-        """``obj`` as ``target`` has it, pruned and with defaults. Raises Suspended until ``replay`` knows."""
+        """``obj`` in the version of ``target``, pruned and with defaults. Raises Suspended if ``replay`` lacks the
+        answer.
+        """
         resource = target.resource
         if obj.get("apiVersion") == resource.api_version:
             return obj
@@ -63,7 +65,7 @@ class ConversionWebhook:
         return made
 
     async def learn(self, replay: Replay, conversions: Sequence[Conversion]) -> None:
-        """Asks, and puts the answers into ``replay``. Raises ApiStatusError (500)."""
+        """Calls the webhook and puts its answers into ``replay``. Raises ApiStatusError (500)."""
         by_version: dict[str, dict[Hashable, JsonObject]] = {}
         for key, obj, target in conversions:
             by_version.setdefault(target.resource.api_version, {})[key] = obj

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: serves the resources that they define, and deletes their objects with them."""
+"""Serves the resources that CustomResourceDefinitions define, and deletes their objects with the definition."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
 
 
 class CustomResources:
-    """Keeps a server's registry in step with its CRDs.
+    """Keeps a server's registry consistent with its CRDs.
 
-    The steps that upstream's controllers take soon after a write are taken here right after it, in the same turn: names
-    are accepted, the CRD is established, its resources are served. Each step is a write of its own, so that a watch
-    sees the same events as upstream; all are one transaction. The registry changes once they are stored, after
-    everything that can fail.
+    Upstream's controllers react soon after a write; here the same steps follow immediately: names are accepted, the CRD
+    is established, its resources are served. Each step is a separate write, so a watch sees the same events as
+    upstream, and all writes are one transaction. The registry changes after the writes are stored, when no step can
+    fail any more.
 
-    ``registers``: whether the versions that are served have APIServices.
+    ``registers``: whether the served versions have APIServices.
     """
 
     def __init__(self, state: State, *, registers: bool = False) -> None:
@@ -52,11 +52,11 @@ class CustomResources:
 
     @property
     def damage(self) -> list[Damage]:
-        """Stored CRDs that can't be served as they are."""
+        """The stored CRDs that can't be served in their present form."""
         return list(self._unusable.values())
 
     def load(self) -> None:
-        """Serves what is stored. A CRD that can't be served is told, and can be changed or deleted like any other."""
+        """Serves the stored CRDs. One that can't be served is logged, and can be changed or deleted like any other."""
         for record in self._state.storage.scan(COLLECTION):
             try:
                 self.refresh(record)
@@ -66,12 +66,12 @@ class CustomResources:
                 _log.exception("%s %s: its resource is not served", COLLECTION, record.name)
 
     def created(self, record: Record) -> Record:
-        """Called after a CRD was stored for the first time."""
+        """Handles a CRD that was just created."""
         self._register(decode(record.value))
         return self.settle(record)
 
     def settle(self, record: Record) -> Record:
-        """Brings status and served resources of a stored CRD up to date; gives what is stored then."""
+        """Updates the status and the served resources of a stored CRD; returns the record that is then stored."""
         crd: JsonObject = decode(record.value)
         for step in (self._with_names, self._with_established):
             before = crd.get("status")
@@ -83,7 +83,7 @@ class CustomResources:
         return record
 
     def foresee(self, crd: JsonObject) -> None:
-        """Reads the schemas of a CRD that is about to be stored, which takes a while where they are large."""
+        """Parses the schemas of a CRD before it is stored, because large schemas take a while."""
         made = {}
         for version in crd["spec"]["versions"]:
             document = (version.get("schema") or {}).get("openAPIV3Schema")
@@ -92,7 +92,7 @@ class CustomResources:
         self._foreseen = made
 
     def updated(self, record: Record, old: JsonObject) -> Record:
-        """Called after a CRD was changed, or marked as being deleted."""
+        """Handles a CRD that was just changed or marked for deletion."""
         crd: JsonObject = decode(record.value)
         self._register(crd, old)
         if not crd["metadata"].get("deletionTimestamp"):
@@ -102,12 +102,12 @@ class CustomResources:
         return self._terminate(record)
 
     def deleted(self, record: Record) -> None:
-        """Called after a CRD is gone."""
+        """Handles a CRD that was just deleted."""
         self._register(None, decode(record.value))
         self._state.storage.then(lambda: self._unserve(record.name))
 
     def instance_deleted(self, name: str) -> None:
-        """Called after an object of that CRD is gone: the CRD's deletion may have waited for it."""
+        """Handles the deletion of an object of the CRD ``name``: the deletion of the CRD may have waited for it."""
         if not any(served.terminating for served in self._served.get(name, ())):
             return
         record = self._state.storage.get(COLLECTION, "", name)
@@ -145,7 +145,7 @@ class CustomResources:
         return crd
 
     def _conflict(self, crd: str, group: str, names: JsonObject) -> tuple[str, str] | None:
-        """The last conflict of names, as upstream; names of a group belong to the CRD that had them first."""
+        """The last conflict of names, as upstream. A name in a group belongs to the first CRD that used it."""
         others = [item.resource for item in self._state.registry if item.collection != crd]
         others = [resource for resource in others if resource.group == group]
         words = {word for item in others for word in (item.plural, item.singular, *item.short_names)}
@@ -194,7 +194,7 @@ class CustomResources:
                 remove(call, served, current, DeleteOptions())
 
     def _finish(self, record: Record) -> Record:
-        """Lets a CRD go if none of its objects is left; gives its last state then."""
+        """Removes a CRD that is being deleted once none of its objects is left; returns its last record."""
         crd: JsonObject = decode(record.value)
         metadata = crd["metadata"]
         finalizers = metadata.get("finalizers") or []
@@ -214,7 +214,7 @@ class CustomResources:
         return last
 
     def register_all(self) -> None:
-        """Makes the missing APIServices of what is stored."""
+        """Creates the missing APIServices of all stored CRDs."""
         with self._state.storage.transaction():
             for name in self._served:
                 record = self._state.storage.get(COLLECTION, "", name)
@@ -222,7 +222,9 @@ class CustomResources:
                     self._register(decode(record.value))
 
     def _register(self, crd: JsonObject | None, old: JsonObject | None = None) -> None:
-        """Keeps the APIServices of a CRD that was ``old`` and is gone if it is None."""
+        """Updates the APIServices of a CRD that changed from ``old`` to ``crd``; None for ``crd`` means that it was
+        deleted.
+        """
         if self._services is None:
             return
         served = _served_versions(crd)
@@ -235,7 +237,9 @@ class CustomResources:
     # -- serving ------------------------------------------------------------------------------------------------------
 
     def refresh(self, record: Record) -> None:
-        """Serves the versions of a CRD as it is stored, if it is established and they are not served so already."""
+        """Serves the versions of a stored CRD if it is established and its versions are not served in this form
+        already.
+        """
         self._refresh(record, decode(record.value))
 
     def _refresh(self, record: Record, crd: JsonObject) -> None:

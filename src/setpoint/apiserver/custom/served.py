@@ -1,4 +1,4 @@
-"""The versions that a CustomResourceDefinition defines, as they are served."""
+"""The served form of the versions that a CustomResourceDefinition defines."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 def served_versions(
     state: State, crd: JsonObject, gone: Callable[[], None], known: Mapping[bytes, Schema]
 ) -> list[ServedResource]:
-    """All versions of a CRD, the stored one first. ``gone`` is called after an object was deleted;
-    ``known`` are schemas that have been read before, by their bytes."""
+    """All versions of a CRD, the stored one first. ``gone`` is called after an object has been deleted;
+    ``known`` holds schemas that were read before, by their bytes.
+    """
     spec = crd["spec"]
     names = full_names(spec["names"]) | (crd["status"].get("acceptedNames") or {})
     made: list[ServedResource] = []
@@ -102,7 +103,7 @@ def _steps(path: str) -> tuple[str, ...]:
 
 
 def full_names(names: JsonObject) -> JsonObject:
-    """``spec.names`` with what is left out filled in."""
+    """``spec.names`` with defaults for the missing names."""
     return {
         "plural": names["plural"],
         "singular": names.get("singular") or names["kind"].lower(),
@@ -114,7 +115,7 @@ def full_names(names: JsonObject) -> JsonObject:
 
 
 def _deprecation(spec: JsonObject, resource: Resource) -> str:
-    """The warning for a deprecated version, with the version to use instead if there is a newer one."""
+    """The warning for a deprecated version; it names a newer version to use instead, if there is one."""
     text = f"{resource.api_version} {resource.kind} is deprecated"
     served = [each["name"] for each in spec["versions"] if each.get("served") and not each.get("deprecated")]
     newest = min(served, key=version_order, default="")

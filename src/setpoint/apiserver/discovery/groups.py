@@ -1,7 +1,7 @@
-"""Discovery: which groups, versions and resources this server has (``/api``, ``/apis`` and below).
+"""Discovery: the groups, versions and resources of this server (``/api``, ``/apis`` and below).
 
-Clients that can, ask for the aggregated form (``apidiscovery.k8s.io``, KEP-3352): everything in two answers. The legacy
-documents are for all others, and for people with a browser.
+Newer clients ask for the aggregated form (``apidiscovery.k8s.io``, KEP-3352), which takes only two responses. The
+legacy documents are for all other clients, and for people with a browser.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 
 
 class DiscoveredResource(Protocol):
-    """The part of a served resource that discovery needs, in one version."""
+    """The part of a served resource that discovery needs, for one version."""
 
     @property
     def resource(self) -> Resource: ...
@@ -47,10 +47,10 @@ Resources = Iterable[DiscoveredResource]
 
 
 def respond(path: str, registry: Resources, accept: str) -> Response | None:
-    """The answer to a GET of ``path``; None when it is not a path of discovery.
+    """The answer to a GET of ``path``; None if discovery has no document at the path.
 
-    ``accept`` is the request's Accept header. A group or version that is not served is None as well: the caller's
-    404 says so better. Raises ApiStatusError (406).
+    ``accept`` is the request's Accept header. The result is also None for a group or version that is not served,
+    because the caller's 404 is more precise. Raises ApiStatusError (406).
     """
     parts = path.strip("/").split("/")
     match parts:
@@ -76,7 +76,7 @@ def respond(path: str, registry: Resources, accept: str) -> Response | None:
 
 
 def _negotiated(accept: str, *, aggregates: bool = False) -> tuple[Media, bool]:
-    """The media type to answer with, and whether the client accepts aggregated discovery (v2, not v2beta1).
+    """The media type of the response, and whether the client accepts aggregated discovery (v2, not v2beta1).
 
     Raises ApiStatusError (406).
     """
@@ -93,7 +93,9 @@ def _negotiated(accept: str, *, aggregates: bool = False) -> tuple[Media, bool]:
 
 
 def version_order(version: str) -> tuple[int, int, int, str]:
-    """Sorts versions as Kubernetes prefers them: v2, v1, v1beta1, v1alpha1, then anything else by name."""
+    """The sort key for versions in Kubernetes' order of preference: v2, v1, v1beta1, v1alpha1, then all
+    others by name.
+    """
     found = _VERSION.fullmatch(version)
     if not found:
         return (3, 0, 0, version)
@@ -105,7 +107,7 @@ def version_order(version: str) -> tuple[int, int, int, str]:
 
 
 def legacy_versions(registry: Resources) -> dict[str, Any]:
-    """``/api``."""
+    """The document at ``/api``."""
     return {
         "kind": "APIVersions",
         "versions": [version for group, versions in _groups(registry).items() if not group for version in versions],
@@ -114,7 +116,7 @@ def legacy_versions(registry: Resources) -> dict[str, Any]:
 
 
 def group_list(registry: Resources) -> dict[str, Any]:
-    """``/apis``."""
+    """The document at ``/apis``."""
     groups = [
         {
             "name": group,
@@ -183,7 +185,7 @@ def _storage_version_hash(resource: Resource) -> str:
 
 
 def aggregated(registry: Resources, *, core: bool) -> dict[str, Any]:
-    """``/api`` or ``/apis`` as ``apidiscovery.k8s.io/v2`` APIGroupDiscoveryList."""
+    """The document at ``/api`` or ``/apis`` as an APIGroupDiscoveryList of ``apidiscovery.k8s.io/v2``."""
     items = [
         {
             "metadata": {"name": group, "creationTimestamp": None} if group else {"creationTimestamp": None},
@@ -230,7 +232,7 @@ def _kind(kind: GroupVersionKind) -> dict[str, str]:
 
 
 def _groups(registry: Resources) -> dict[str, dict[str, list[Resource]]]:
-    """Resources by group and version, versions in the order of preference, resources by name."""
+    """The resources by group and version: versions in order of preference, resources by name."""
     groups: dict[str, dict[str, list[Resource]]] = {}
     for served in registry:
         resource = served.resource

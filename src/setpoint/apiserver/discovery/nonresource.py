@@ -53,7 +53,9 @@ _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-opt
 
 
 def answer(state: State, request: IncomingRequest) -> Response:
-    """The answer for a non-resource path. Raises ApiStatusError: 404 for an unknown one, 405 for any method but GET."""
+    """The response for a non-resource path. Raises ApiStatusError: 404 for an unknown path, 405 for any
+    method but GET.
+    """
     if not request.path.startswith("/"):  # ``OPTIONS *``, and CONNECT, which names a host
         return nothing()
     path = request.path.rstrip("/") or "/"
@@ -90,7 +92,7 @@ def answer(state: State, request: IncomingRequest) -> Response:
 
 
 def nothing() -> Response:
-    """The answer for a path that is not even a group's."""
+    """The response for a path that does not belong to any API group."""
     return Response(404, dict(_TEXT), b"404 page not found\n")
 
 
@@ -119,12 +121,14 @@ def _openapi(state: State, request: IncomingRequest, path: str, accept: str) -> 
 
 
 def _described_as(path: str) -> tuple[str, ...]:
-    """The kinds of documents at a path of OpenAPI."""
+    """The kinds of OpenAPI documents at a path."""
     return (*_JSON, *openapi.PROTOBUF_TYPES) if path == "/openapi/v2" else _JSON
 
 
 def _issuer(state: State, request: IncomingRequest, path: str) -> Response:
-    """The OIDC documents to check tokens of service accounts by; 404 where a secret signs them."""
+    """The OIDC documents with which clients verify service account tokens; 404 if the tokens are signed
+    with a secret.
+    """
     tokens = state.account_tokens
     keys = tokens.jwks
     if not keys:
@@ -159,7 +163,7 @@ def _paths(state: State) -> list[str]:
 
 
 def _damage(state: State) -> dict[str, object]:
-    """A Status of what is stored and can't be used; upstream's reason for that is ``StorageReadError``."""
+    """A Status that lists the stored objects that can't be used; its reason is upstream's ``StorageReadError``."""
     causes = [{"reason": "StorageReadError", "message": item.why, "field": item.what} for item in state.damage]
     status: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     if causes:

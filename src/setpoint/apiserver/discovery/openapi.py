@@ -1,8 +1,8 @@
-"""OpenAPI documents: ``/openapi/v3`` for each group version and other root, ``/openapi/v2`` for all in one.
+"""OpenAPI documents: ``/openapi/v3`` has one for each group version and each other root, ``/openapi/v2`` a single one.
 
-They are built when they are first asked for. A document depends on the resources alone, so it is remembered by their
-digest: two servers in one process share the documents of the built-in groups, and a CRD that
-changes makes a new document for its own group version only.
+A document is built when it is first requested. It depends only on the resources and is cached by their digest: two
+servers in one process share the documents of the built-in groups, and a change to a CRD rebuilds only the document of
+its own group version.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _INFO: Final = {"title": "Kubernetes", "version": "v1.37.0"}
 def respond(
     path: str, registry: Iterable[DescribedResource], *, protobuf: bool = False, issuer: bool = False
 ) -> tuple[bytes, str, str] | None:
-    """The answer to a GET of ``path``: body, entity tag (quoted) and content type; None when there is no such document.
+    """The answer to a GET of ``path``: body, entity tag (quoted) and content type; None if there is no such document.
 
-    With ``protobuf`` version 2 is written so; all else is JSON. ``issuer``: whether this server's tokens can be checked
-    by the keys that it publishes.
+    With ``protobuf``, the document of version 2 is in protobuf; all others are JSON. ``issuer`` says whether this
+    server publishes keys that verify its tokens.
     """
     path = "/" + path.strip("/")
     items = tuple(registry)
@@ -67,7 +67,7 @@ _Place = tuple[Sequence[DescribedResource], Sequence[Reading]]
 
 
 def _places(registry: Sequence[DescribedResource], issuer: bool) -> dict[str, _Place]:
-    """The documents of version 3, by the paths that they are about."""
+    """The documents of version 3, by the paths that they describe."""
     groups: dict[str, list[DescribedResource]] = {}
     for item in registry:
         groups.setdefault(item.resource.root, []).append(item)
@@ -90,7 +90,7 @@ def _index(places: Mapping[str, _Place]) -> tuple[bytes, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """The input of a document; equal contents make equal documents."""
+    """The input of a document; equal contents produce equal documents."""
 
     form: Form
     digest: str

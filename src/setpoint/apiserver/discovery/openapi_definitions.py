@@ -1,4 +1,4 @@
-"""The schemas of kinds under the names and in the form that OpenAPI documents have them."""
+"""The schemas of kinds, with the names and in the form that OpenAPI documents use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DescribedResource(Protocol):
 
     @property
     def schema_document(self) -> Mapping[str, Any] | None:
-        """The ``openAPIV3Schema`` of a custom resource's version; None for what is built in."""
+        """The ``openAPIV3Schema`` of a custom resource's version; None for a built-in resource."""
         ...
 
     @property
@@ -40,7 +40,9 @@ class DescribedResource(Protocol):
 
 
 def schema_name(kind: GroupVersionKind) -> str:
-    """The name of a kind's schema: upstream's for built-in kinds, the group turned round for custom resources."""
+    """The name of a kind's schema: upstream's for built-in kinds; for custom resources it begins with the reversed
+    group.
+    """
     if kind.group == "meta.k8s.io" or kind.kind in ("Status", "DeleteOptions"):
         return _META + kind.kind
     try:
@@ -50,7 +52,7 @@ def schema_name(kind: GroupVersionKind) -> str:
 
 
 def built_in(names: Iterable[str], form: Form) -> dict[str, Any]:
-    """The named definitions and all that they refer to."""
+    """The named definitions and all definitions that they refer to."""
     found: dict[str, Any] = {}
     wanted = list(names)
     while wanted:
@@ -176,7 +178,7 @@ def _gvk(kind: GroupVersionKind) -> dict[str, str]:
 
 
 def kinds_of(resources: Iterable[Resource]) -> Iterator[GroupVersionKind]:
-    """All kinds that requests and responses of these resources may hold."""
+    """All kinds that requests and responses of these resources may contain."""
     for kind in ("Status", "DeleteOptions", "Patch", "ObjectMeta", "ListMeta"):
         yield GroupVersionKind("meta.k8s.io", "v1", kind)
     for resource in resources:

@@ -1,4 +1,4 @@
-"""The operations on a resource, path by path: the part that OpenAPI 2 and 3 have in common."""
+"""The operations on a resource, path by path: the part that OpenAPI 2 and 3 share."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Parameter:
 class Operation:
     """One method on one path.
 
-    ``kind`` is what the operation is about and what clients find it by; ``request`` and ``response`` are the kinds of
-    the bodies. A response of kind ``Status`` may also be the deleted object; None is plain text.
+    ``kind`` is the subject of the operation, by which clients find it; ``request`` and ``response`` are the kinds of
+    the bodies. A response of kind ``Status`` may also be the deleted object; None means plain text.
     """
 
     method: Method
@@ -115,9 +115,9 @@ _CREATE_ONLY: Final = frozenset({"binding", "eviction", "token"})
 
 
 def operations(resource: Resource, *, custom: bool) -> Iterator[tuple[str, Operation]]:
-    """Every operation on ``resource`` with its path, for the verbs and subresources that it has.
+    """Every operation on ``resource`` with its path, for the verbs and subresources that the resource has.
 
-    A ``custom`` resource knows no strategic merge patch.
+    A ``custom`` resource does not support strategic merge patches.
     """
     make = _Maker(resource, custom)
     collection = resource.path(namespace="{namespace}")
@@ -242,7 +242,7 @@ def list_kind(resource: Resource) -> GroupVersionKind:
 
 
 def group_words(group: str) -> list[str]:
-    """The words of a group's name, capitalized: ``rbac.authorization.k8s.io`` is Rbac Authorization."""
+    """The words of a group's name, capitalized: ``Rbac`` and ``Authorization`` for ``rbac.authorization.k8s.io``."""
     name = group.removesuffix(".k8s.io") or "core"
     return [word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", name) if word]
 

@@ -1,7 +1,7 @@
-"""OpenAPI documents of version 2 in protobuf (gnostic's ``openapi.v2.Document``), which kubectl asks for.
+"""OpenAPI documents of version 2 in protobuf (gnostic's ``openapi.v2.Document``), which kubectl requests.
 
-A message is given as its fields' numbers and forms, by the names that JSON has for them; what is named otherwise
-(``x-...``) is an extension, whose value stands there as YAML. Maps are lists of named values.
+A message is defined by the numbers and forms of its fields, under their JSON names; any other member (``x-...``) is an
+extension, whose value is written as YAML. Maps are lists of named values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COST: Final = 256
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
-    """The document, whose members are plain JSON values."""
+    """The bytes of the document, whose members are plain JSON values."""
     return _message(_DOCUMENT, document)
 
 
@@ -94,7 +94,7 @@ def _schema_or_bool(value: Any) -> Iterable[bytes]:
 
 
 def _named(write: Writer) -> Writer:
-    """A map, as a list of names and values."""
+    """A writer for a map, as a list of names and values."""
     return lambda values: [
         b"".join((chunk(b"\x0a", name.encode()), *(chunk(b"\x12", part) for part in write(value))))
         for name, value in sorted(values.items())
@@ -102,13 +102,15 @@ def _named(write: Writer) -> Writer:
 
 
 def _inside(number: int, write: Writer) -> Writer:
-    """A message that has nothing but one field."""
+    """A writer for a message with a single field."""
     tag = _tag(number)
     return lambda value: [b"".join(chunk(tag, part) for part in write(value))]
 
 
 def _scalar(number: int) -> tuple[int, Writer]:
-    """A flag or whole number. It brings its own tag, which the sign tells `_message`."""
+    """The number and writer of a boolean or whole number. The writer adds the tag itself; the negative sign of the
+    number tells `_message` so.
+    """
     return -number, lambda value: [varint(number << 3) + varint(int(value))] if value else []
 
 

@@ -1,4 +1,4 @@
-"""The operations of OpenAPI on paths that are not those of resources: discovery, version, keys of tokens."""
+"""The OpenAPI operations on paths that do not belong to resources: discovery, version, keys of tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _JSON: Final = "application/json"
 
 
 class Reading(NamedTuple):
-    """A GET without parameters. ``schema`` names what it is answered with; text, if empty."""
+    """A GET without parameters. ``schema`` names the schema of the response; it is empty for a text response."""
 
     path: str
     id: str
@@ -27,7 +27,7 @@ class Reading(NamedTuple):
     media_type: str = _JSON
 
     def operation(self, form: Form) -> dict[str, Any]:
-        """As a document of that version has it."""
+        """The operation as a document of the version ``form`` describes it."""
         made: dict[str, Any] = {"tags": [self.tag], "description": self.description, "operationId": self.id}
         shown = {"$ref": PREFIX[form] + self.schema} if self.schema else {"type": "string"}
         refused = {"401": {"description": "Unauthorized"}}
@@ -61,8 +61,9 @@ _ISSUER: Final = {
 
 
 def root_documents(registry: Iterable[DescribedResource], *, issuer: bool) -> dict[str, Reading]:
-    """The operation of each path that has one, but for its resources: the roots, groups and versions of built-in
-    resources and, with an ``issuer`` of tokens, its documents."""
+    """The operations on paths that do not belong to resources, by path: the roots, the groups and versions of built-in
+    resources and, with an ``issuer`` of tokens, the issuer's documents.
+    """
     made = _ROOTS | _ISSUER if issuer else dict(_ROOTS)
     for item in registry:
         root = item.resource.root

@@ -1,1 +1,1 @@
-"""HTTP for the server: sockets, streams, and the hosts and origins that are allowed."""
+"""HTTP for the server: sockets, streams, and the allowed hosts and origins."""

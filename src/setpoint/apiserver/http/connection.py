@@ -1,4 +1,4 @@
-"""Connections of the HTTP front: what is not HTTP, or comes too slowly, gets a `Status` or an end."""
+"""Connections of the HTTP front. A client that is too slow or does not send HTTP gets a `Status` or is disconnected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ _IDLE: Final = 90.0
 
 
 class Connections(web.Server):
-    """``handler`` answers requests. ``head_timeout``: seconds in which a connection's first request must have begun."""
+    """The server of the HTTP front's connections. ``handler`` answers requests. ``head_timeout`` is the time, in
+    seconds, within which the first request of a connection must begin.
+    """
 
     def __init__(
         self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], *, head_timeout: float
@@ -78,7 +80,7 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Ends the connection without a line in the log if the client did not send HTTP, or left during the answer."""
+        """Ends the connection, without a log line if the client did not send HTTP or left during the response."""
         if isinstance(exc, ClientConnectionResetError | HungUp):
             raise exc
         if status == HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -97,7 +99,9 @@ class _Connection(web.RequestHandler):
 
 
 def _peer(transport: asyncio.BaseTransport) -> Peer:
-    """The address, and the user of the certificate: one that can't be verified ends the handshake before."""
+    """The address of the client and the user of its certificate. A certificate that can't be verified has already
+    failed the handshake.
+    """
     address = transport.get_extra_info("peername")
     where = address[0] if isinstance(address, tuple) else ""
     session = transport.get_extra_info("ssl_object")

@@ -1,4 +1,4 @@
-"""Streams over WebSockets: watches, an event in each message, and logs, for clients that ask for an upgrade."""
+"""Streams over WebSockets, for clients that ask for an upgrade: watches, with one event in each message, and logs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ __all__ = ["is_asked_for", "streamed"]
 
 
 def is_asked_for(http: web.BaseRequest) -> bool:
-    """Whether the client wants to have a stream over a WebSocket."""
+    """Whether the client asks for a stream over a WebSocket."""
     words = http.headers.get("Connection", "").lower()
     return "upgrade" in words and http.headers.get("Upgrade", "").lower() == "websocket"
 
 
 async def streamed(http: web.BaseRequest, headers: Mapping[str, str], body: AsyncIterator[bytes]) -> web.StreamResponse:
-    """The answer, after the stream or the client has ended it. JSON goes as text, all else as binary messages."""
+    """The response, after the stream has ended or the client has closed it. JSON is sent as text messages, all other
+    content as binary ones.
+    """
     answer = web.WebSocketResponse(compress=False)
     answer.headers["server"] = "setpoint"
     kind = headers.get("content-type", "")
@@ -40,7 +42,7 @@ async def streamed(http: web.BaseRequest, headers: Mapping[str, str], body: Asyn
 
 
 async def _hung_up(answer: web.WebSocketResponse) -> None:
-    """Until the client has gone; its messages mean nothing."""
+    """Waits until the client has disconnected; its messages are ignored."""
     while (await answer.receive()).type in (WSMsgType.TEXT, WSMsgType.BINARY):
         pass
 
@@ -64,7 +66,7 @@ async def _send(
 
 
 def _lines(rest: bytearray) -> list[bytes]:
-    """Takes the lines that are complete out of ``rest``."""
+    """Removes the complete lines from ``rest`` and returns them."""
     end = rest.rfind(b"\n") + 1
     lines = bytes(rest[:end]).splitlines(keepends=True)
     del rest[:end]
@@ -72,7 +74,7 @@ def _lines(rest: bytearray) -> list[bytes]:
 
 
 def _lengths(rest: bytearray) -> list[bytes]:
-    """Takes the complete messages out of ``rest``; each has its length before it, in four bytes."""
+    """Removes the complete messages from ``rest`` and returns them; each follows its length in four bytes."""
     found = []
     while len(rest) >= 4 and len(rest) - 4 >= (size := int.from_bytes(rest[:4], "big")):
         found.append(bytes(rest[4 : 4 + size]))

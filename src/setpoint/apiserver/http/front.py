@@ -1,4 +1,4 @@
-"""HTTP for the server's core: sockets, streams, and a graceful end."""
+"""HTTP for the server's core: sockets, streams, and graceful shutdown."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _NOBODY: Final = Peer()
 
 
 class PortTakenError(OSError):
-    """Something else listens where the server wants to; the message names host and port."""
+    """A different process listens on the port; the message names host and port."""
 
 
 class OpenAddressError(ValueError):
-    """Other machines could reach a server that authenticates no client; the message says what to do."""
+    """Other machines could reach a server that does not authenticate its clients; the message says what to do."""
 
 
 class Answering(Protocol):
@@ -49,30 +49,31 @@ class Answering(Protocol):
         ...
 
     def drain(self) -> None:
-        """Says that it is not ready any more, and ends all watches."""
+        """Reports the server as not ready, and ends all watches."""
         ...
 
 
 class HttpFront:
-    """Serves ``server`` over HTTP/1.1 at ``host``:``port``; port 0 takes a free one, see `url`.
+    """Serves ``server`` over HTTP/1.1 at ``host``:``port``; with port 0 the system chooses a free port, see `url`.
 
         async with ApiServer() as server, HttpFront(server) as front:
             print(front.url)
 
-    ``tls``: a server-side SSL context; without one it is plain HTTP. ``authority``: the certificate (PEM) of the CA
-    that the kubeconfig tells clients to trust.
+    ``tls``: a server-side SSL context; without it, the front serves plain HTTP. ``authority``: the certificate (PEM) of
+    the CA that the kubeconfig tells clients to trust.
 
-    On leaving, no new connection is taken, watches are told to end, and requests under way have ``grace`` seconds. A
-    client that goes away ends its watch at once.
+    On exit, the front accepts no new connections, ends watches, and gives requests in progress ``grace`` seconds. When
+    a client disconnects, its watch ends at once.
 
-    ``authenticates``: whether ``server`` authenticates its clients. If it does not, the address must be a
-    loopback one, unless ``tls`` requires certificates of clients. Web pages may do nothing (`hosts`). A connection has
-    ``head_timeout`` seconds for its first request, each body, and each read of an answer, ``body_timeout``.
+    ``authenticates``: whether ``server`` authenticates its clients. If it does not, the address must be a loopback
+    address, unless ``tls`` requires client certificates. Requests from web pages of other origins are refused
+    (`hosts`). A connection has ``head_timeout`` seconds for its first request; each request body, and each read of a
+    response, has ``body_timeout`` seconds.
 
     Raises:
-        OpenAddressError: on another address without certificates of clients.
+        OpenAddressError: the address is not a loopback address, and there is no TLS with authentication of clients.
         PortTakenError: on entering, if the port is in use.
-        OSError: on entering, if the host is not one of this machine's, or the port is not for this user.
+        OSError: on entering, if the host is not an address of this machine, or this user may not use the port.
     """
 
     def __init__(
@@ -110,12 +111,12 @@ class HttpFront:
 
     @property
     def url(self) -> str:
-        """The URL of the server, without a slash at the end. Valid once the front was entered."""
+        """The URL of the server, without a slash at the end. It is valid once the front has been entered."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self._tls else 'http'}://{host}:{self.port}"
 
     def kubeconfig(self, name: str = "setpoint", *, token: str = "") -> dict[str, Any]:
-        """A kubeconfig document that leads here, with the bearer's ``token`` if there is one."""
+        """A kubeconfig document for this server, with the bearer ``token`` if it is not empty."""
         cluster: dict[str, Any] = {"server": self.url}
         if self._authority:
             cluster["certificate-authority-data"] = base64.b64encode(self._authority).decode()
@@ -242,13 +243,15 @@ class HttpFront:
 
 
 def _peer(http: web.BaseRequest) -> Peer:
-    """The client at the other end; the same for all requests of a connection."""
+    """The client at the other end, which is the same for all requests of a connection."""
     known: Peer | None = getattr(http.protocol, "peer", None)
     return _NOBODY if known is None else known
 
 
 async def _body(http: web.BaseRequest) -> bytes | None:
-    """As much of it as is needed to see that it is too long. Raises ValueError if it breaks off or is malformed."""
+    """The body of the request, or enough of it to see that it is too long. Raises ValueError if it is incomplete or
+    malformed.
+    """
     from aiohttp import ClientPayloadError
     from aiohttp.web import RequestPayloadError
 
@@ -306,7 +309,7 @@ def _break(http: web.BaseRequest) -> None:
 
 
 async def _compressed(body: bytes) -> bytes:
-    """Level 1, as upstream, in pieces, so that others get their turn in between."""
+    """The body compressed at level 1, as upstream, in pieces, so other tasks can run in between."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     parts = []
     for start in range(0, len(body), 1 << 20):

@@ -1,7 +1,7 @@
-"""The hosts and origins that a server without authentication answers.
+"""The hosts and origins for which a server without authentication answers requests.
 
-A web page in a browser may send requests to loopback addresses too: by a name of its own that resolves to one (DNS
-rebinding), or across origins. ``kubectl proxy`` refuses the first for the same reason (``--accept-hosts``).
+A web page in a browser can send requests to loopback addresses too: through a name of its own that resolves to one (DNS
+rebinding), or across origins. ``kubectl proxy`` refuses the former for the same reason (``--accept-hosts``).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ __all__ = ["is_loopback", "refusal"]
 def refusal(listening: str, host: str, origin: str | None) -> str:
     """The reason why a request is refused; ``""`` if it is allowed.
 
-    ``listening`` is the address that the server was told to listen on, ``host`` and ``origin`` the request's headers.
-    On a loopback address the request must be for one; a request from a page must be from one that came from here. On
-    another address no page is answered: whatever name it came by may be its own.
+    ``listening`` is the address that the server was told to listen on, ``host`` and ``origin`` are headers of the
+    request. If the server listens on a loopback address, ``host`` must be one too, and a request from a web page must
+    come from a page of this server. On any other address, requests from web pages are refused, because the page may
+    control the name in ``host``.
     """
     if host and is_loopback(listening) and not is_loopback(_name(host)):  # browsers always name one
         return f"this server is for this machine only, and not for {host!r}"
@@ -29,7 +30,7 @@ def refusal(listening: str, host: str, origin: str | None) -> str:
 
 
 def is_loopback(name: str) -> bool:
-    """Whether that host is this machine, and reached from nowhere else."""
+    """Whether the host is this machine and can't be reached from other machines."""
     if name == "localhost" or name.endswith(".localhost"):  # RFC 6761, 6.3
         return True
     try:
@@ -46,7 +47,7 @@ def _same(origin: str, host: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """A Host header without its port and brackets."""
+    """The name or address in a Host header, without port and brackets."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:

@@ -17,7 +17,7 @@ MAX_MESSAGE: Final = 16 << 20
 
 
 async def upgraded(http: web.BaseRequest, upgrade: Upgrade) -> web.StreamResponse:
-    """The answer to a request for a WebSocket, after the talk over it has ended."""
+    """The response to a request for a WebSocket, after the WebSocket has been closed."""
     answer = web.WebSocketResponse(protocols=(upgrade.protocol,), compress=False, max_msg_size=MAX_MESSAGE)
     answer.headers["server"] = "setpoint"
     await answer.prepare(http)

@@ -1,7 +1,7 @@
-"""The printers of built-in resources as tables: one printer a resource, for all versions of its group.
+"""The printers that show built-in resources as tables. Each resource has one printer, for all versions of its group.
 
-Columns, their order and what is in their cells are upstream's, because people read them daily and scripts cut them
-apart (``pkg/printers/internalversion`` in kubernetes/kubernetes).
+The columns, their order and the contents of their cells are upstream's, because people read them daily and scripts
+parse them (``pkg/printers/internalversion`` in kubernetes/kubernetes).
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ _PRINTERS: dict[str, Printer] = {
 
 
 def printer_of(resource: GroupResource) -> Printer:
-    """The printer of a built-in resource; name and time of creation for those that have none of their own."""
+    """The printer of a built-in resource. A resource without a printer of its own is shown with its name and creation
+    time.
+    """
     return _PRINTERS.get(str(resource), DEFAULT)
 
 

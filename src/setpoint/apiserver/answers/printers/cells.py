@@ -18,7 +18,8 @@ _YEAR = 24 * 365
 def human_duration(duration: timedelta) -> str:
     """A duration in two or three significant figures, as kubectl prints ages: ``59s``, ``5m30s``, ``3h``, ``2d4h``.
 
-    Up to two seconds into the negative count as now, because clocks differ; more is ``<invalid>``.
+    A negative duration of less than two seconds is shown as ``0s``, because clocks differ; a longer one as
+    ``<invalid>``.
     """
     seconds = int(duration.total_seconds())  # towards zero, as Go does
     if seconds < -1:
@@ -119,7 +120,7 @@ def has_condition(obj: Wire, type_: str) -> bool:
 
 
 def first(items: Iterable[str], count: int = 3, *, empty: str = "<unset>", separator: str = ",") -> str:
-    """The first few items and how many there are beside: ``a,b,c + 2 more...``."""
+    """The first ``count`` items, and the number of the others: ``a,b,c + 2 more...``."""
     listed = list(items)
     if not listed:
         return empty

@@ -1,4 +1,4 @@
-"""Namespaces, nodes, configuration, accounts, quotas and leases."""
+"""Printers of namespaces, nodes, configuration, accounts, quotas and leases."""
 
 from __future__ import annotations
 

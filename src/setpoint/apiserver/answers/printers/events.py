@@ -1,4 +1,4 @@
-"""Events of both groups, which name the same things differently."""
+"""The printers of events of both groups, which have different names for the same fields."""
 
 from __future__ import annotations
 

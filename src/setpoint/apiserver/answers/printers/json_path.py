@@ -35,17 +35,19 @@ Step = Callable[[Any], Iterator[Any]]
 
 
 class JsonPathError(ValueError):
-    """A path can't be parsed; the message names the path and the place in it."""
+    """A path can't be parsed; the message names the path and the position of the error."""
 
 
 class JsonPath:
-    """A compiled path. ``find`` gives what is there, ``first`` the first of it."""
+    """A compiled path. ``find`` yields all values at the path, ``first`` returns only the first one."""
 
     __slots__ = ("_steps", "text")
 
     def __init__(self, text: str) -> None:
-        """Raises:
-        JsonPathError: ``text`` is not a path, or it uses more than what CRDs may use.
+        """Compiles ``text``.
+
+        Raises:
+            JsonPathError: ``text`` is not a path, or it uses syntax that CRDs may not use.
         """
         if len(text) > _LONGEST:
             raise JsonPathError(f"a path of {len(text)} characters is too long: at most {_LONGEST}")
@@ -57,7 +59,7 @@ class JsonPath:
         self._steps = tuple(_parse(path if path.startswith((".", "[")) or not path else f".{path}", text))
 
     def find(self, document: Any) -> Iterator[Any]:
-        """All values at the path; what is absent on the way is left out."""
+        """All values at the path; a missing step yields no value."""
         found = iter((document,))
         for step in self._steps:
             found = _through(step, found)
@@ -73,7 +75,7 @@ class JsonPath:
 
 @lru_cache(maxsize=1024)
 def compile_path(text: str) -> JsonPath:
-    """`JsonPath` of ``text``, remembered.
+    """The `JsonPath` of ``text``, cached.
 
     Raises:
         JsonPathError: see `JsonPath`.

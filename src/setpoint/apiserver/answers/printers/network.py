@@ -1,4 +1,4 @@
-"""Services, endpoints, ingresses and network policies."""
+"""Printers of services, endpoints, ingresses and network policies."""
 
 from __future__ import annotations
 

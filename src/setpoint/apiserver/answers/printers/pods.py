@@ -1,4 +1,4 @@
-"""Pods and their templates."""
+"""Printers of pods and pod templates."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def _cells(pod: Wire, now: datetime) -> list[Any]:
 
 
 def _summary(pod: Wire) -> tuple[int, int, str, int, str]:
-    """Ready containers, all containers, the status word, restarts and the time of the last one."""
+    """The number of ready containers and of all containers, the status word, the restarts and the time of the last
+    restart.
+    """
     phase = text(pod, "status", "phase")
     status = text(pod, "status", "reason", default=phase)
     scheduled = condition(pod, "PodScheduled")
@@ -98,7 +100,7 @@ def _init_status(item: Wire, place: int, total: int) -> str:
 
 
 def _stopped(item: Wire) -> str:
-    """The reason why a container does not run; empty if it runs, or if its status has no reason."""
+    """The reason why a container is not running; empty if it is running or its status gives no reason."""
     waiting = text(item, "state", "waiting", "reason")
     if waiting:
         return waiting

@@ -1,4 +1,4 @@
-"""Printers of policies: bindings of roles, certificates, admission policies, fairness, claims of devices."""
+"""Printers of role bindings, certificates, admission policies, flow control and resource claims."""
 
 from __future__ import annotations
 

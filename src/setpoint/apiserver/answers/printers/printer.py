@@ -1,4 +1,4 @@
-"""Printers: the columns of a resource's tables, and the rows of objects."""
+"""Printers: the columns of a resource's tables, and the rows for objects."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from setpoint.models import schemas
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. ``priority`` 0 is shown always, higher ones only in wide output.
+    """One column. A column of ``priority`` 0 is always shown, others only in wide output.
 
-    The description is ``about``, or what the OpenAPI definitions say of the field that ``field`` names, such as
+    The description is ``about``, or the OpenAPI description of the field that ``field`` names, such as
     ``core.v1.PodStatus.podIP``.
     """
 
@@ -28,7 +28,7 @@ class Column:
     about: str = ""
 
     def definition(self) -> dict[str, Any]:
-        """The column as ``meta.k8s.io/v1`` TableColumnDefinition."""
+        """The column as a ``meta.k8s.io/v1`` TableColumnDefinition."""
         return {
             "name": self.name,
             "type": self.type,
@@ -69,7 +69,7 @@ class Printer:
 
 
 def counting(title: str, count: Callable[[Wire], int], about: str) -> Printer:
-    """Name, one number and the age."""
+    """A printer that shows the name, one number and the age."""
 
     def cells(obj: Wire, now: datetime) -> list[Any]:
         return [name(obj), count(obj), age(obj, now)]

@@ -1,4 +1,4 @@
-"""The usage of nodes and pods (``metrics.k8s.io``), printed as a metrics-server prints it."""
+"""Printers of the usage of nodes and pods (``metrics.k8s.io``), in the form of the metrics-server."""
 
 from __future__ import annotations
 

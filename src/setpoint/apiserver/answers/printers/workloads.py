@@ -1,4 +1,4 @@
-"""Controllers of pods: deployments, sets, jobs, autoscalers, budgets."""
+"""Printers of controllers of pods: deployments, sets, jobs, autoscalers, budgets."""
 
 from __future__ import annotations
 
