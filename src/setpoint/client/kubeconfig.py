@@ -1,8 +1,8 @@
-"""kubeconfig files, with client-go's rules (``tools/clientcmd``).
+"""kubeconfig files, read by client-go's rules (``tools/clientcmd``).
 
-``KUBECONFIG`` is a list of files; for each cluster, user and context, and for ``current-context``, the first file
-that has it wins. Relative paths are relative to the file that contains them. Missing files of the list are skipped;
-one that can't be read or parsed is an error, never ignored.
+``KUBECONFIG`` is a list of files. For each cluster, user and context, and for ``current-context``, the first file that
+has it wins. Relative paths are relative to the file that contains them. Missing files in the list are skipped; a file
+that can't be read or parsed is an error.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Kubeconfig:
 
     Attributes:
         clusters, users, contexts: the stanzas by name.
-        current_context: ``""`` if no file names one.
-        files: the existing ones.
+        current_context: the name of the current context; ``""`` if no file has one.
+        files: the files that exist.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Kubeconfig:
 
     @classmethod
     def read(cls, *paths: Path, missing_ok: bool = False) -> Kubeconfig:
-        """Merges the files; the first file with a value wins.
+        """The merged content of the files; for each value the first file that has it wins.
 
         Raises:
             ConfigError: a file can't be read or is not a kubeconfig.
@@ -62,13 +62,13 @@ class Kubeconfig:
 
     @classmethod
     def parse(cls, text: bytes, origin: str) -> Kubeconfig:
-        """A kubeconfig that is not in a file, such as a Secret's content; ``origin`` names it in messages.
+        """A kubeconfig that is not in a file, such as the content of a Secret; ``origin`` names it in messages.
 
         It must contain its credentials: the author of such a Secret must not be able to read this machine's files or
         run its programs.
 
         Raises:
-            ConfigError: it is not a kubeconfig, or names a file, a command or an auth-provider.
+            ConfigError: the text is not a kubeconfig, or it refers to a file, a command or an auth-provider.
         """
         path = Path(origin)
         parsed = cls()
@@ -109,7 +109,8 @@ class Kubeconfig:
                 known.setdefault(entry["name"], Stanza(what, entry["name"], path, content or {}))
 
     def config(self, context: str | None = None, *, environ: Mapping[str, str] | None = None) -> ClientConfig:
-        """The configuration of a context, by default the current one. Nothing is connected or run yet.
+        """The configuration of a context, by default the current one. This neither opens a connection nor runs a
+        plugin.
 
         Raises:
             ConfigError: the context, its cluster or its user is missing or can't be used.
@@ -181,7 +182,7 @@ class Kubeconfig:
 
 
 def kubeconfig_paths(environ: Mapping[str, str]) -> list[Path]:
-    """The files to read: those of ``KUBECONFIG``, else ``~/.kube/config``."""
+    """The files to read: those that ``KUBECONFIG`` lists, or ``~/.kube/config`` if it is not set."""
     listed = [Path(part) for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     home = environ.get("HOME") or environ.get("USERPROFILE")
     return listed or [(Path(home) if home else Path.home()) / ".kube" / "config"]
@@ -190,10 +191,10 @@ def kubeconfig_paths(environ: Mapping[str, str]) -> list[Path]:
 def load_kubeconfig(
     path: str | Path | None = None, context: str | None = None, *, environ: Mapping[str, str] | None = None
 ) -> ClientConfig:
-    """The configuration of a context (default: the current one) of ``path``, or of the usual files.
+    """The configuration of a context (default: the current one) in ``path`` or, without a ``path``, in the usual files.
 
     Raises:
-        ConfigError: names the file, context, cluster or user, and its error.
+        ConfigError: the configuration can't be used; the message names the file, context, cluster or user at fault.
     """
     environ = os.environ if environ is None else environ
     if path is not None:
@@ -208,10 +209,11 @@ def load_kubeconfig(
 def load_config(
     path: str | Path | None = None, context: str | None = None, *, environ: Mapping[str, str] | None = None
 ) -> ClientConfig:
-    """The configuration to use: ``path`` > ``$KUBECONFIG`` > ``~/.kube/config`` > the pod's service account.
+    """The configuration from the first of these that exists: ``path``, ``$KUBECONFIG``, ``~/.kube/config``, the pod's
+    service account.
 
     Raises:
-        ConfigError: there is none, or the first one can't be used.
+        ConfigError: none of them exists, or the first one can't be used.
     """
     environ = os.environ if environ is None else environ
     if path is not None or context is not None:

@@ -1,4 +1,4 @@
-"""The user of a kubeconfig: client certificate and credentials."""
+"""The user in a kubeconfig: the client certificate and the credentials."""
 
 from __future__ import annotations
 
@@ -108,7 +108,9 @@ def _exec_config(plugin: Stanza, cluster: Stanza, config: ClientConfig) -> ExecP
 
 
 def _cluster_info(cluster: Stanza, config: ClientConfig) -> dict[str, Any]:
-    """``spec.cluster`` of an ExecCredential: the address of the cluster, and its configuration for the plugin."""
+    """``spec.cluster`` of an ExecCredential: the cluster's address, and the configuration that it has for the
+    plugin.
+    """
     authority = config.ca_data
     if config.ca_file is not None:
         try:
@@ -136,7 +138,7 @@ def _cluster_info(cluster: Stanza, config: ClientConfig) -> dict[str, Any]:
 
 
 def _fits(*words: str) -> bool:
-    """Whether an operating system accepts these as arguments or environment."""
+    """Whether the operating system accepts these words as arguments or in the environment."""
     try:
         return all(b"\0" not in os.fsencode(word) for word in words)
     except UnicodeEncodeError:

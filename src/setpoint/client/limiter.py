@@ -8,13 +8,13 @@ __all__ = ["AdaptiveLimiter"]
 
 
 class AdaptiveLimiter:
-    """Lets at most ``limit`` requests through at a time; others wait, first come, first served.
+    """Lets at most ``limit`` requests through at a time; the others wait in the order in which they arrived.
 
-    - A 429 halves the limit, down to ``least``; each other answer raises it by one over itself, up to ``most``
-      (additive increase, multiplicative decrease, as in TCP). Of the 429s to requests that were in flight together only
-      the first counts.
-    - Streams are not counted, and leases do not wait: leadership does not depend on the rest of the traffic.
-    - A waiter that is cancelled leaves its place at once.
+    - A 429 halves the limit, down to ``least``; every other answer raises it by one divided by the limit, up to
+      ``most`` (additive increase, multiplicative decrease, as in TCP). If several requests in flight at the same time
+      get a 429, only the first one counts.
+    - Streams are not counted, and requests for leases do not wait, so leadership does not depend on the other traffic.
+    - A waiting request that is cancelled leaves the queue at once.
     """
 
     __slots__ = ("_epoch", "_places", "least", "limit", "most")
@@ -43,7 +43,9 @@ class AdaptiveLimiter:
         await self._places.acquire()
 
     def leave(self, *, throttled: bool | None) -> None:
-        """Gives the place back; ``throttled`` says whether the answer was a 429, None means no answer."""
+        """Gives the place back. ``throttled`` says whether the answer was a 429; None means that there was no
+        answer.
+        """
         places = self._places
         if throttled is None:
             self._epoch -= 1

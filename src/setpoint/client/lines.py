@@ -1,4 +1,4 @@
-"""Newline framing for watch streams."""
+"""The splitting of watch streams into lines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ MAX_LINE = 16 << 20
 
 
 class LineTooLong(ValueError):
-    """A line is longer than the framer's limit: this is not a watch stream."""
+    """A line is longer than the framer's limit, so the input is not a watch stream."""
 
 
 class LineFramer:
-    """Cuts chunks of any size into lines.
+    """Splits chunks of any size into lines.
 
-    Every byte is copied a few times at most, for any chunk sizes: the parts of a line are collected and joined once,
-    and take only the memory of their bytes, even if they arrive one by one.
+    Each byte is copied only a few times, whatever the sizes of the chunks: the parts of a line are collected and joined
+    once. They take no more memory than their bytes, even if the bytes arrive one by one.
     """
 
     __slots__ = ("_limit", "_rest")
@@ -26,7 +26,7 @@ class LineFramer:
         self._limit = limit
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that ``chunk`` completes, without their newlines; empty lines are left out.
+        """The lines that ``chunk`` completes, without their newlines. Empty lines are left out.
 
         Raises:
             LineTooLong: a line is longer than the limit.
@@ -53,7 +53,7 @@ class LineFramer:
         return lines
 
     def rest(self) -> bytes:
-        """The input after the last newline; the framer is empty afterwards."""
+        """The input after the last newline. The framer is empty afterwards."""
         rest = bytes(self._rest)
         self._rest = bytearray()
         return rest

@@ -51,12 +51,12 @@ class _Provider(msgspec.Struct):
 
 
 class Oidc(Credentials):
-    """An ID token as bearer token; a new one is fetched when it is about to expire, or after a 401.
+    """An ID token, used as a bearer token. A new one is fetched when the token is about to expire, and after a 401.
 
-    There is one fetch at a time: all waiting requests share it, and its failure.
+    There is only one fetch at a time: all waiting requests share it and its result, even a failure.
 
-    ``connect`` makes a transport to a URL's host. A new refresh token replaces the old one for as long as this object
-    lives; it is not written back to the kubeconfig.
+    ``connect`` makes a transport to the host of a URL. A new refresh token replaces the old one for the lifetime of
+    this object; it is not written back to the kubeconfig.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Oidc(Credentials):
 
 
 def _expiry(token: str) -> float:
-    """Seconds since the epoch at which a JWT (RFC 7519) expires; 0 if it has no expiry."""
+    """The time at which a JWT (RFC 7519) expires, in seconds since the epoch; 0 if the token does not say."""
     parts = token.split(".")
     if len(parts) != 3:
         return 0.0

@@ -1,4 +1,4 @@
-"""Small types of the verbs' arguments and results."""
+"""The small types of the verbs' arguments and results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ class PatchType(Enum):
 
     @classmethod
     def of(cls, patch: PatchBody) -> PatchType:
-        """The type of a patch without any other word: a list of operations is a JSON patch, all else a merge patch."""
+        """The type of a patch that was given without one: JSON patch for a list of operations, merge patch for anything
+        else.
+        """
         return cls.JSON if isinstance(patch, list | tuple) else cls.MERGE
 
 
@@ -43,7 +45,8 @@ def checked_name(name: str, what: str) -> str:
     """``name``, if it is a valid path segment.
 
     Raises:
-        ValueError: it is empty, ``.`` or ``..``, or contains ``/`` or ``%``; it would address another path.
+        ValueError: the name is empty, ``.`` or ``..``, or contains ``/`` or ``%``, and so would address a different
+            path.
     """
     if not name:
         raise ValueError(f"{what} is empty")
@@ -55,7 +58,7 @@ def checked_name(name: str, what: str) -> str:
 def list_query(
     selector: AnySelector, field_selector: AnyFieldSelector, pairs: Iterable[tuple[str, str]] = ()
 ) -> list[tuple[str, str]]:
-    """The query of a list or watch; pairs with an empty value are left out."""
+    """The query of a list or a watch, without pairs that have an empty value."""
     query = []
     if selector is not None and (text := str(Selector.of(selector))):
         query.append(("labelSelector", text))
@@ -83,7 +86,7 @@ def delete_options(
     grace_period_seconds: int | None,
     dry_run: bool,
 ) -> bytes | None:
-    """The body of a deletion; None without any option."""
+    """The body of a deletion, or None if no option is set."""
     options: dict[str, Any] = {}
     preconditions = {}
     if uid:

@@ -1,4 +1,4 @@
-"""Patches computed on the JSON that was read, so that fields unknown to the models survive."""
+"""Patches computed from the JSON that was read, so that fields unknown to the models survive."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _KEYS = ("name", "key", "type", "uid", "containerPort", "port", "mountPath", "de
 
 
 def changes(obj: Object) -> tuple[PatchType, bytes] | None:
-    """The patch from the JSON that was read to the current state of ``obj``; None without a change.
+    """The patch that turns the JSON that was read into the current state of ``obj``; None if nothing changed.
 
-    ``obj`` must have been read from a server. The patch carries ``obj``'s resourceVersion as a precondition: it
-    conflicts with any version but the one that was read. Fields that the model of ``obj`` does not know
-    stay as they are, also those within items of lists.
+    ``obj`` must have been read from a server. The patch carries ``obj``'s resourceVersion as a precondition, so it
+    conflicts with every version other than the one that was read. Fields that the model of ``obj`` does not know
+    stay unchanged, including fields in items of lists.
 
     Raises:
         ValueError: ``obj`` was created locally, so its earlier state is unknown; or a string in it is not Unicode.
@@ -64,7 +64,9 @@ def _changes(obj: Object, raw: bytes) -> tuple[PatchType, bytes] | None:
 
 
 def patch_between(original: dict[str, Any], modified: dict[str, Any]) -> tuple[PatchType, Any]:
-    """A patch from one document to the other: a merge patch, or a JSON patch where a null must be set."""
+    """A patch that turns ``original`` into ``modified``: a merge patch, or a JSON patch if a value must be set to
+    null.
+    """
     from setpoint.patch import merge_patch  # imported here, because reading objects does not need it
 
     patch = merge_patch.diff(original, modified)
@@ -76,9 +78,10 @@ def patch_between(original: dict[str, Any], modified: dict[str, Any]) -> tuple[P
 
 
 def edited(raw: Any, before: Any, after: Any) -> Any:
-    """``raw`` with the changes from ``before`` to ``after``; ``before`` is the part of ``raw`` that the model knows.
+    """``raw`` with the changes that lead from ``before`` to ``after``; ``before`` is the part of ``raw`` that the model
+    knows.
 
-    No argument is changed; the result shares parts with all three.
+    The arguments are not changed; the result shares parts with all three of them.
     """
     if before == after:
         return raw
@@ -102,7 +105,7 @@ def edited(raw: Any, before: Any, after: Any) -> Any:
 
 
 def _origins(before: list[Any], after: list[Any]) -> list[int | None]:
-    """The index in ``before`` of each item of ``after``, None for a new one."""
+    """The index in ``before`` of each item of ``after``, or None for a new item."""
     if not all(isinstance(item, dict) for item in (*before, *after)):
         return [None] * len(after)
     for key in _KEYS:

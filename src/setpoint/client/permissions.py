@@ -1,4 +1,4 @@
-"""Warnings about files with secrets or identities that other users of the machine may read or change."""
+"""Warnings about files with secrets or identities that other users of the machine can read or change."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ logger = logging.getLogger("setpoint.client")
 
 
 def warn_if_open(path: Path, what: str) -> None:
-    """Logs a warning if any user of the machine may read or change ``path``; access by its group is fine.
+    """Logs a warning if every user of the machine can read or change ``path``; access for the file's group is fine.
 
-    It is a warning, not an error, as with kubectl and helm: mounted Secrets are 0644 by default. Symbolic
-    links are followed; without such permissions (Windows), nothing is logged.
+    Like kubectl and helm, this logs a warning and does not fail, because mounted Secrets are 0644 by default. Symbolic
+    links are followed. On systems without such permissions (Windows) nothing is logged.
     """
     if os.name != "posix":
         return

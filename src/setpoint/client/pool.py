@@ -1,4 +1,4 @@
-"""Idle connections, kept for the next request."""
+"""A pool of idle connections, kept for later requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ servers. A write that meets a connection just being closed fails, as it must not
 
 
 class Pool:
-    """Connections of one dialer; ``certificate`` is the client certificate from the credentials.
+    """The connections of one dialer. ``certificate`` is the client certificate from the credentials.
 
     A retired pool keeps no connections: those in use are closed when they are returned.
     """
@@ -33,12 +33,12 @@ class Pool:
 
     @property
     def in_use(self) -> int:
-        """Connections with a running exchange."""
+        """The number of connections with a running exchange."""
         return sum(not connection.ended for connection in self.connections) - len(self._idle)
 
     @property
     def needed(self) -> bool:
-        """Whether there are open connections, or some being opened."""
+        """Whether any connections are open or being opened."""
         return bool(self.connections) or self._dialing > 0
 
     def take(self) -> Connection | None:
@@ -86,7 +86,9 @@ class Pool:
             self._idle.pop().abort()
 
     async def close(self, reason: str) -> None:
-        """Closes all connections; callers waiting on one get a `TransportError`. Returns when they are closed."""
+        """Closes all connections and returns when they are closed. Callers that wait for a connection get a
+        `TransportError`.
+        """
         self.retire()
         connections = list(self.connections)
         for connection in connections:

@@ -24,12 +24,12 @@ class Reading(ClientBase):
     """The verbs that read; a part of `setpoint.client.Client`."""
 
     async def kind(self, name: str) -> type[DynamicObject]:
-        """The class of a kind that is called ``name`` in one of kubectl's forms: ``po``, ``pod``, ``pods``, ``Pod``,
+        """The class of the kind that kubectl would find under ``name``: ``po``, ``pod``, ``pods``, ``Pod``,
         ``deployments.apps``, ``deployments.v1.apps``.
 
         Raises:
             NoMatchError: the server has no such resource.
-            AmbiguousMatchError: several custom groups have it.
+            AmbiguousMatchError: several custom groups have a resource of that name.
         """
         return await self._kind(name)
 
@@ -64,7 +64,7 @@ class Reading(ClientBase):
         resource_version: str = "",
         subresource: str = "",
     ) -> K | DynamicObject:
-        """The object of that name. A ``resource_version`` requires a state at least that new (``"0"``: any).
+        """The object of that name. Its state is at least as new as ``resource_version`` (``"0"``: any state).
 
         Raises:
             NotFound: the object does not exist.
@@ -128,9 +128,9 @@ class Reading(ClientBase):
         resource_version_match: str = "",
         timeout: float = 60.0,
     ) -> ObjectList[Any]:
-        """The objects of a kind: in one ``namespace``, or with None in all namespaces.
+        """The objects of a kind in one ``namespace``, or in all namespaces if it is None.
 
-        ``limit`` 0 means no limit; with a limit, continue with the token in `ObjectList.metadata`, or use `pages`.
+        A ``limit`` of 0 means no limit. With a limit, continue with the token in `ObjectList.metadata`, or use `pages`.
 
         Raises:
             Expired: the token in ``continue_`` is too old.
@@ -193,11 +193,12 @@ class Reading(ClientBase):
         limit: int = PAGE,
         resource_version: str = "",
     ) -> AsyncIterator[Any]:
-        """Every object, fetched in pages of ``limit``.
+        """Every object of a kind, fetched in pages of ``limit``.
 
-        If the server no longer has the state of the pages (410 on a continue token, after about five minutes),
-        everything is listed once more without the objects already returned: every object that exists throughout comes
-        exactly once, but the objects no longer belong to one moment.
+        If the server no longer has the state that the pages belong to (410 on a continue token, after about five
+        minutes), everything is listed once more, and objects that were already returned are left out. Every object that
+        exists throughout is returned exactly once, but in this case the objects do not all show the state of the same
+        moment.
         """
         kind = await self._kind(kind)
         given: set[str] = set()
@@ -238,9 +239,9 @@ class Reading(ClientBase):
         send_initial_events: bool = False,
         idle_timeout: float | None = IDLE_TIMEOUT,
     ) -> Watch[K]:
-        """The changes from ``resource_version`` on; without one, an ``ADDED`` for each existing object comes first.
+        """The changes after ``resource_version``; without a version, an ``ADDED`` for each existing object comes first.
 
-        The server ends the watch after ``timeout_seconds`` (default: its own choice, 5 to 10 minutes).
+        The server ends the watch after ``timeout_seconds`` (default: the server chooses, 5 to 10 minutes).
         """
         resource = resource_of(kind)
         initial = send_initial_events

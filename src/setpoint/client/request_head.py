@@ -1,4 +1,4 @@
-"""The head of a request: its first line and its headers, as bytes."""
+"""The head of a request: the request line and the headers, as bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SENDS = ("POST", "PUT", "PATCH")
 
 
 class RequestHead:
-    """Builds heads for one server; the common parts are built once."""
+    """Builds the heads of requests to one server; the parts that they have in common are built once."""
 
     def __init__(self, config: ClientConfig) -> None:
         url = urlsplit(config.server)
@@ -73,7 +73,7 @@ def _written(headers: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> st
 
 
 def url_of(path: str, query: tuple[tuple[str, str], ...]) -> str:
-    """Path and query, percent-encoded."""
+    """The path and the query, percent-encoded."""
     if not _PLAIN_PATH.fullmatch(path):
         path = quote(path, safe="/:@!$&'()*+,;=~-._")
     return f"{path}?{_encoded(query)}" if query else path

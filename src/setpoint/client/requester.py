@@ -1,4 +1,4 @@
-"""The raw layer: requests to paths, answered with bytes. It handles retries, warnings and errors."""
+"""The raw layer: requests to paths, answered with bytes, including retries, warnings and errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MAX_ERROR = 4 << 20
 class Requester:
     """Sends requests over one transport, with retries by `RetryPolicy`.
 
-    Each distinct ``Warning`` of the server is passed to ``on_warning`` once (default: a log line of this package).
+    Each distinct ``Warning`` of the server is passed to ``on_warning`` once; by default it is logged by this package.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Requester:
         """The number of answers, by method and status; ``<error>`` stands for none."""
 
     def over(self, transport: Transport) -> Requester:
-        """A requester over another transport, which shares the limiter and the memory of warnings."""
+        """A requester that uses another transport, and shares this one's limiter and its record of warnings."""
         made = Requester(transport, retry=self._retry, on_warning=self._on_warning, limiter=self._limiter)
         made._warned, made.answers = self._warned, self.answers
         return made
@@ -77,12 +77,12 @@ class Requester:
         resource: Resource | str = "",
         key: str = "",
     ) -> bytes:
-        """The body of the answer. ``timeout`` is in seconds, for each attempt; ``verb``, ``resource`` and
-        ``key`` are for messages only.
+        """The body of the answer. ``timeout`` is in seconds and applies to each attempt; ``verb``, ``resource`` and
+        ``key`` are used only in messages.
 
         Raises:
             ApiError: the server answered with an error.
-            TransportError: no answer, or an incomplete one.
+            TransportError: there was no answer, or an incomplete one.
         """
         sent: dict[str, str] = {"accept": accept}
         if body is not None:
@@ -142,12 +142,13 @@ class Requester:
         resource: Resource | str = "",
         key: str = "",
     ) -> AbstractAsyncContextManager[Response]:
-        """A streamed answer. Leaving the context closes it. Establishing it is retried as for `request`; errors after
-        the head are the caller's.
+        """A streamed answer, which leaving the context closes. The request is retried as by `request` until the head of
+        an answer has arrived; the caller handles later errors.
 
         Raises:
             ApiError: the server answered with an error.
-            TransportError: there was no answer, or (when reading) it broke off or was silent for ``idle_timeout``.
+            TransportError: there was no answer; or, while reading, the answer broke off or was silent for
+                ``idle_timeout``.
         """
         request = Request(method, path, query, {"accept": accept, **(headers or {})}, None, None, idle_timeout)
         return _Stream(self, request, verb or _VERBS.get(method, method), resource or path, key)
@@ -164,8 +165,9 @@ class Requester:
 class _Stream:
     """The context manager of `Requester.stream`.
 
-    A class instead of a generator: an abandoned stream lives in its reader's generator, and when an event loop
-    ends it closes all generators at once. One that is left after it was closed makes contextlib raise a RuntimeError.
+    It is a class, not a generator, because an abandoned stream lives in its reader's generator, and an event loop that
+    ends closes all generators at once. If a generator-based context manager is left after its generator was closed,
+    contextlib raises a RuntimeError.
     """
 
     __slots__ = ("_exit", "_key", "_request", "_requester", "_resource", "_verb")

@@ -1,4 +1,4 @@
-"""RestMapper: resources by their kubectl names, and the reverse."""
+"""RestMapper: resources by the names that kubectl accepts, or by kind."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ REFRESH_PERIOD = 1.0
 
 
 class NoMatchError(LookupError):
-    """The server has no such resource. The message names it, and the groups whose discovery failed."""
+    """The server has no such resource. The message names the resource, and the groups whose discovery failed."""
 
 
 class AmbiguousMatchError(LookupError):
-    """Several custom groups have a resource of that name. The message names them all, each in a form that is exact."""
+    """Several custom groups have a resource of that name. The message lists them, each in an unambiguous form."""
 
 
 class RestMapper:
-    """Finds resources by kind, plural, singular, short name or category. The first look-up discovers.
+    """Finds resources by kind, plural, singular, short name or category. The first look-up runs discovery.
 
     *Guarantees*
 
     - An unknown name causes a new discovery before it counts as absent, so a CustomResourceDefinition that
       has just been created is found.
     - Concurrent callers share one discovery.
-    - If several groups have a name, a built-in group wins over custom ones, and of several built-in groups the first in
-      the server's order (the core group comes first). A name that only several custom groups have is ambiguous. If a
-      group has several versions, its preferred one counts.
+    - If several groups have a name, built-in groups win over custom ones, and among built-in groups the first in
+      the server's order wins (the core group comes first). A name that only custom groups have, and more than one of
+      them, is ambiguous. If a group has several versions, its preferred version is used.
     """
 
     def __init__(self, discovery: Discovery) -> None:
@@ -43,11 +43,12 @@ class RestMapper:
         self._lock = asyncio.Lock()
 
     async def resource(self, name: str) -> Resource:
-        """By kubectl's names: ``po``, ``pod``, ``pods``, ``Pod``, ``deployments.apps``, ``deployments.v1.apps``.
+        """The resource that kubectl would find under ``name``: ``po``, ``pod``, ``pods``, ``Pod``,
+        ``deployments.apps``, ``deployments.v1.apps``.
 
         Raises:
             NoMatchError: the server has no such resource.
-            AmbiguousMatchError: several custom groups have it.
+            AmbiguousMatchError: several custom groups have a resource of that name.
         """
         found = await self._find(lambda known: _by_name(known, name), name)
         if len(found) > 1:
@@ -56,7 +57,7 @@ class RestMapper:
         return found[0]
 
     async def for_kind(self, kind: GroupVersionKind | GroupKind) -> Resource:
-        """The resource of a kind; without a version, the preferred one.
+        """The resource of a kind, in the kind's version or, for a `GroupKind`, in the preferred version.
 
         Raises:
             NoMatchError: the server has no such kind.
@@ -73,7 +74,7 @@ class RestMapper:
         return await self._find(lambda known: _preferred(known, lambda entry: name in entry.categories), name)
 
     async def refresh(self) -> Discovered:
-        """Discovers again."""
+        """Runs discovery again."""
         async with self._lock:
             return await self._discover()
 

@@ -1,4 +1,4 @@
-"""Retries: those of the raw layer, and `retry_on_conflict`."""
+"""Retries: the rules of the raw layer, and `retry_on_conflict`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ T = TypeVar("T")
 class RetryPolicy:
     """The rules for retries that the caller does not see; they are client-go's.
 
-    - A 429 or 5xx with ``Retry-After``: any verb, after exactly that many seconds. The header means that the server
-      has not begun.
-    - A broken connection: only GET, after ``reset_delay`` seconds. For any other verb it is unknown whether
-      the server has carried it out.
-    - At most ``attempts`` retries; a delay of more than ``patience`` seconds is not waited for: the error, with its
-      delay, goes to the caller.
+    - After a 429 or 5xx with ``Retry-After``, any verb is retried after exactly that many seconds. The header means
+      that the server has not begun the request.
+    - After a broken connection, only GET is retried, after ``reset_delay`` seconds. The server may have carried out a
+      request with any other verb.
+    - There are at most ``attempts`` retries. If a delay is longer than ``patience`` seconds, there is no retry: the
+      caller gets the error, which contains the delay.
     """
 
     attempts: int = 10
@@ -33,13 +33,13 @@ class RetryPolicy:
     patience: float = 60.0
 
     def delay_after_error(self, method: str, error: TransportError, attempt: int) -> float | None:
-        """Seconds until the retry, None to give up. ``attempt`` counts from 0."""
+        """The seconds until the retry, or None to give up. ``attempt`` counts from 0."""
         if attempt >= self.attempts or method != "GET" or not error.reset:
             return None
         return self.reset_delay
 
     def delay_after_answer(self, code: int, retry_after: float | None, attempt: int) -> float | None:
-        """Seconds until the retry, None to give up. ``attempt`` counts from 0."""
+        """The seconds until the retry, or None to give up. ``attempt`` counts from 0."""
         if attempt >= self.attempts or retry_after is None or retry_after > self.patience:
             return None
         return retry_after if code == 429 or code >= 500 else None
@@ -47,7 +47,9 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Delays between attempts: ``initial`` seconds, times ``factor`` each time, plus up to ``jitter`` of each."""
+    """Delays between attempts: ``initial`` seconds, multiplied by ``factor`` each time, plus a random part of up to
+    ``jitter`` times the delay.
+    """
 
     steps: int
     initial: float
@@ -64,12 +66,12 @@ DEFAULT_BACKOFF = Backoff(steps=4, initial=0.01, factor=5.0, jitter=0.1)
 async def retry_on_conflict(
     attempt: Callable[[], Awaitable[T]], *, backoff: Backoff = DEFAULT_RETRY, random: Random | None = None
 ) -> T:
-    """Calls ``attempt`` until it does not raise `Conflict`, at most ``backoff.steps`` times in all.
+    """Calls ``attempt`` until it does not raise `Conflict`, ``backoff.steps`` times at most, and returns its result.
 
-    ``attempt`` must read the object each time; an object that was read only once conflicts for ever.
+    ``attempt`` must read the object each time; writes of an object that was read only once would always conflict.
 
     Raises:
-        Conflict: the last one, after all steps.
+        Conflict: the last attempt still conflicted.
     """
     delay = backoff.initial
     for step in range(backoff.steps):

@@ -1,4 +1,4 @@
-"""The parts of a kubeconfig: stanzas that know their position, so that errors can name it."""
+"""The parts of a kubeconfig: stanzas that know their position, so errors can name it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Stanza", "form", "parse_yaml", "read_yaml"]
 
 @dataclass(frozen=True, slots=True)
 class Stanza:
-    """One cluster, user or context, and its file."""
+    """A cluster, user or context, with the file that contains it."""
 
     what: str
     name: str
@@ -63,7 +63,7 @@ class Stanza:
         return tuple(value)
 
     def entries(self, key: str) -> tuple[Mapping[str, Any], ...]:
-        """The stanzas in a list of mappings, each with a name."""
+        """The stanzas in the list under ``key``, which consists of mappings that have a name."""
         value = self.fields.get(key)
         if value is None:
             return ()

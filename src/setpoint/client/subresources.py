@@ -1,4 +1,4 @@
-"""Subresources: scale, eviction, binding, tokens, approval, logs."""
+"""Subresources: scale, eviction, binding, tokens, approval and logs."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ LOG_IDLE = 3600.0
 
 
 class Subresources(ClientBase):
-    """The subresources of some kinds; a part of `setpoint.client.Client`."""
+    """The verbs for subresources of some kinds; a part of `setpoint.client.Client`."""
 
     # -- scale ------------------------------------------------------------------------------------------------------
 
     async def get_scale(self, kind: type[Object], name: str, *, namespace: str | None = None) -> Scale:
-        """The wanted and the actual number of replicas of an object of any kind with a ``scale`` subresource.
+        """The desired and the actual number of replicas of an object whose kind has a ``scale`` subresource.
 
         Raises:
             NotFound: the object does not exist, or its kind can't be scaled.
@@ -65,10 +65,11 @@ class Subresources(ClientBase):
         resource_version: str = "",
         dry_run: bool = False,
     ) -> Scale:
-        """Sets the wanted number of replicas; with ``resource_version``, only of that version.
+        """Sets the desired number of replicas. With ``resource_version``, this succeeds only if the object has that
+        version.
 
         Raises:
-            Conflict: the object has another resource version.
+            Conflict: the object has a different resource version.
         """
         from setpoint.models.autoscaling_v1 import Scale
 
@@ -103,12 +104,12 @@ class Subresources(ClientBase):
         grace_period_seconds: int | None = None,
         dry_run: bool = False,
     ) -> Status:
-        """Evicts a pod, subject to its disruption budgets. A `Pod` is evicted by its uid.
+        """Evicts a pod, subject to its disruption budgets. If ``pod`` is a `Pod`, its uid is a precondition.
 
-        Servers before 1.22 have only evictions of ``policy/v1beta1``; they get a second request in that version.
+        Servers before 1.22 know only evictions of ``policy/v1beta1``; they get a second request in that version.
 
         Raises:
-            TooManyRequests: a budget does not allow it now; see ``retry_after``.
+            TooManyRequests: a budget does not allow the eviction now; see ``retry_after``.
         """
         options: dict[str, Any] = {}
         if not isinstance(pod, str):
@@ -132,7 +133,7 @@ class Subresources(ClientBase):
         """Assigns a pod to a node, as a scheduler does.
 
         Raises:
-            Conflict: the pod is assigned already.
+            Conflict: the pod is already assigned.
         """
         body: dict[str, Any] = {
             "apiVersion": "v1",
@@ -151,7 +152,7 @@ class Subresources(ClientBase):
         audiences: tuple[str, ...] = (),
         expiration_seconds: int | None = None,
     ) -> TokenRequest:
-        """A new token of a service account, in ``status.token``. Don't log it."""
+        """A new token for a service account, in ``status.token``. Do not log it."""
         from setpoint.models.authentication_v1 import TokenRequest
 
         spec: dict[str, Any] = {"audiences": list(audiences)}
@@ -187,7 +188,7 @@ class Subresources(ClientBase):
         since_seconds: int | None = None,
         limit_bytes: int | None = None,
     ) -> str:
-        """A container's output so far. Bytes that are not UTF-8 are replaced."""
+        """The output of a container so far. Bytes that are not valid UTF-8 are replaced."""
         query = _log_query(container, previous, timestamps, tail_lines, since_seconds, limit_bytes)
         key = self._key(_POD, *_named_by(pod, namespace))
         body = await self._requester.request(
@@ -214,7 +215,7 @@ class Subresources(ClientBase):
         limit_bytes: int | None = None,
         idle_timeout: float | None = LOG_IDLE,
     ) -> AbstractAsyncContextManager[Response]:
-        """A container's output, as a stream: ``async with ... as log: async for chunk in log.chunks()``."""
+        """The output of a container as a stream: ``async with ... as log: async for chunk in log.chunks()``."""
         query = _log_query(container, previous, timestamps, tail_lines, since_seconds, limit_bytes)
         key = self._key(_POD, *_named_by(pod, namespace))
         return self._requester.stream(

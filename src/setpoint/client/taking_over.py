@@ -1,4 +1,4 @@
-"""Taking over: fields that others own by updates become those that a manager applies."""
+"""The transfer of fields that other managers own by updates to a manager that applies them."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class TakingOver(Reading, Writing):
     async def take_over(
         self, obj: K, managers: Collection[str], *, field_manager: str | None = None, subresource: str = ""
     ) -> K:
-        """Makes the fields that ``managers`` own by updates those that ``field_manager`` (default: the client's)
-        applies; returns the object as it is then.
+        """Makes ``field_manager`` (default: the client's) own the fields that ``managers`` own by updates, as if it had
+        applied them; returns the object as it is afterwards.
 
-        Do it once, before the first server-side `apply` of an object that was written with client-side apply (kubectl's
-        manager is ``kubectl-client-side-apply``) or with updates. Without it, fields that an apply leaves out stay for
-        ever: a manager removes only fields that it owns. The object's fields themselves don't change. Where there is
-        nothing to take over, nothing is written.
+        Do this once, before the first server-side `apply` of an object that was written with client-side apply
+        (kubectl's manager is ``kubectl-client-side-apply``) or with updates. Otherwise fields that an apply leaves out
+        would stay for ever, because a manager removes only fields that it owns. The values of the object's fields don't
+        change. If there is nothing to take over, nothing is written.
 
         Raises:
-            NotFound: there is no such object.
-            Conflict: others changed it again and again meanwhile.
+            NotFound: the object does not exist.
+            Conflict: other clients changed the object during every attempt.
         """
         from setpoint.patch.migration import migration_patch  # clients that don't migrate need not pay for it
 

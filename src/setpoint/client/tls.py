@@ -1,4 +1,4 @@
-"""TLS: certificates of both sides, and contexts that notice when their files change."""
+"""TLS: the certificates of both sides, and contexts that notice changes of their files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["ClientCertificate", "TlsConfig", "default_context"]
 
 
 def default_context(*, cafile: str | None = None, cadata: str | None = None) -> ssl.SSLContext:
-    """As `ssl.create_default_context`, but no stricter than Go, the language of Kubernetes' programs.
+    """A context like that of `ssl.create_default_context`, but no stricter than Go, in which Kubernetes is written.
 
-    Kubernetes' own certificates, and many private authorities', lack extensions that Python requires since 3.13, such
-    as an authority key identifier.
+    Kubernetes' own certificates, and those of many private authorities, lack extensions that Python requires since
+    3.13, such as an authority key identifier.
     """
     context = ssl.create_default_context(cafile=cafile, cadata=cadata)
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
@@ -28,7 +28,7 @@ def default_context(*, cafile: str | None = None, cadata: str | None = None) -> 
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """A client's certificate and key, in files or as PEM data; data wins over a file."""
+    """A client's certificate and key, in files or as PEM data. Data takes precedence over a file."""
 
     cert_file: Path | None = None
     key_file: Path | None = None
@@ -39,7 +39,7 @@ class ClientCertificate:
         """Loads this certificate into ``context``.
 
         Raises:
-            ConfigError: a file is missing or unreadable, or the two don't belong together.
+            ConfigError: a file is missing or unreadable, or the certificate and the key don't belong together.
         """
         where = source and f" ({source})"
         for what, data, file in (
@@ -58,14 +58,16 @@ class ClientCertificate:
                 raise ConfigError(f"client certificate {shown} can't be used: {_reason(problem)}{where}") from None
 
     def files(self) -> tuple[Path, ...]:
-        """The files of the certificate, whose change means a new one."""
+        """The files of the certificate. When one of them changes, the certificate has changed."""
         pairs = ((self.cert_data, self.cert_file), (self.key_data, self.key_file))
         return tuple(file for data, file in pairs if not data and file is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class TlsConfig:
-    """The trust in a server. ``ca_data`` is PEM and wins over ``ca_file``; with neither, the system's roots count."""
+    """The CAs that a client trusts. ``ca_data`` is PEM and wins over ``ca_file``; without either, the system's roots
+    are used.
+    """
 
     ca_file: Path | None = None
     ca_data: bytes = field(default=b"", repr=False)
@@ -74,7 +76,7 @@ class TlsConfig:
     source: str = ""
 
     def context(self, extra: ClientCertificate | None = None) -> ssl.SSLContext:
-        """A fresh context; ``extra`` is a certificate from a credentials source, which wins.
+        """A new context. ``extra`` is a certificate from a credentials source and takes precedence.
 
         Raises:
             ConfigError: a certificate can't be loaded.
@@ -99,7 +101,7 @@ class TlsConfig:
         return context
 
     def stamp(self) -> tuple[tuple[int, int] | None, ...]:
-        """A value that changes with the files: modification time and size of each."""
+        """A value that changes when the files do: the modification time and the size of each."""
         files = [] if self.ca_data or self.ca_file is None else [self.ca_file]
         if self.certificate is not None:
             files += self.certificate.files()
@@ -126,7 +128,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def _no_password() -> str:
-    """Refuses encrypted keys; OpenSSL would ask on the terminal otherwise."""
+    """Rejects encrypted keys; otherwise OpenSSL would ask for the password on the terminal."""
     raise ConfigError("the client key is encrypted; encrypted keys are not supported")
 
 
@@ -136,7 +138,9 @@ def _reason(problem: ssl.SSLError) -> str:
 
 @contextmanager
 def _as_file(data: bytes, path: Path | None) -> Iterator[str]:
-    """A file for the ssl module, which can't load data: readable only by its owner, and deleted after loading."""
+    """A file with ``data`` for the ssl module, which can't load bytes. Only its owner can read it, and it is deleted
+    after loading.
+    """
     if not data:
         yield str(path)
         return

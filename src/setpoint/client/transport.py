@@ -1,7 +1,7 @@
-"""Transport: the one way to an API server.
+"""Transport: the only way to an API server.
 
-Every byte to or from a server goes through a `Transport`. There are two here, `HttpTransport` and
-`InProcessTransport`; a third may wrap one of them, to count or to inject faults.
+Every byte to or from a server goes through a `Transport`. This package has two, `HttpTransport` and
+`InProcessTransport`; a third may wrap one of them, to count requests or to inject faults.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ MAX_BODY = 1 << 30
 
 
 class TransportError(Exception):
-    """No answer, or only a part of one: refused, reset, timed out, truncated.
+    """There was no answer, or only a part of one: the connection was refused or reset, timed out, or ended early.
 
     Attributes:
-        sent: whether the request may have reached the server. False means that it certainly did not, so that a
-                    retry can't carry it out twice.
-        reset: whether an established connection broke. An immediate retry is worthwhile for reads.
+        sent: whether the request may have reached the server. False means that it certainly did not, so a retry can't
+            carry it out twice.
+        reset: whether an established connection broke. For reads, an immediate retry is worthwhile.
         timed_out: whether a deadline passed.
     """
 
@@ -42,12 +42,12 @@ class TransportError(Exception):
 class Request:
     """One request to a transport.
 
-    ``path`` is not yet percent-encoded; nor are the parts of ``query``. Header names are lower-case. ``timeout`` is
+    ``path`` and the parts of ``query`` are not yet percent-encoded. Header names are lower-case. ``timeout`` is
     in seconds and covers connecting, the answer's head and its body; streams have None. ``idle_timeout`` is in
-    seconds too: a stream without a byte for so long ends in a `TransportError`.
+    seconds too: a stream that receives no byte for that long ends in a `TransportError`.
 
-    ``allowed`` is called immediately before each time that the request is sent, when the credentials and
-    the connection are ready. It may raise a `TransportError` to prevent it.
+    ``allowed`` is called immediately before the request is sent, each time, when the credentials and
+    the connection are ready. It may raise a `TransportError` to prevent the sending.
     """
 
     method: str
@@ -60,14 +60,16 @@ class Request:
     allowed: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
-        """The request without parts that may be secret: values of the query (a command), headers, the body."""
+        """The request without the parts that may be secret: the values in the query (a command), the headers and the
+        body.
+        """
         names = "&".join(name for name, _ in self.query)
         size = f", {len(self.body)} bytes" if self.body is not None else ""
         return f"Request({self.method} {self.path}{'?' if names else ''}{names}{size})"
 
 
 class Response(ABC):
-    """An answer whose head has been received. Get it from ``async with transport.send(request) as response``."""
+    """An answer whose head has been received, from ``async with transport.send(request) as response``."""
 
     status: int
     headers: Mapping[str, str]
@@ -87,7 +89,7 @@ class Response(ABC):
         """The whole body.
 
         Raises:
-            TransportError: the body broke off, a deadline passed, or there are more than ``limit`` bytes.
+            TransportError: the body broke off, a deadline passed, or the body is longer than ``limit`` bytes.
         """
         parts: list[bytes] = []
         size = 0
@@ -99,10 +101,10 @@ class Response(ABC):
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     async def batches(self) -> AsyncIterator[list[bytes]]:
-        """The lines of the body, in batches as they arrive. Cheaper than `lines` by one await per line.
+        """The lines of the body, in batches as they arrive. This saves one await per line compared with `lines`.
 
         Raises:
-            TransportError: as for `chunks`; also when the stream ends within a line.
+            TransportError: see `chunks`; also, the stream ended within a line.
         """
         framer = LineFramer()
         async for chunk in self.chunks():
@@ -121,7 +123,7 @@ class Response(ABC):
         """The lines of the body, without their newlines.
 
         Raises:
-            TransportError: as for `batches`.
+            TransportError: see `batches`.
         """
         async for batch in self.batches():
             for line in batch:
@@ -129,10 +131,11 @@ class Response(ABC):
 
 
 class Transport(Protocol):
-    """Sends requests. It handles no kinds, verbs, retries or error answers."""
+    """Sends requests. A transport knows nothing of kinds, verbs, retries and error answers."""
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        """Leaving the context closes the answer, read or not, without waiting for the rest of it.
+        """A context that sends the request and gives the answer. Leaving it closes the answer, whether it was read or
+        not, without waiting for the rest.
 
         Raises:
             TransportError: there was no answer.
@@ -140,7 +143,7 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None:
-        """Closes everything: callers that read from a stream get a `TransportError`."""
+        """Closes everything. Callers that read from a stream get a `TransportError`."""
         ...
 
 

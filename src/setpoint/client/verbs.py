@@ -1,4 +1,4 @@
-"""Verbs: everything that a client does with objects, whatever its connections."""
+"""Verbs: everything that a client does with objects, independent of its connections."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ __all__ = ["Verbs"]
 
 
 class Verbs(Waiting, TakingOver, Deleting, Subresources):
-    """The verbs on objects of any kind; a part of `setpoint.client.Client`."""
+    """The verbs for objects of any kind; a part of `setpoint.client.Client`."""

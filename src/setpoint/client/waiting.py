@@ -22,9 +22,9 @@ _PASSING: Final = (TransportError, Gone, InternalError, ServerTimeout, ServiceUn
 
 
 class WaitFailed(Exception):
-    """The condition can't come true any more: the object was deleted, or another one has its name.
+    """The condition can't become true any more: the object was deleted, or a different object now has its name.
 
-    ``last`` is the object as it was seen last, None if it was not seen.
+    ``last`` is the last observed state of the object, or None if it was never observed.
     """
 
     def __init__(self, message: str, last: Object | None) -> None:
@@ -33,29 +33,28 @@ class WaitFailed(Exception):
 
 
 class WaitTimeout(WaitFailed, TimeoutError):
-    """The condition did not become true in time. The message has the object's last state."""
+    """The condition did not become true in time. The message contains the object's last state."""
 
 
 class Waiting(Reading):
-    """Waiting for a condition; a part of `setpoint.client.Client`."""
+    """The verb that waits for a condition; a part of `setpoint.client.Client`."""
 
     async def wait(self, obj: K, condition: str | Callable[[K], bool], *, timeout: float | None = 60.0) -> K:
-        """The object, as soon as the condition holds; returned at once if it holds already.
+        """The object, as soon as the condition holds. If it holds already, this returns at once.
 
             pod = await client.wait(pod, "Ready")
             await client.wait(database, lambda found: found.status.replicas == 3, timeout=600)
 
-        ``condition`` is a function of the object, or kubectl's words: ``Ready`` or ``Ready=False`` for the status of a
-        condition, ``create``, or ``delete`` (the object as it was seen last is returned then). The object is listed and
-        watched, for which both permissions are needed; how many changes there are meanwhile does not matter. An object
-        with a uid is waited for as exactly that one; without a uid (made by hand), as the one of that name, which may
-        not exist yet.
+        ``condition`` is a function of the object, or an expression as in kubectl: ``Ready`` or ``Ready=False`` for the
+        status of a condition, ``create``, or ``delete`` (which returns the last observed state of the object). The
+        object is listed and watched, and the client needs the permissions for both. The number of changes in the
+        meantime does not matter. If ``obj`` has a uid, only the object with that uid counts; if it has none (because
+        the caller made it), any object of that name counts, and it need not exist yet.
 
         Raises:
             WaitTimeout: the condition is not true after ``timeout`` seconds (None: no limit).
             WaitFailed: the object was deleted.
             ApiError: the server refuses to list or watch.
-            TypeError: ``obj`` is a class.
         """
         if not isinstance(obj, Object):
             raise TypeError(f"wait() takes an object, such as one that get() returned, not {obj!r}")
@@ -77,7 +76,7 @@ class Waiting(Reading):
             raise WaitTimeout(f"{wait} within {timeout:g} s: {wait.state()}", wait.last) from None
 
     async def _follow(self, wait: _Wait[K]) -> bool:
-        """Lists the object, and watches it until the condition holds (True) or the watch ends."""
+        """Lists the object and watches it; returns True when the condition holds, False when the watch ends."""
         kind: type[K] = type(wait.wanted)
         name = {"metadata.name": wait.key.name}
         space = wait.key.namespace or None
@@ -99,7 +98,7 @@ class Waiting(Reading):
 
 
 class _Wait(Generic[K]):
-    """One wait: the awaited condition, and the last observed state."""
+    """A wait: the condition and the last observed state."""
 
     def __init__(self, wanted: K, resource: Resource, key: ObjectKey, condition: str | Callable[[K], bool]) -> None:
         self.wanted = wanted
@@ -125,7 +124,7 @@ class _Wait(Generic[K]):
         """Whether the condition holds for the current state: ``found``, or None for a missing object.
 
         Raises:
-            WaitFailed: it can't become true any more.
+            WaitFailed: the condition can't become true any more.
         """
         uid = self.wanted.uid
         self._is_there = found is not None and not is_deleted and (not uid or found.uid == uid)

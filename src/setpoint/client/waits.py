@@ -1,4 +1,4 @@
-"""Waits that end at a deadline, or when their owner is closed."""
+"""Waits that end at a deadline or when their owner is closed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Waits"]
 
 
 class Waits:
-    """The current waits of a transport. `close` ends all of them."""
+    """The waits that are under way in a transport. `close` ends all of them."""
 
     __slots__ = ("_open", "closed")
 
@@ -20,7 +20,7 @@ class Waits:
         self._open: dict[Deadline, None] = {}  # in their order, as sets are not
 
     def until(self, deadline: float | None, what: str) -> Wait:
-        """``async with waits.until(...)``: the block is cancelled at the loop's time ``deadline``.
+        """A context, ``async with waits.until(...)``, whose block is cancelled at the loop's time ``deadline``.
 
         Raises (on leaving):
             TransportError: the deadline passed (``what`` is the message), or the owner was closed.
@@ -28,7 +28,7 @@ class Waits:
         return Wait(self, deadline, what)
 
     def close(self) -> None:
-        """Ends all current waits, including those whose deadline has just passed, and all later ones."""
+        """Ends all current waits, even those whose deadline has just passed, and every later one at once."""
         self.closed = True
         for deadline in self._open:
             deadline.expire()
@@ -51,7 +51,7 @@ class Wait:
         return self
 
     def move(self, deadline: float | None) -> None:
-        """Sets another deadline."""
+        """Changes the deadline."""
         self._deadline.move(deadline)
 
     async def __aexit__(

@@ -1,4 +1,4 @@
-"""Watches: the changes of a collection as they happen. Most programs should use an informer instead."""
+"""Watches: the changes to a collection as they happen. Most programs should use an informer instead."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _frames = msgspec.json.Decoder(_Frame)
 
 
 def _taken_apart(line: bytes) -> tuple[EventType, bytes]:
-    """Type and object of an event, for an object nested at any depth."""
+    """The type and the object of an event, whatever the depth of the object."""
     try:
         frame = _frames.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
@@ -46,7 +46,7 @@ def _taken_apart(line: bytes) -> tuple[EventType, bytes]:
 
 
 class WatchEvent(Generic[K]):
-    """One change. ``raw`` is the JSON of the object, or of the `Status` of an ``ERROR``."""
+    """A change. ``raw`` is the JSON of the object, or of the `Status` in an ``ERROR`` event."""
 
     __slots__ = ("_kind", "_metadata", "_object", "_resource", "raw", "type")
 
@@ -60,9 +60,9 @@ class WatchEvent(Generic[K]):
 
     @property
     def object(self) -> K | Status:
-        """The object, decoded on first access; the `Status` of an ``ERROR``.
+        """The object, decoded on first access, or the `Status` of an ``ERROR`` event.
 
-        A bookmark's object has nothing but a resource version.
+        The object of a bookmark has only a resource version.
 
         Raises:
             DecodeError: the object does not fit its model.
@@ -80,12 +80,12 @@ class WatchEvent(Generic[K]):
 
     @property
     def resource_version(self) -> str:
-        """The version from which a watch may continue; ``""`` for an ``ERROR``."""
+        """The version from which a watch may continue; ``""`` for an ``ERROR`` event."""
         return "" if self.type == "ERROR" else self.metadata.resource_version
 
     @property
     def error(self) -> ApiError | None:
-        """The ``ERROR`` as an exception to raise."""
+        """The error of an ``ERROR`` event as an exception to raise; None for any other event."""
         if self.type != "ERROR":
             return None
         return error_from_status(cast("Status", self.object), verb="watch", resource=self._resource)
@@ -95,18 +95,18 @@ class WatchEvent(Generic[K]):
 
 
 class Watch(Generic[K]):
-    """The events of one watch; an async iterator, and a context manager that closes the connection when left.
+    """The events of one watch: an async iterator, and a context manager that closes the connection when left.
 
         async with client.watch(Pod, namespace="default") as events:
             async for event in events: ...
 
-    Iterating without ``async with`` works too: the connection is closed when the iteration ends, by itself, by an
-    exception or by cancellation inside of it. After a ``break`` call `aclose`; otherwise it closes when it is
-    garbage-collected.
+    Iterating without ``async with`` works too: the connection is closed when the iteration ends, or when an exception
+    or a cancellation interrupts it. After a ``break``, call `aclose`; otherwise the connection stays open until the
+    watch is garbage-collected.
 
     Raises (while iterating):
         ApiError: the server refused the watch.
-        TransportError: the stream broke, or was silent for its idle timeout. An ordinary end ends the iteration.
+        TransportError: the stream broke, or was silent for its idle timeout. A normal end just ends the iteration.
     """
 
     def __init__(self, open: AbstractAsyncContextManager[Response], kind: type[K], resource: Resource) -> None:

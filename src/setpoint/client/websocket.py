@@ -1,4 +1,4 @@
-"""WebSockets to pods: running commands in them, and connections to their ports (KEP-4006)."""
+"""WebSockets to pods, which run commands and connect to ports (KEP-4006)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class WebSocket(Protocol):
     async def send(self, data: bytes) -> None: ...
 
     async def receive(self) -> bytes | None:
-        """The next message, None when the other side has closed.
+        """The next message, or None after the peer has closed the socket.
 
         Raises:
             TransportError: the connection broke.
@@ -48,12 +48,14 @@ class WebSocket(Protocol):
 
 @runtime_checkable
 class WebSocketTransport(Protocol):
-    """A transport that can open WebSockets too."""
+    """A transport that can also open WebSockets."""
 
     def connect(self, request: Request, protocols: Sequence[str]) -> AbstractAsyncContextManager[WebSocket]:
-        """Raises:
-        ApiError: the server refused.
-        TransportError: there was no answer.
+        """A context that opens a WebSocket, and closes it when left.
+
+        Raises:
+            ApiError: the server refused the request.
+            TransportError: there was no answer.
         """
         ...
 
@@ -61,10 +63,10 @@ class WebSocketTransport(Protocol):
 def connect_over(
     transport: Transport, request: Request, protocols: Sequence[str]
 ) -> AbstractAsyncContextManager[WebSocket]:
-    """A WebSocket over ``transport``, which may wrap another one.
+    """A WebSocket over ``transport``, which may wrap another transport.
 
     Raises:
-        TransportError: the transport has no WebSockets.
+        TransportError: the transport does not support WebSockets.
     """
     if not isinstance(transport, WebSocketTransport):
         raise TransportError(f"{request.path}: {type(transport).__name__} has no WebSockets", sent=False)
@@ -81,7 +83,7 @@ class CommandResult:
 
 
 class CommandStream:
-    """A command that runs in a container. Iterate over its output: ``("stdout" | "stderr", bytes)``.
+    """A command that runs in a container. Iterate over it to read its output: ``("stdout" | "stderr", bytes)``.
 
     `exit_code` is set when the iteration has ended.
     """
@@ -149,7 +151,7 @@ class PortStream:
         self._named = [False, False]
 
     async def read(self) -> bytes:
-        """The next bytes, ``b""`` at the end.
+        """The next bytes that arrive, or ``b""`` at the end.
 
         Raises:
             TransportError: no process listens on the port, or the connection broke.
@@ -172,7 +174,7 @@ class PortStream:
 
 
 class PodConnections(ClientBase):
-    """Commands and ports of pods; a part of `setpoint.client.Client`."""
+    """The verbs that run commands in pods and connect to their ports; a part of `setpoint.client.Client`."""
 
     async def exec(
         self,
@@ -187,7 +189,7 @@ class PodConnections(ClientBase):
         """Runs a command in a container and waits for its end, for at most ``timeout`` seconds.
 
         Raises:
-            ApiError: the pod, the container or the command does not exist, or it is not allowed.
+            ApiError: the pod, the container or the command does not exist, or the user is not allowed to run commands.
             TransportError: the connection broke, or the command took too long; it may still be running.
         """
         written: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
@@ -209,7 +211,9 @@ class PodConnections(ClientBase):
 
     @staticmethod
     async def _talk(running: CommandStream, stdin: bytes | None, written: dict[str, list[bytes]]) -> None:
-        """Writes and reads concurrently: a command that writes before it has read all input would block otherwise."""
+        """Writes the input and reads the output concurrently; otherwise a command that writes before it has read all of
+        its input would block.
+        """
 
         async def read() -> None:
             async for name, data in running:
@@ -243,10 +247,10 @@ class PodConnections(ClientBase):
         stdin: bool = False,
         tty: bool = False,
     ) -> AsyncIterator[CommandStream]:
-        """Runs a command in a container, with streams while it runs. Leaving the context ends the connection.
+        """Runs a command in a container and gives its streams while it runs. Leaving the context ends the connection.
 
         Raises:
-            ApiError: it is not allowed, or the pod does not exist.
+            ApiError: the user is not allowed to run commands, or the pod does not exist.
             ValueError: ``command`` is empty.
         """
         if not command or isinstance(command, str):
@@ -266,7 +270,7 @@ class PodConnections(ClientBase):
         """Opens one connection to a port in a pod. Leaving the context closes it.
 
         Raises:
-            ApiError: it is not allowed, or the pod does not exist.
+            ApiError: the user is not allowed to forward ports, or the pod does not exist.
         """
         key = self._pod_key(pod, namespace)
         async with self._connect(key, "portforward", [("ports", str(port))], _PORT_PROTOCOLS) as socket:

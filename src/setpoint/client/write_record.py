@@ -1,4 +1,4 @@
-"""WriteRecord: what write observers are told of a write, once."""
+"""WriteRecord: the description of one write that observers of writes receive."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["WriteObserver", "WriteRecord"]
 class WriteRecord(NamedTuple):
     """A write that the server carried out.
 
-    ``resource`` is that of the written object, also where a subresource was written. ``labels`` and ``after``, the JSON
-    of the answer, are None where the answer is not the object. ``before`` is the JSON that the writer knew of the
-    object: empty if it knew that there was none, None if it knew nothing. ``content_type`` and ``body`` are what was
-    sent.
+    ``resource`` is the resource of the written object, even if a subresource was written. ``labels`` and ``after``, the
+    JSON of the answer, are None if the answer is not the object. ``before`` is the object's JSON as the writer knew it:
+    empty if the writer knew that the object did not exist, None if it knew nothing. ``content_type`` and ``body`` are
+    those of the request.
     """
 
     resource: Resource

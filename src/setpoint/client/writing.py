@@ -22,7 +22,7 @@ K = TypeVar("K", bound=Object)
 
 
 def _check(obj: Any, verb: str) -> None:
-    """Raises TypeError for a value that is not an object, such as a manifest's dict."""
+    """Raises TypeError for a value that is not an object, such as the dict of a manifest."""
     if isinstance(obj, Object):
         return
     if isinstance(obj, type):
@@ -48,7 +48,7 @@ class Writing(ClientBase):
 
         Raises:
             AlreadyExists: the name is taken.
-            Invalid: see its causes.
+            Invalid: the object is not valid; `Invalid.causes` has the reasons.
         """
         _check(obj, "create")
         resource = resource_of(type(obj))
@@ -78,11 +78,12 @@ class Writing(ClientBase):
     ) -> K:
         """Stores the changes made to ``obj`` since it was read; returns the object as stored.
 
-        It sends a patch computed on the JSON that was read, so fields that the model does not know survive.
-        The patch applies only to the version that was read. Without a change nothing is sent and ``obj`` is returned.
+        The request is a patch that is computed from the JSON that was read, so fields that the model does not know
+        survive. The patch applies only to the version that was read. If nothing changed, nothing is sent and ``obj`` is
+        returned.
 
         Raises:
-            Conflict: another client has changed it since: read it again (`setpoint.client.retry_on_conflict`).
+            Conflict: another client has changed the object since: read it again (`setpoint.client.retry_on_conflict`).
             ValueError: ``obj`` was created locally; use `apply`, `create` or `replace`.
         """
         _check(obj, "update")
@@ -104,7 +105,7 @@ class Writing(ClientBase):
         )
 
     async def update_status(self, obj: K, *, dry_run: bool = False, field_manager: str | None = None) -> K:
-        """As `update`, for changes in ``obj.status``; the server ignores other changes."""
+        """Like `update`, for changes in ``obj.status``; the server ignores other changes."""
         return await self.update(obj, subresource="status", dry_run=dry_run, field_manager=field_manager)
 
     async def replace(
@@ -116,9 +117,10 @@ class Writing(ClientBase):
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> K:
-        """Replaces the stored object with ``obj`` (PUT). *This drops fields that its model does not know*.
+        """Replaces the stored object with ``obj`` (PUT). *Fields that the model of* ``obj`` *does not know are lost.*
 
-        With a resource version it replaces only that version; without one it overwrites every change.
+        If ``obj`` has a resource version, only that version is replaced; otherwise the changes of other clients are
+        overwritten.
 
         Raises:
             Conflict: the object was changed since it was read.
@@ -190,11 +192,12 @@ class Writing(ClientBase):
         field_validation: FieldValidation | None = None,
         before: bytes | None = None,
     ) -> K | DynamicObject:
-        """Changes an object by a patch of that `PatchType`; returns the object as stored.
+        """Changes an object by a patch; returns the object as stored.
 
-        Without a ``type`` a list of operations is a JSON patch, everything else a merge patch.
+        ``type`` is the type of the patch. By default a list of operations is a JSON patch, and anything else a merge
+        patch.
 
-        ``before``, the JSON that the caller knows of the object, is for observers of writes (`WriteRecord`).
+        ``before``, the object's JSON as the caller knows it, is passed on to observers of writes (`WriteRecord`).
 
         Raises:
             NotFound: the object does not exist (`PatchType.APPLY` creates it).
@@ -234,13 +237,14 @@ class Writing(ClientBase):
     ) -> K:
         """Server-side apply (KEP-555): sets the fields of ``obj``, which this field manager then owns.
 
-        Fields that this manager applied before and ``obj`` does not mention any more are removed; all others stay.
-        Fields that only the server may set (uid, resourceVersion, managedFields, status and the like) are left out, and
-        a Secret's ``string_data`` is sent as ``data``. With ``subresource="status"`` the status is sent. ``before`` is
-        as for `patch`.
+        Fields that this manager applied before and that ``obj`` no longer has are removed; all others stay. Fields that
+        only the server may set (uid, resourceVersion, managedFields, status and the like) are left out, and a Secret's
+        ``string_data`` is sent as ``data``. With ``subresource="status"`` the status is sent. For ``before`` see
+        `patch`.
 
         Raises:
-            Conflict: without ``force``, when another manager owns a field with another value; its causes name them.
+            Conflict: only without ``force``: another manager owns a field and has a different value for it. The causes
+                of the error name the fields.
         """
         _check(obj, "apply")
         resource = resource_of(type(obj))
