@@ -117,7 +117,7 @@ class Writing(ClientBase):
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> K:
-        """Replaces the stored object with ``obj`` (PUT). *Fields that the model of* ``obj`` *does not know are lost.*
+        """Replaces the stored object with ``obj`` (PUT). *This drops fields that the model of* ``obj`` *does not know*.
 
         If ``obj`` has a resource version, only that version is replaced; otherwise the changes of other clients are
         overwritten.
@@ -244,7 +244,7 @@ class Writing(ClientBase):
 
         Raises:
             Conflict: only without ``force``: another manager owns a field and has a different value for it. The causes
-                of the error name the fields.
+                of the error name the managers and the fields.
         """
         _check(obj, "apply")
         resource = resource_of(type(obj))
