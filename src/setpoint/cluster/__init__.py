@@ -1,4 +1,4 @@
-"""The embedded control plane: garbage collector, namespaces, workloads, hollow nodes; all written with `controller`."""
+"""The embedded control plane (garbage collector, namespaces, workloads, hollow nodes), written with `controller`."""
 
 from setpoint.cluster.autoscaling import Autoscalers
 from setpoint.cluster.catalog import UnknownControllerError

@@ -62,13 +62,14 @@ _SUFFIX: Final = "-controller"
 
 
 class UnknownControllerError(ValueError):
-    """A name that no controller of the control plane has."""
+    """The given name does not belong to any controller of the control plane."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The things that controllers are made with: what the server serves, the caches, and the certificate (PEM) of its
-    authority."""
+    """The things that controllers are made with: the resources of the server, the caches, and the certificate (PEM) of
+    the certificate authority.
+    """
 
     resources: ServedResources
     factory: InformerFactory
@@ -81,9 +82,9 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry: ``make`` returns the controllers that have the name together.
+    """One entry: ``make`` returns all controllers that share the name.
 
-    They begin to run when there is the first object of a kind in ``wakes``, or at once if there is none.
+    They start when the first object of a kind in ``wakes`` appears, or at once if ``wakes`` is empty.
     """
 
     name: str
@@ -94,7 +95,7 @@ class Entry:
     """Whether ``*`` means it, too; others run where they are named."""
 
     def answers_to(self, name: str) -> bool:
-        """Whether it is meant by ``name``: its own with or without ``-controller``, or an alias."""
+        """Whether ``name`` means this entry: its own name with or without ``-controller``, or an alias."""
         return name in (self.name, self.name.removesuffix(_SUFFIX), *self.aliases)
 
 
@@ -191,9 +192,9 @@ ENTRIES: Final = (
 
 
 def chosen(names: Iterable[str]) -> list[Entry]:
-    """The entries that ``names`` mean, by the rules of kube-controller-manager's ``--controllers``.
+    """The entries that ``names`` select, by the rules of kube-controller-manager's ``--controllers``.
 
-    ``*`` is all of them that run by default, ``-NAME`` none of that name, whatever the order.
+    ``*`` selects all entries that run by default; ``-NAME`` removes the entry of that name, whatever the order.
 
     Raises:
         UnknownControllerError: no controller has one of the names.
@@ -215,7 +216,7 @@ def chosen(names: Iterable[str]) -> list[Entry]:
 
 
 def names_of(control_plane: bool | Iterable[str]) -> tuple[str, ...] | None:
-    """The names of the controllers of a control plane that is on, off, or given by them; None if there is to be none.
+    """The names of the controllers that ``control_plane`` selects; None if it is off.
 
     Raises:
         UnknownControllerError: no controller has one of the names.
@@ -231,7 +232,7 @@ def entry_of(name: str) -> Entry:
     """The entry that answers to ``name``.
 
     Raises:
-        UnknownControllerError: there is none.
+        UnknownControllerError: no entry answers to it.
     """
     for entry in ENTRIES:
         if entry.answers_to(name):

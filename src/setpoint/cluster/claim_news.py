@@ -9,19 +9,21 @@ from setpoint.meta import ObjectKey
 
 
 class ClaimNews:
-    """The keys of claims of which something may have changed: they were bound, or there are other volumes or classes.
+    """The keys of claims that may have changed, because they were bound or because volumes or classes have changed.
 
-    For one binder and one scheduler of the same control plane.
+    It serves one binder and one scheduler of the same control plane.
     """
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[ObjectKey] = asyncio.Queue()
 
     def tell(self, claim: ObjectKey) -> None:
-        """Says that a claim was looked at, when all that the binder has written for it is on the server."""
+        """Announces that a claim was looked at, once everything that the binder has written for the claim is on the
+        server.
+        """
         self._queue.put_nowait(claim)
 
     async def told(self) -> AsyncIterator[ObjectKey]:
-        """The claims, as they are told of."""
+        """Yields the claims as they are announced."""
         while True:
             yield await self._queue.get()

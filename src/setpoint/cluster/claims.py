@@ -1,4 +1,6 @@
-"""Claims: whose the objects are that match a selector: orphans are adopted, what does not match any more is let go."""
+"""Claims: the owner of the objects that match a selector. Orphans are adopted, and objects that no longer match
+released.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,15 @@ C = TypeVar("C", bound=Object)
 
 
 class Claims(Generic[P, C]):
-    """The rules by which workload controllers have their children (``ControllerRefManager`` in Kubernetes).
+    """The rules by which workload controllers own their children (``ControllerRefManager`` in Kubernetes).
 
-    - An owner's children have it as their controller and match its selector.
+    - An owner's children have the owner as their controller and match its selector.
     - A child that matches and has no controller is adopted, unless it or the owner is being deleted; the server is
-      asked about the owner first, since a cache may not know of its end yet.
-    - A child that has this owner as its controller and does not match any more is released, unless the owner is being
+      asked about the owner first, since a cache may not yet know that the owner has gone.
+    - A child that has this owner as its controller and no longer matches is released, unless the owner is being
       deleted.
 
-    Each write holds for the version that was looked at: a child that has changed meanwhile is looked at again.
+    Each write applies only to the version that was read: a child that has changed in the meantime is looked at again.
     """
 
     def __init__(self, parent: type[P], child: type[C], selector_of: Callable[[P], LabelSelector | None]) -> None:
@@ -35,7 +37,7 @@ class Claims(Generic[P, C]):
         self._selectors: dict[ObjectKey, Selector] = {}
 
     def of_orphan(self, head: Head) -> Iterable[ObjectKey]:
-        """A mapping function: the owners that may adopt the object, if it has none."""
+        """The owners that may adopt the object, if it does not have an owner (a mapping function)."""
         if head.controller is not None or head.is_deleting:
             return ()
         return [
@@ -45,17 +47,17 @@ class Claims(Generic[P, C]):
         ]
 
     def owners(self) -> list[ObjectKey]:
-        """The keys of all owners that have been looked at."""
+        """The keys of all owners that have been processed."""
         return list(self._selectors)
 
     def forget_deleted(self, old: Head | None, new: Head | None) -> bool:
-        """A predicate that lets everything through, and forgets the selectors of owners that have gone."""
+        """Lets every event through and forgets the selectors of owners that have gone (a predicate)."""
         if new is None and old is not None:
             self._selectors.pop(old.key, None)
         return True
 
     async def claim(self, owner: P, ctx: Context, adoptable: Callable[[C], bool] = lambda child: True) -> list[C]:
-        """The owner's children as they are now, adopted ones among them, ordered by key."""
+        """The owner's current children, including newly adopted ones, ordered by key."""
         selector = Selector.of(self._selector_of(owner))
         self._selectors[owner.key] = selector
         mine: list[C] = []
@@ -90,7 +92,7 @@ class Claims(Generic[P, C]):
         return found.uid == owner.uid and not found.is_deleting
 
     async def _patch(self, child: C, ctx: Context, change: Callable[[C], Any]) -> C | None:
-        """None if the child has gone."""
+        """The changed child; None if it has gone."""
         made = copy.copy(child)
         made.metadata = copy.copy(child.metadata)
         made.metadata.owner_references = list(child.metadata.owner_references)

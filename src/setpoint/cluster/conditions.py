@@ -1,4 +1,4 @@
-"""Conditions of pods and nodes, whose transition times change with their status only."""
+"""Conditions of pods and nodes; their transition times change only with their status."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def set_pod_condition(pod: Pod, condition: PodCondition, now: datetime) -> bool:
 
 
 def set_node_condition(node: Node, condition: NodeCondition, now: datetime) -> bool:
-    """Sets a condition in a node's status; returns whether that changed anything but the heartbeat."""
+    """Sets a condition in a node's status; returns whether that changed anything except the heartbeat."""
     return _set(node.status.conditions, condition, now)
 
 
 def pod_condition(pod: Pod, type: str) -> PodCondition | None:
-    """The condition of that type."""
+    """The pod's condition of that type; None if it has none."""
     return next((each for each in pod.status.conditions if each.type == type), None)
 
 
 def node_condition(node: Node, type: str) -> NodeCondition | None:
-    """The condition of that type."""
+    """The node's condition of that type; None if it has none."""
     return next((each for each in node.status.conditions if each.type == type), None)
 
 

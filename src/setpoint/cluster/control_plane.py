@@ -1,4 +1,4 @@
-"""The embedded control plane: what makes an API server behave like a cluster."""
+"""The embedded control plane: the controllers that make an API server behave like a cluster."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ WATCH_SECONDS: Final = 12 * 3600.0
 
 
 class ControlPlane:
-    """Garbage collection, namespace lifecycle, workloads and hollow nodes, against one API server.
+    """Garbage collection, namespace lifecycle, workloads and hollow nodes, for one API server.
 
     ```python
     async with ControlPlane(client):
         ...
     ```
 
-    It is one `Manager` with ordinary controllers, and shares one set of caches among them. Most of them begin to run
-    when there is the first object of theirs (`OnDemand`). While nothing changes it does nothing: the server is in this
-    process, so a silent watch is a quiet collection and never a dead connection. That is why its watches are long,
-    without bookmarks and without a limit to silence.
+    It is one `Manager` with ordinary controllers that share one set of caches. Most of the controllers start when their
+    first object appears (`OnDemand`). The control plane does nothing while nothing changes: the server is in this
+    process, so a silent watch means a quiet collection and never a dead connection. Its watches are therefore long,
+    without bookmarks and without a limit on silence.
 
-    ``kubelets`` answers logs, commands and connections of containers: `ApiServer.kubelets` has to be told of it.
+    ``kubelets`` answers requests for the logs, commands and connections of containers; pass it to `ApiServer.kubelets`.
 
     Args:
         client: of a server in this process; may do everything (``system:admin``).
-        nodes: how many hollow nodes there are, or what each is like; 0 for none, so that pods stay pending.
-            ``local`` is one node on which containers that say so are processes of this machine (`Processes`).
-        pod_start_seconds, pod_stop_seconds: how long containers take to start and to end that say nothing else.
+        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending.
+            ``local`` is one node on which containers that ask for it are processes of this machine (`Processes`).
+        pod_start_seconds, pod_stop_seconds: how long containers take to start and to end unless they say otherwise.
         behaviour: how a hollow pod behaves (`PodBehaviour`); None for a pod leaves it to its annotations.
-        controllers: their names, as of kube-controller-manager's ``--controllers`` (`catalog`): ``*`` is all of them,
-            ``-NAME`` none of that name.
+        controllers: their names, as for kube-controller-manager's ``--controllers`` (`catalog`): ``*`` selects all of
+            them, ``-NAME`` removes the one of that name.
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
         serving: the servers for metrics, debug pages and health of its manager; none by default.
-        signer: signs approved CertificateSigningRequests; None for an authority that is made when it is needed.
+        signer: signs approved CertificateSigningRequests; with None, an authority is made when it is needed.
 
     Raises:
         UnknownControllerError: no controller has one of the names.
@@ -147,7 +147,7 @@ class ControlPlane:
         await self.manager.__aexit__(kind, error, traceback)
 
     def idle(self) -> bool:
-        """Whether everything has been done that can be done now."""
+        """Whether everything that can be done now has been done."""
         return (
             all(running.state == "running" and running.idle() for running in self.manager.controllers.values())
             and (self.garbage_collector is None or self.garbage_collector.idle())

@@ -31,8 +31,8 @@ class CronError(ValueError):
 class Cron:
     """One schedule: ``minute hour day month weekday``, a nickname such as ``@daily``, or ``@every 1h30m``.
 
-    Days match by day of the month or by weekday if both are restricted. A time that a change of clocks leaves out is
-    left out; one that comes twice counts twice.
+    If both the day of the month and the weekday are restricted, a day matches by either of them. A time that a clock
+    change skips is skipped; a time that occurs twice counts twice.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Cron:
         return cls(minutes, hours, days, months, weekdays, both=any_day or any_weekday)
 
     def after(self, moment: datetime, zone: tzinfo = UTC) -> datetime | None:
-        """The next time after ``moment``, aware, in UTC; None if there is none in five years."""
+        """The next time after ``moment``, as an aware time in UTC; None if there is none within five years."""
         moment = moment.astimezone(UTC)
         if self._every is not None:
             return moment.replace(microsecond=0) + self._every
@@ -77,7 +77,7 @@ class Cron:
         return None
 
     def last(self, since: datetime, until: datetime, zone: tzinfo = UTC) -> datetime | None:
-        """The latest time after ``since`` and not after ``until``."""
+        """The latest time after ``since`` and not after ``until``; None if there is none."""
         span = timedelta(hours=1)
         while True:
             begin = max(since, until - span)
@@ -90,7 +90,7 @@ class Cron:
             span *= 8
 
     def missed(self, since: datetime, until: datetime, zone: tzinfo = UTC, *, most: int) -> int:
-        """The number of times after ``since`` and not after ``until``, at most ``most``."""
+        """The number of times after ``since`` and not after ``until``, capped at ``most``."""
         count, time = 0, self.after(since, zone)
         while time is not None and time <= until and count < most:
             count, time = count + 1, self.after(time, zone)

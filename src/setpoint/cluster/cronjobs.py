@@ -1,4 +1,4 @@
-"""CronJobs: Jobs that begin by the clock."""
+"""CronJobs: Jobs that start at scheduled times."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MANY: Final = 100
 
 
 class CronJobs:
-    """Makes a Job at each time of a schedule, and deletes the oldest of those that have finished.
+    """Makes a Job at each time of a schedule, and deletes the oldest finished Jobs.
 
-    A Job's name tells its time, so that it is made once, whatever crashes. Of times that were missed the latest is made
-    up for, unless it is longer ago than ``startingDeadlineSeconds``.
+    A Job's name contains its time, so the Job is made only once even after a crash. Of the missed times, only the
+    latest is made up for, unless it is more than ``startingDeadlineSeconds`` ago.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class CronJobs:
     # -- what there is -------------------------------------------------------------------------------------------------
 
     def _look_back(self, cron_job: CronJob, jobs: list[Job], ctx: Context) -> None:
-        """Jobs that have finished or gone are active no more."""
+        """Removes Jobs that have finished or gone from the active ones."""
         by_uid = {job.uid: job for job in jobs}
         status = cron_job.status
         active = []
@@ -96,7 +96,7 @@ class CronJobs:
     # -- what is to be -------------------------------------------------------------------------------------------------
 
     def _due(self, cron_job: CronJob, schedule: Cron, zone: tzinfo, now: datetime, ctx: Context) -> datetime | None:
-        """The time for which a Job is to be made now."""
+        """The time for which a Job has to be made now; None if there is none."""
         since = cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp or now
         deadline = cron_job.spec.starting_deadline_seconds
         if deadline is not None:
@@ -153,7 +153,7 @@ def zone_of(cron_job: CronJob) -> tzinfo:
     """The time zone of the schedule, UTC by default.
 
     Raises:
-        ZoneInfoNotFoundError: there is none of that name.
+        ZoneInfoNotFoundError: there is no zone of that name.
     """
     name = cron_job.spec.time_zone
     if name is None:
@@ -165,7 +165,7 @@ def zone_of(cron_job: CronJob) -> tzinfo:
 
 
 def job_of(cron_job: CronJob, due: datetime, zone: tzinfo) -> Job:
-    """The Job for one time."""
+    """The Job for one scheduled time."""
     template = cron_job.spec.job_template
     moment = due.astimezone(zone).isoformat().replace("+00:00", "Z")
     return Job(

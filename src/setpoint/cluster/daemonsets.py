@@ -1,4 +1,4 @@
-"""DaemonSets: a pod on each node that is fit for it."""
+"""DaemonSets: a pod on each eligible node."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _PRESSURES: Final = ("disk-pressure", "memory-pressure", "pid-pressure", "unsche
 
 
 class DaemonSets:
-    """Keeps a pod of the newest template on every node that the template may run on.
+    """Keeps a pod of the newest template on every node on which the template may run.
 
-    Pods are made for their node, by affinity, and bound to it by the scheduler; they tolerate what a node suffers from.
-    `RollingUpdate` replaces at most ``maxUnavailable`` pods at once, or makes up to ``maxSurge`` new ones beside them;
-    `OnDelete` leaves that to others. Pods that have ended are made again.
+    Each pod is made for its node by affinity, and the scheduler binds it; the pods tolerate the taints of unhealthy
+    nodes. `RollingUpdate` replaces at most ``maxUnavailable`` pods at once, or makes up to ``maxSurge`` new pods beside
+    the old ones; `OnDelete` leaves the replacement to others. Pods that have ended are made again.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class DaemonSets:
         return after(min(waits), "pods are not available for long enough") if waits else done()
 
     async def _keep(self, daemon_set: DaemonSet, places: _Places, digest: str, surge: bool, ctx: Context) -> None:
-        """Creates a pod on each node that lacks one, and deletes those on other nodes and duplicates."""
+        """Creates a pod on each node that lacks one, and deletes duplicates and pods on other nodes."""
         for name, pods in places.pods.items():
             for pod in pods:
                 if pod.is_finished and not pod.is_deleting:
@@ -102,7 +102,7 @@ class DaemonSets:
                 await self._create(daemon_set, name, digest, ctx)
 
     async def _replace(self, places: _Places, most: int, ctx: Context) -> None:
-        """Ends old pods, unavailable ones first, as long as enough are available."""
+        """Ends old pods, the unavailable ones first, as long as enough pods are available."""
         missing, serving = 0, []
         for name in places.wanted:
             old, new = places.old(name), places.new(name)
@@ -117,7 +117,7 @@ class DaemonSets:
             await delete_pod(pod, ctx)
 
     async def _surge(self, daemon_set: DaemonSet, places: _Places, digest: str, surge: int, ctx: Context) -> None:
-        """Makes new pods beside old ones, and ends the old ones when the new ones serve."""
+        """Makes new pods beside the old ones, and ends the old pods when the new ones are available."""
         beside = sum(places.old(name) is not None and places.new(name) is not None for name in places.wanted)
         for name in places.wanted:
             old, new = places.old(name), places.new(name)
@@ -154,7 +154,7 @@ class DaemonSets:
 
 
 class _Places:
-    """The nodes that are to have a pod, those that may keep theirs, and the pods on each."""
+    """The nodes that need a pod, the nodes that may keep their pod, and the pods on each node."""
 
     def __init__(
         self, daemon_set: DaemonSet, nodes: dict[str, Node], pods: list[Pod], digest: str, now: datetime
@@ -192,7 +192,7 @@ class _Places:
 
 
 def tolerations_of(daemon_set: DaemonSet) -> list[Toleration]:
-    """Those of the template, and those that pods of DaemonSets have of themselves."""
+    """The tolerations of the template, and those that every pod of a DaemonSet has."""
     spec = daemon_set.spec.template.spec
     added = [
         Toleration(key=f"node.kubernetes.io/{name}", operator="Exists", effect="NoExecute")

@@ -1,4 +1,4 @@
-"""Deployments: from one ReplicaSet to the next, without ever having too few pods or too many."""
+"""Deployments: moves from one ReplicaSet to the next without ever having too few or too many pods."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _OWN: Final = frozenset(
 
 
 class Deployments:
-    """Rolls a Deployment's template out through ReplicaSets, by its strategy.
+    """Rolls out a Deployment's template through ReplicaSets, by its strategy.
 
-    `RollingUpdate` keeps the number of available pods above ``replicas - maxUnavailable`` and the number of all pods
-    below ``replicas + maxSurge``; `Recreate` ends the old pods before it makes new ones. Revisions, the history limit,
-    pausing and the conditions that ``kubectl rollout status`` reads are kept. A rollout without progress for
-    ``progressDeadlineSeconds`` is reported (``ProgressDeadlineExceeded``) and goes on as soon as it can. ReplicaSets
-    that match its selector and have no controller are adopted.
+    `RollingUpdate` keeps the number of available pods at ``replicas - maxUnavailable`` or more and the number of all
+    pods at ``replicas + maxSurge`` or less; `Recreate` ends the old pods before it makes new ones. Revisions, the
+    history limit, pausing and the conditions that ``kubectl rollout status`` reads are supported. A rollout without
+    progress for ``progressDeadlineSeconds`` is reported (``ProgressDeadlineExceeded``) and continues as soon as it can.
+    ReplicaSets that match the Deployment's selector and have no controller are adopted.
     """
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class Deployments:
     async def _resize(
         self, deployment: Deployment, current: ReplicaSet | None, others: list[ReplicaSet], ctx: Context
     ) -> None:
-        """Shares another number of replicas, and does nothing else."""
+        """Distributes a changed number of replicas over the ReplicaSets, and does nothing else."""
         desired = desired_of(deployment)
         alone = only_one(current, others)
         if alone is not None:
@@ -140,7 +140,7 @@ class Deployments:
     async def _revise(
         self, deployment: Deployment, current: ReplicaSet, others: list[ReplicaSet], ctx: Context
     ) -> ReplicaSet:
-        """The current ReplicaSet has the highest revision, also after a roll-back to an older template."""
+        """Gives the current ReplicaSet the highest revision, even after a rollback to an older template."""
         newest = max(map(_revision, others), default=0)
         marks = _annotations(deployment)
         if _revision(current) <= newest:
@@ -224,10 +224,11 @@ def _revision(replica_set: ReplicaSet) -> int:
 async def _scale(
     deployment: Deployment, replica_set: ReplicaSet, replicas: int, ctx: Context, *, remember: bool = False
 ) -> None:
-    """Brings a ReplicaSet to a size, and notes for which size of the Deployment; with ``remember`` in any case.
+    """Scales a ReplicaSet, and notes the size of the Deployment that this belongs to; with ``remember`` even if its
+    size stays.
 
-    The size follows from the sizes that were read, so the write holds for their version alone: one that is carried out
-    late conflicts with what has been decided since.
+    The size was computed from the sizes that were read, so the write applies only to their version: a late write
+    conflicts with later decisions.
     """
     before = size_of(replica_set)
     if before == replicas and not remember:
@@ -252,7 +253,7 @@ def _recreates(deployment: Deployment) -> bool:
 
 
 def _marks(deployment: Deployment) -> dict[str, str]:
-    """The annotations of a ReplicaSet about the size of its Deployment."""
+    """The annotations of a ReplicaSet that record the size of its Deployment."""
     desired, surge = desired_of(deployment), 0
     if not _recreates(deployment):
         surge = limits(deployment)[0]
@@ -265,7 +266,7 @@ def _annotations(deployment: Deployment) -> dict[str, str]:
 
 
 def _is_saturated(deployment: Deployment, current: ReplicaSet) -> bool:
-    """Whether the current ReplicaSet has all replicas, available and meant to be so many."""
+    """Whether the current ReplicaSet was scaled for all replicas, and has them, and all of them are available."""
     desired = desired_of(deployment)
     return size_of(current) == desired == number_in(current, DESIRED) == (current.status.available_replicas or 0)
 

@@ -27,8 +27,8 @@ _SCALED: Final[dict[str, type[Object]]] = {
 class DisruptionBudgets:
     """Counts healthy pods, and writes the number of allowed disruptions.
 
-    Percentages and ``maxUnavailable`` refer to the replicas that the pods' controllers want; pods without such a
-    controller are not counted. An eviction that the server has allowed counts until the pod goes, for two
+    Percentages and ``maxUnavailable`` refer to the number of replicas that the pods' controllers want; pods without
+    such a controller are not counted. An eviction that the server has allowed counts until the pod is gone, but for two
     minutes at most.
     """
 
@@ -81,7 +81,7 @@ class DisruptionBudgets:
         return after(max(left, 0.1), "an eviction that was allowed may not have happened")
 
     async def _needed(self, budget: PodDisruptionBudget, pods: list[Pod], ctx: Context) -> tuple[int, int]:
-        """The number of expected pods, and how many of them have to be healthy."""
+        """The number of expected pods, and the number of pods that have to be healthy."""
         spec = budget.spec
         if spec.max_unavailable is not None:
             expected = await self._scale(pods, ctx)
@@ -92,7 +92,7 @@ class DisruptionBudgets:
         return len(pods), spec.min_available or 0
 
     async def _scale(self, pods: list[Pod], ctx: Context) -> int:
-        """The number of replicas that the controllers of these pods want, all together."""
+        """The total number of replicas that the controllers of these pods want."""
         wanted: dict[str, int] = {}
         for pod in pods:
             owner: Any = await _controller_of(pod.metadata.controller, ctx)
@@ -104,7 +104,7 @@ class DisruptionBudgets:
 
 
 async def _controller_of(reference: OwnerReference | None, ctx: Context) -> Any:
-    """The object that is meant, if it is of a kind with replicas and still there."""
+    """The object that the reference names; None if it is gone or its kind does not have replicas."""
     kind = _SCALED.get(reference.kind) if reference is not None else None
     if kind is None or reference is None:
         return None

@@ -1,4 +1,4 @@
-"""EmbeddedCluster: a whole Kubernetes API in this process, on loopback, for programs that need no other."""
+"""EmbeddedCluster: a whole Kubernetes API in this process, on loopback, for programs that need no other cluster."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ class EmbeddedCluster:
 
     Args:
         host, port: where HTTP listens; port 0 picks a free one.
-        data_dir: keeps the objects there (SQLite); None keeps them in memory.
-        control_plane: whether the controllers of `ControlPlane` and the hollow nodes run, or the names of those
-            controllers that do.
+        data_dir: the directory in which the objects are stored (SQLite); None keeps them in memory.
+        control_plane: whether the controllers of `ControlPlane` and the hollow nodes run, or the names of the
+            controllers to run.
         nodes: the number of hollow nodes, or a description of each; with 0 every pod stays pending.
             With ``local``, containers with an annotation for it are processes of this machine.
         security: TLS and authentication of the server; None for plain HTTP without authentication.
-        default_objects: whether there are the default roles, priorities and so on of a kube-apiserver, and the Service
-            ``kubernetes``. They are there in any case where users are held to roles.
+        default_objects: whether the server has the default roles, priorities and other objects of a kube-apiserver,
+            and the Service ``kubernetes``. It always has them if users are restricted by roles.
         ui: the address of the page for people, such as ``127.0.0.1:8080``, with ``/metrics`` of the control plane
-            beside it; port 0 picks a free one, ``"0"`` is off. It is plain HTTP, and so for loopback addresses only.
-            Where the server authenticates its clients, the page asks for a token.
+            beside it; port 0 picks a free one, ``"0"`` is off. The page is served over plain HTTP, and therefore only
+            at loopback addresses. If the server authenticates its clients, the page asks for a token.
 
-    ``client`` talks to the server's core without a socket, as an administrator; ``url`` is for all other clients.
-    `page_url` is that of the page. A control plane that fails ends the ``async with`` block with its reason.
+    ``client`` talks to the server's core without a socket, as an administrator; all other clients use ``url``.
+    `page_url` is the URL of the page. If the control plane fails, the ``async with`` block ends with its error.
 
     Raises:
         ValueError: ``ui`` is not the address of a loopback interface, as HOST:PORT.
@@ -170,7 +170,7 @@ class EmbeddedCluster:
         return Serving(metrics_bind_address=self._ui, ui=True, local_access=not tokens, browser=ClusterPages(server))
 
     async def _publish(self, client_ca: bytes) -> None:
-        """Stores where servers of extensions find the authority of clients."""
+        """Stores the client certificate authority where extension servers look for it."""
         data = {"data": {"client-ca-file": client_ca.decode()}}
         body = {"apiVersion": "v1", "kind": "ConfigMap", **data}
         await self.client.patch(
@@ -205,7 +205,7 @@ class EmbeddedCluster:
         return ClientConfig(server=self.url, ca_data=self._secured.authority, credentials=credentials)
 
     def write_kubeconfig(self, path: Path) -> None:
-        """Writes a kubeconfig for this server; an older file is replaced in one step, readable by its owner only.
+        """Writes a kubeconfig for this server, readable only by the file's owner; replaces an older file atomically.
 
         Raises:
             OSError: the file can't be written.
@@ -223,7 +223,7 @@ class EmbeddedCluster:
             new.unlink(missing_ok=True)
 
     async def serve(self, webhooks: Webhooks) -> None:
-        """Calls ``webhooks`` in this process from now on; definitions of what they convert are applied with them.
+        """Calls ``webhooks`` in this process from now on, and applies the definitions of the kinds that they convert.
 
         Raises:
             ApiError: the server refused a configuration or a definition.
@@ -234,8 +234,8 @@ class EmbeddedCluster:
         """Applies a CustomResourceDefinition and waits until the server serves it.
 
         Raises:
-            ApiError: the server refused it.
-            TimeoutError: it was not served in 10 s.
+            ApiError: the server refused the definition.
+            TimeoutError: the definition was not served within 10 s.
         """
         name = definition["metadata"]["name"]
         await self.client.patch(

@@ -1,4 +1,4 @@
-"""Endpoints and EndpointSlices: where the pods of a Service are."""
+"""Endpoints and EndpointSlices: the addresses of a Service's pods."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Port(NamedTuple):
 class ServiceEndpoints:
     """Writes the addresses of a Service's pods into its EndpointSlices and its Endpoints.
 
-    A Service without a selector is left to others. Pods that don't serve a port by the name that it has in the Service
-    are left out of it.
+    A Service without a selector is left to other controllers. A pod that does not serve a named port of the Service is
+    left out for that port.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class ServiceEndpoints:
 
 
 class StaleEndpoints:
-    """Deletes Endpoints whose Service has gone; those that others have made stay."""
+    """Deletes Endpoints whose Service has gone; Endpoints made by other controllers or users stay."""
 
     def __init__(self) -> None:
         self.controller = Controller(
@@ -125,7 +125,7 @@ class StaleEndpoints:
 
 
 def slices_of(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> Iterator[EndpointSlice]:
-    """The slices that a Service is to have; an empty one if it has no pods."""
+    """The slices that a Service should have; an empty one if it has no pods."""
     labels = {**service.labels, SERVICE: service.name, SLICES_BY: "endpointslice-controller.k8s.io"}
     if service.spec.cluster_ip == "None":
         labels[HEADLESS] = ""
@@ -144,7 +144,7 @@ def slices_of(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> It
 
 
 def ports_of(service: Service, pod: Pod) -> Iterator[Port]:
-    """The ports of a Service that a pod serves, by its numbers."""
+    """The ports of a Service that a pod serves, with the pod's port numbers."""
     for port in service.spec.ports:
         number = _target(port, pod)
         if number:
@@ -178,8 +178,11 @@ def _endpoint(service: Service, pod: Pod) -> Endpoint:
 
 
 def _subsets(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> Iterator[EndpointSubset]:
-    """The subsets of a Service's Endpoints, which have no terminating pods unless those are published, too, and none
-    that serve nothing, unless the Service has no ports (as kube-controller-manager's endpoints controller)."""
+    """The subsets of a Service's Endpoints, as kube-controller-manager's endpoints controller writes them.
+
+    Terminating pods are left out unless the Service publishes them, and pods that serve none of its ports unless the
+    Service has no ports.
+    """
     published = bool(service.spec.publish_not_ready_addresses)
     for ports, pods in groups.items():
         there = [pod for pod in pods if published or not pod.is_deleting]

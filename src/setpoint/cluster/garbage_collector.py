@@ -1,4 +1,4 @@
-"""The garbage collector: objects go when their owners are gone, in the order that was asked for.
+"""The garbage collector: deletes objects whose owners are gone, in the requested order.
 
 Rules: https://kubernetes.io/docs/concepts/architecture/garbage-collection/ and KEP-2214. An owner counts as gone only
 when the server itself says so (by uid), never because a cache has not seen it.
@@ -34,7 +34,7 @@ logger = logging.getLogger("setpoint.gc")
 
 
 class Item(NamedTuple):
-    """One object to look at."""
+    """One object to process."""
 
     gvr: GroupVersionResource
     key: ObjectKey
@@ -42,7 +42,7 @@ class Item(NamedTuple):
 
 
 class _Monitor:
-    """One resource whose metadata is followed."""
+    """One resource whose metadata is watched."""
 
     def __init__(self, resource: Resource, kind: type[Object], informer: Informer[Any]) -> None:
         self.resource = resource
@@ -87,7 +87,7 @@ class GarbageCollector:
         """Set when every resource that the server serves is followed, for the first time."""
 
     async def run(self) -> None:
-        """Collects until `stop` or cancelled."""
+        """Collects until `stop` is called or the task is cancelled."""
         definitions = self._factory.informer(CustomResourceDefinition, metadata_only=True)
         definitions.add_event_handler(
             on_add=lambda _head, _initial: self._changed(),
@@ -110,7 +110,7 @@ class GarbageCollector:
         self._loop.stop()
 
     def idle(self) -> bool:
-        """Whether there is nothing to look at now."""
+        """Whether there is nothing to process now."""
         depths = self._loop.queue.depths()
         return self.scanned.is_set() and not depths.ready and not depths.processing and not self._rescan.is_set()
 
@@ -139,7 +139,7 @@ class GarbageCollector:
                 self._resources.forget()
 
     async def _follow(self, served: Iterable[Resource]) -> None:
-        """Begins to follow what is new, and lets go of what is not served any more."""
+        """Starts to watch new resources, and stops watching those that are no longer served."""
         wanted = {resource.gvr: resource for resource in served}
         for gvr in [gvr for gvr in self._monitors if gvr not in wanted]:
             monitor = self._monitors.pop(gvr)
@@ -284,7 +284,7 @@ class GarbageCollector:
         await self._delete(monitor, head, policy)
 
     async def _lives(self, reference: OwnerReference, dependent: Resource, namespace: str) -> bool:
-        """Whether the owner is there: known to be so, or else by the server's own word."""
+        """Whether the owner exists: the graph knows it, or the server says so."""
         owner = self.graph.get(reference.uid)
         resource = await self._resources.find(reference.api_version, reference.kind)
         if resource is None:
@@ -357,7 +357,7 @@ class GarbageCollector:
         await self._patch(monitor, head, {"finalizers": rest or None})
 
     async def _patch(self, monitor: _Monitor, head: Head, metadata: dict[str, Any]) -> None:
-        """Under the version that was looked at: a conflict means that there is something new to look at."""
+        """Patches the metadata of the version that was read: after a conflict, the object is processed again."""
         body = {"metadata": {"uid": head.uid, "resourceVersion": head.resource_version, **metadata}}
         try:
             await self._client.patch(
@@ -373,7 +373,7 @@ class GarbageCollector:
 
 
 class UnknownOwner(Exception):
-    """An owner is of a kind that the server does not serve, so its existence can't be checked."""
+    """An owner is of a kind that the server does not serve, so it is impossible to check whether the owner exists."""
 
 
 def _wire(head: Head) -> list[dict[str, Any]]:

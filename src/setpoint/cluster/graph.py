@@ -9,7 +9,7 @@ from setpoint.meta import GroupVersionResource, ObjectKey
 
 
 class Node(NamedTuple):
-    """One object: its place, its owners, and those whose deletion it blocks.
+    """One object: its resource and key, its owners, and the owners whose deletion it blocks.
 
     ``deleting_dependents``: its deletion waits for its dependents (foreground).
     """
@@ -24,7 +24,7 @@ class Node(NamedTuple):
 
 
 class Graph:
-    """All known objects and their dependents. An owner may have dependents without being known itself."""
+    """All known objects and their dependents. Dependents may be known before their owner is."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
@@ -37,7 +37,7 @@ class Graph:
         return self._nodes.get(uid)
 
     def put(self, node: Node) -> Node | None:
-        """Adds or replaces an object; returns what it was before."""
+        """Adds or replaces an object; returns its previous node."""
         before = self._nodes.get(node.uid)
         self._nodes[node.uid] = node
         if before is not None:
@@ -55,7 +55,7 @@ class Graph:
         return node
 
     def forget(self, gvr: GroupVersionResource) -> list[Node]:
-        """Removes every object of a resource; returns them."""
+        """Removes all objects of a resource, and returns them."""
         found = [node for node in self._nodes.values() if node.gvr == gvr]
         for node in found:
             self.remove(node.uid)

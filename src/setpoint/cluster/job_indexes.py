@@ -1,4 +1,4 @@
-"""Indexes of Jobs: sets of numbers as statuses write them, such as ``0-4,7``."""
+"""Indexes of Jobs: sets of numbers in the notation of statuses, such as ``0-4,7``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def index_of(pod: Pod, completions: int) -> int | None:
 
 
 def written(indexes: Iterable[int]) -> str:
-    """A list of indexes as text: ranges of three and more with a dash, all others one by one."""
+    """The indexes as text: runs of three or more with a dash, all others one by one."""
     parts: list[str] = []
     first = last = None
     for index in [*sorted(set(indexes)), None]:
@@ -35,7 +35,7 @@ def written(indexes: Iterable[int]) -> str:
 
 
 def read(text: str | None, completions: int) -> set[int]:
-    """The indexes below ``completions`` in a text; what can't be read is left out."""
+    """The indexes below ``completions`` in a text; unreadable parts are left out."""
     found: set[int] = set()
     for part in (text or "").split(","):
         first, _, last = part.partition("-")

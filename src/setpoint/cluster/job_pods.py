@@ -20,7 +20,7 @@ _VARIABLE: Final = "JOB_COMPLETION_INDEX"
 
 
 class JobOrphans:
-    """Removes the finalizer of pods whose Job is gone: no controller will count them."""
+    """Removes the finalizer from pods whose Job is gone: no controller will count them."""
 
     def __init__(self) -> None:
         self.controller = Controller(
@@ -52,7 +52,7 @@ class JobOrphans:
 
 
 def pod_of_job(job: Job, index: int | None = None, failures: int | None = None) -> Pod:
-    """The next pod of a Job: of an index, with the failures that this one has had, where that counts."""
+    """The next pod of a Job, with its index and the number of the index's earlier failures if the Job uses them."""
     if index is None:
         pod = pod_of(job.spec.template, prefix=f"{job.name}-")
     else:
@@ -70,7 +70,7 @@ def pod_of_job(job: Job, index: int | None = None, failures: int | None = None) 
 
 
 def has_failed(job: Job, pod: Pod) -> bool:
-    """Whether a pod counts as failed: it has, or it is being deleted and the Job does not wait for the end of that."""
+    """Whether a pod counts as failed: it has failed, or it is being deleted and the Job does not wait for it to end."""
     if pod.status.phase == "Failed":
         return True
     waits = job.spec.pod_replacement_policy == "Failed" or job.spec.pod_failure_policy is not None
@@ -78,7 +78,7 @@ def has_failed(job: Job, pod: Pod) -> bool:
 
 
 async def release(pod: Pod, ctx: Context) -> None:
-    """Takes the finalizer off, if the pod has it."""
+    """Removes the finalizer if the pod has it."""
     if FINALIZER not in pod.metadata.finalizers:
         return
     rest = [each for each in pod.metadata.finalizers if each != FINALIZER]
@@ -90,7 +90,7 @@ async def release(pod: Pod, ctx: Context) -> None:
 
 
 def failure_count(pod: Pod) -> int:
-    """The number of failures of the index before this pod."""
+    """The number of earlier failures of the pod's index."""
     try:
         return parse_uint(pod.annotations.get(FAILURES, "0"))
     except NumberError:
@@ -98,7 +98,7 @@ def failure_count(pod: Pod) -> int:
 
 
 def finished_at(pod: Pod, now: datetime) -> datetime:
-    """The time at which the last container ended, else that at which the pod became unready, was deleted or began."""
+    """The time at which the last container ended; failing that, when the pod became unready, was deleted or started."""
     ended = [
         each.state.terminated.finished_at
         for each in pod.status.container_statuses

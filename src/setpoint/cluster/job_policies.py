@@ -18,7 +18,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(job: Job, pod: Pod) -> Verdict:
-    """By the first rule of the pod failure policy that fits; a failed pod counts where none does."""
+    """The verdict of the first matching rule of the pod failure policy; a failed pod counts if none matches."""
     policy = job.spec.pod_failure_policy
     for number, rule in enumerate(policy.rules if policy is not None else ()):
         if rule.on_exit_codes is not None:
@@ -39,7 +39,7 @@ def verdict(job: Job, pod: Pod) -> Verdict:
 
 
 def success(job: Job, succeeded: set[int]) -> str | None:
-    """The message of the first rule of the success policy that is met, None if none is."""
+    """The message of the first rule of the success policy that is met; None if no rule is met."""
     policy = job.spec.success_policy
     completions = job.spec.completions or 0
     for number, rule in enumerate(policy.rules if policy is not None else ()):

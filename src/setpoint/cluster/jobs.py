@@ -1,4 +1,4 @@
-"""Jobs: pods that run to their end, as often as it takes."""
+"""Jobs: pods that run to completion, repeated as often as necessary."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _DONE: Final = ("CompletionsReached", "Reached expected number of succeeded pods
 
 
 class Jobs:
-    """Makes pods until enough of them have succeeded, or too many failed.
+    """Makes pods until enough of them have succeeded or too many have failed.
 
-    A pod that has ended keeps a finalizer until it is counted: first the status names it, then the finalizer goes, then
-    it is a number, so that a crash in between never counts it twice or not at all. Jobs that are ``managedBy`` another
-    controller are left alone.
+    A pod that has ended keeps a finalizer until it is counted: first the status names the pod, then the finalizer is
+    removed, then the counters include the pod. A crash in between therefore never counts a pod twice or loses it. Jobs
+    that are ``managedBy`` another controller are left alone.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,9 @@ class Jobs:
     # -- counting ------------------------------------------------------------------------------------------------------
 
     async def _track(self, job: Job, known: _Known, end: End | None, ctx: Context) -> bool:
-        """Counts what the status has named before, and names what has ended since; whether there is more to count."""
+        """Counts the pods that the status has named, and names those that have ended since; returns whether there are
+        more.
+        """
         status, uncounted = job.status, _uncounted(job)
         named = {*uncounted.succeeded, *uncounted.failed}
         for pod in known.pods:
@@ -118,7 +120,7 @@ class Jobs:
         return bool(fresh.succeeded or fresh.failed)
 
     def _judge(self, job: Job, known: _Known, succeeded: int, failed: int, now: datetime) -> End | None:
-        """Whether the Job is over, and why."""
+        """The end of the Job and its reason; None if it is not over."""
         spec, status = job.spec, job.status
         per_index = spec.backoff_limit_per_index is not None
         limit = spec.backoff_limit if spec.backoff_limit is not None else UNLIMITED if per_index else 6
@@ -146,7 +148,9 @@ class Jobs:
     # -- pods ----------------------------------------------------------------------------------------------------------
 
     async def _adjust(self, job: Job, known: _Known, succeeded: int, ctx: Context) -> float | None:
-        """As many active pods as there are to be; seconds until the next look, None if an event will lead to it."""
+        """Makes or deletes pods until the right number is active; returns the seconds until the next check, None if an
+        event will cause it.
+        """
         left = _left(job, ctx.now())
         living = [pod for pod in known.active if not pod.is_deleting]
         if job.spec.suspend:
@@ -176,7 +180,9 @@ class Jobs:
         return min((each for each in (left, wait) if each is not None), default=None)
 
     async def _create(self, job: Job, known: _Known, living: list[Pod], missing: int, ctx: Context) -> float | None:
-        """Seconds until those may be made that have failed before."""
+        """Makes missing pods; returns the seconds until the replacements of failed pods may be made, None if none has
+        to wait.
+        """
         if not known.indexed:
             wait = known.back_off(known.failed, ctx.now())
             if wait > 0:
@@ -207,7 +213,9 @@ class Jobs:
         return min(waits, default=None)
 
     async def _without_doubles(self, living: list[Pod], known: _Known, ctx: Context) -> list[Pod]:
-        """Deletes pods of indexes that are done, out of range, or served by another pod already."""
+        """Deletes pods of indexes that are complete, out of range or already served by another pod; returns all other
+        pods.
+        """
         if not known.indexed:
             return living
         kept: dict[int, Pod] = {}
@@ -222,7 +230,7 @@ class Jobs:
         return list(kept.values())
 
     async def _delete(self, pods: list[Pod], known: _Known, ctx: Context) -> None:
-        """Ends pods that don't count as failed."""
+        """Deletes pods that don't count as failed."""
         for pod in pods:
             await release(pod, ctx)
             await ctx.delete(pod)
@@ -231,7 +239,7 @@ class Jobs:
             ctx.event("Normal", "SuccessfulDelete", f"Deleted pod: {pod.name}")
 
     async def _wind_up(self, job: Job, known: _Known, end: End, ctx: Context) -> None:
-        """Ends what still runs; the Job is over when nothing does and all is counted."""
+        """Ends the pods that still run; the Job is over when none runs and all are counted."""
         for pod in known.active:
             if not pod.is_deleting:
                 await ctx.delete(pod)
@@ -298,14 +306,16 @@ class _Known:
         return max((failure_count(pod) + (not self.ignores(pod)) for pod in of_index), default=0)
 
     def may_count(self, pod: Pod) -> bool:
-        """Whether a failed pod may be counted: with failures by index only after its replacement has its number."""
+        """Whether a failed pod may be counted now: with failures counted by index, not before its replacement carries
+        the number.
+        """
         index = self.index(pod)
         if self._job.spec.backoff_limit_per_index is None or index is None or index in self.lost | self.done:
             return True
         return any(failure_count(other) > failure_count(pod) for other in self.pods if self.index(other) == index)
 
     def back_off(self, failed: list[Pod], now: datetime) -> float:
-        """Seconds that the next pod has to wait since the last one failed."""
+        """The seconds that the next pod still has to wait after the last failure."""
         succeeded = [finished_at(pod, now) for pod in self.pods if pod.status.phase == "Succeeded"]
         since = max(succeeded, default=None)
         times = [finished_at(pod, now) for pod in failed if since is None or finished_at(pod, now) > since]
@@ -320,7 +330,7 @@ def _uncounted(job: Job) -> UncountedTerminatedPods:
 
 
 def _left(job: Job, now: datetime) -> float | None:
-    """Seconds until the Job's deadline."""
+    """The seconds until the Job's deadline; None if it has none."""
     deadline, began = job.spec.active_deadline_seconds, job.status.start_time
     if deadline is None or began is None or job.spec.suspend:
         return None
@@ -328,7 +338,7 @@ def _left(job: Job, now: datetime) -> float | None:
 
 
 def _ending(job: Job) -> End | None:
-    """The end that was announced before."""
+    """The end that the Job has already announced."""
     for condition in job.status.conditions:
         if condition.status == "True" and condition.type in ("SuccessCriteriaMet", "FailureTarget"):
             type = "Complete" if condition.type == "SuccessCriteriaMet" else "Failed"
@@ -341,7 +351,7 @@ def _announce(job: Job, end: End, now: datetime) -> None:
 
 
 def _set(job: Job, type: str, holds: bool, reason: str, message: str, now: datetime) -> bool:
-    """Whether that changed anything."""
+    """Sets a condition of the Job; returns whether that changed anything."""
     moment = now.replace(microsecond=0)
     status = "True" if holds else "False"
     new = JobCondition(

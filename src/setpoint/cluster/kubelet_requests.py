@@ -1,4 +1,4 @@
-"""Kubelets' CertificateSigningRequests: those of users who may ask for them are approved."""
+"""Kubelets' CertificateSigningRequests: requests from users with the permission to make them are approved."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class KubeletRequests:
     """Approves requests of kubelets for client certificates (signer ``kubernetes.io/kube-apiserver-client-kubelet``).
 
     The user that made the request must be allowed to ``create`` the subresource ``selfnodeclient`` of
-    ``certificatesigningrequests`` for a certificate of its own name, or ``nodeclient`` for that of any node; the server
-    is asked (SubjectAccessReview). A user that is not allowed to may be later: the request is looked at again, with
-    back-off. Serving certificates of kubelets are never approved here, as upstream.
+    ``certificatesigningrequests`` for a certificate of its own name, or ``nodeclient`` for a certificate of any node;
+    the server is asked (SubjectAccessReview). A user may get the permission later, so a request without it is checked
+    again, with back-off. As upstream, serving certificates of kubelets are never approved here.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ async def _may(request: CertificateSigningRequest, subresource: str, ctx: Contex
 
 
 async def _approve(request: CertificateSigningRequest, message: str, ctx: Context) -> None:
-    """Says so in the subresource that approvers have for it; the status of ``request`` stays as it was read."""
+    """Writes the approval to the subresource for approvals; the status of ``request`` stays as it was read."""
     approved = CertificateSigningRequestCondition(
         type="Approved", status="True", reason="AutoApproved", message=message
     )

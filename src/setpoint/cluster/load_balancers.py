@@ -16,12 +16,12 @@ _TYPE: Final = "LoadBalancer"
 
 
 class LoadBalancers:
-    """Writes an address into the status of each Service of type LoadBalancer, and takes it away with the type.
+    """Writes an address into the status of each Service of type LoadBalancer, and removes it when the type changes.
 
-    Services with a ``loadBalancerClass`` belong to the controllers of their class. The address follows from the name of
-    the Service; the next one that is free is taken where another Service has it.
+    Services with a ``loadBalancerClass`` belong to the controllers of that class. The address is derived from the name
+    of the Service; if another Service has it, the next free address is used.
 
-    *Guarantees*: an address that a Service has stays, also if another controller gave it.
+    *Guarantees*: a Service keeps its address, even if another controller assigned it.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Webhooks of this process behind an embedded server: no port, no certificate, nothing to set up."""
+"""Webhooks of this process behind an embedded server, without a port, a certificate or any setup."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOST: Final = "webhooks-{}.setpoint.internal"
 
 
 class LocalWebhooks:
-    """Calls webhooks for an embedded server: those that `serve` was given in this process, all others over HTTPS.
+    """Calls webhooks for an embedded server: those given to `serve` in this process, all others over HTTPS.
 
     ```python
     local = LocalWebhooks()
@@ -28,15 +28,15 @@ class LocalWebhooks:
     """
 
     def __init__(self, resolve: Callable[[tuple[str, str, int]], str | None] | None = None) -> None:
-        """``resolve`` finds Services, as for `HttpCaller`."""
+        """Makes a caller that finds Services by ``resolve``, as `HttpCaller` does."""
         self._here = InProcessCaller({})
         self._elsewhere: WebhookCaller = HttpCaller(resolve)
         self._served = 0
 
     async def serve(self, client: Client, webhooks: Webhooks) -> None:
-        """Calls ``webhooks`` from now on; see `setpoint.webhook.install`, also for what it raises.
+        """Calls ``webhooks`` from now on; see `setpoint.webhook.install` for the errors too.
 
-        Definitions of the kinds that they convert are applied, if there are none yet.
+        Definitions of the kinds that the webhooks convert are applied if the server does not have them yet.
         """
         self._served += 1
         host = _HOST.format(self._served)
@@ -55,9 +55,9 @@ class LocalWebhooks:
 def with_conversions(
     served: Iterable[Admission[Any] | Converter], kinds: Iterable[type[Any]]
 ) -> list[Admission[Any] | Converter]:
-    """The given webhooks, and conversions for the versions of ``kinds`` that are not among them.
+    """The given webhooks, and conversions for those versions of ``kinds`` that the webhooks don't cover.
 
-    The kinds of the admissions count, too, and any version of a kind stands for all of them.
+    The kinds of the admissions are included, and any version of a kind stands for all its versions.
 
     Raises:
         DefinitionError: see `setpoint.crd.family.newest_of`.

@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers: the replicas that metrics need, and the limits on the speed of changes."""
+"""HorizontalPodAutoscalers: the number of replicas that metrics call for, and the limits on how fast it changes."""
 
 from setpoint.cluster.autoscaling.autoscalers import Autoscalers
 

@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers: brings the number of replicas to what the metrics ask for."""
+"""HorizontalPodAutoscalers: a controller that brings the number of replicas to what the metrics call for."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PERIOD: Final = 15.0
 
 
 class Autoscalers:
-    """Scales whatever has a ``scale`` subresource, by metrics of resources, pods, objects, or from outside.
+    """Scales any object with a ``scale`` subresource by metrics of resources, pods, objects or external systems.
 
-    Metrics come from ``metrics.k8s.io`` and its like where the server has those APIs, else from annotations
-    (`setpoint.cluster.nodes.usage.ANNOTATION`). Tolerance, stabilization and the rules of ``behavior`` are
-    upstream's, and so are conditions and events.
+    Metrics come from ``metrics.k8s.io`` and the other metrics APIs if the server has them, otherwise from annotations
+    (`setpoint.cluster.nodes.usage.ANNOTATION`). Tolerance, stabilization, the rules of ``behavior``, conditions and
+    events are the same as upstream.
 
-    *Caveats*: several autoscalers of the same pods are not found out.
+    *Caveats*: several autoscalers for the same pods are not detected.
     """
 
     def __init__(self, resources: ServedResources) -> None:
@@ -122,7 +122,7 @@ class Autoscalers:
     async def _proposal(
         self, autoscaler: HorizontalPodAutoscaler, scale: dict[str, Any], current: int, ctx: Context
     ) -> Proposal | None:
-        """The proposal of the metric that needs the most replicas; None if too little is known."""
+        """The proposal of the metric that needs the most replicas; None if too few of the metrics are known."""
         text = (scale.get("status") or {}).get("selector") or ""
         if not text:
             ctx.event("Warning", "SelectorRequired", "selector is required")
@@ -175,7 +175,7 @@ class Autoscalers:
 
 
 def _kind_of(spec: MetricSpec) -> str:
-    """Upstream's name of the metric in events."""
+    """The name that upstream gives the metric in events."""
     if spec.resource is not None:
         return f"{spec.resource.name} resource"
     if spec.container_resource is not None:
@@ -184,7 +184,7 @@ def _kind_of(spec: MetricSpec) -> str:
 
 
 async def _rescale(ctx: Context, resource: Resource, path: str, scale: dict[str, Any], replicas: int) -> None:
-    """In the version of the scale that was looked at."""
+    """Sets the replicas of the scale, provided that its version is still the one that was read."""
     scale["spec"] = {**(scale.get("spec") or {}), "replicas": replicas}
     await ctx.client.request("PUT", path, body=msgspec.json.encode(scale), verb="update", resource=resource)
 
@@ -199,7 +199,7 @@ def _tolerance(autoscaler: HorizontalPodAutoscaler) -> Tolerance:
 
 
 def _set(autoscaler: HorizontalPodAutoscaler, type: str, status: str, reason: str, message: str) -> None:
-    """The transition time is filled in when the status is written."""
+    """Sets a condition; its transition time is filled in when the status is written."""
     new = HorizontalPodAutoscalerCondition(type=type, status=status, reason=reason, message=message)
     conditions = autoscaler.status.conditions
     for place, old in enumerate(conditions):

@@ -1,4 +1,4 @@
-"""Measures: what each metric of an autoscaler says, as a number of replicas and as its status."""
+"""Measures: the number of replicas that each metric of an autoscaler calls for, and the status of the metric."""
 
 from __future__ import annotations
 
@@ -81,7 +81,11 @@ class Measures:
         self._now = now
 
     async def of(self, spec: MetricSpec) -> Proposal:
-        """The proposal of one metric. Raises `MetricsError`."""
+        """The proposal of one metric.
+
+        Raises:
+            MetricsError: no number of replicas can be computed from the metric.
+        """
         if spec.type == "Resource" and spec.resource is not None:
             replicas, metric, value = await self._resource(spec.resource.name, spec.resource.target)
             made = ResourceMetricStatus(name=spec.resource.name, current=value)
@@ -179,7 +183,7 @@ class Measures:
         return Proposal(replicas, f"external metric {name}", MetricStatus(type="External", external=status))
 
     def _of_one(self, value: int, target: MetricTarget, name: str) -> tuple[int, MetricValueStatus]:
-        """The replicas for a metric that is one number for all pods, and its value."""
+        """The replicas for a metric with a single value for all pods, and that value."""
         if target.average_value is not None:
             replicas, average = by_total(
                 value, replicas=self._present, target=milli(target.average_value), tolerance=self._tolerance
@@ -212,7 +216,7 @@ def _named(metric: MetricIdentifier) -> MetricIdentifier:
 
 
 def _shown(name: str, amount: int) -> str:
-    """A quantity as upstream shows it: memory in powers of two."""
+    """A quantity in upstream's notation: memory in powers of two."""
     whole, rest = divmod(amount, 1000)
     if name == "memory" and not rest and not whole % 1024:
         return str(Quantity(f"{whole // 1024}Ki"))

@@ -1,4 +1,4 @@
-"""Pace: how fast an autoscaler may follow what the metrics ask for."""
+"""Pace: how fast an autoscaler may follow its metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST: Final = 2**31 - 1
 
 
 class Verdict(NamedTuple):
-    """A number of replicas, and why it is that one."""
+    """A number of replicas, and the reason for it."""
 
     replicas: int
     reason: str
@@ -24,7 +24,8 @@ class Verdict(NamedTuple):
 class Pace:
     """The memory of one autoscaler: its recommendations, and the times and sizes of its changes.
 
-    Like upstream's it is lost with the process; then the replicas that there are count as the first recommendation.
+    As upstream, this memory is lost with the process; the number of replicas found afterwards counts as the first
+    recommendation.
     """
 
     def __init__(self) -> None:
@@ -32,20 +33,21 @@ class Pace:
         self._changed: list[tuple[float, int]] = []
 
     def begin(self, replicas: int, now: float) -> None:
-        """Notes the replicas from before the first recommendation."""
+        """Records the number of replicas that there were before the first recommendation."""
         if not self._recommended:
             self._recommended.append((now, replicas))
 
     def changed(self, by: int, now: float) -> None:
-        """The number of replicas was changed."""
+        """Records a change of the number of replicas."""
         self._changed = [(at, each) for at, each in self._changed if now - at <= 3600.0]
         self._changed.append((now, by))
 
     def stabilized(
         self, wanted: int, current: int, behavior: HorizontalPodAutoscalerBehavior | None, now: float
     ) -> Verdict:
-        """The recommendation that counts: of the last minutes the highest before there are fewer, the lowest before
-        there are more."""
+        """The recommendation to follow: the highest of the last minutes before scaling down, the lowest before scaling
+        up.
+        """
         up_window = _window(behavior.scale_up if behavior is not None else None, 0)
         down_window = _window(behavior.scale_down if behavior is not None else None, DOWN_WINDOW)
         longest = max(up_window, down_window)

@@ -1,4 +1,4 @@
-"""Proposals: the number of replicas that one metric asks for (upstream's ``ReplicaCalculator``).
+"""Proposals: the number of replicas that one metric calls for (upstream's ``ReplicaCalculator``).
 
 Amounts are integers in thousandths.
 """
@@ -23,7 +23,7 @@ class MetricsError(Exception):
 
 
 class Tolerance(NamedTuple):
-    """The deviations of usage from the target that are tolerated, as shares of it."""
+    """The tolerated deviations of the usage from its target, as fractions of the target."""
 
     down: float = 0.1
     up: float = 0.1
@@ -33,7 +33,7 @@ class Tolerance(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Pods by how their metrics count."""
+    """Pods grouped by how their metrics count."""
 
     ready: int
     unready: frozenset[str]
@@ -81,7 +81,7 @@ def by_utilization(
     is_cpu: bool,
     now: datetime,
 ) -> tuple[int, int, int]:
-    """Replicas, the utilization in percent of the requests, and the average usage."""
+    """The number of replicas, the utilization as a percentage of the requests, and the average usage."""
 
     def measured(found: Mapping[str, int]) -> tuple[float, int, int]:
         known = [name for name in found if name in requests]
@@ -114,7 +114,7 @@ def by_average(
     is_cpu: bool,
     now: datetime,
 ) -> tuple[int, int]:
-    """Replicas and the average of the pods."""
+    """The number of replicas, and the average over the pods."""
 
     def measured(found: Mapping[str, int]) -> tuple[float, int, int]:
         average = sum(found.values()) // len(found)
@@ -127,7 +127,7 @@ def by_average(
 
 
 def by_total(total: int, *, replicas: int, target: int, tolerance: Tolerance) -> tuple[int, int]:
-    """Replicas and the share of each, of an amount that all pods have together."""
+    """The number of replicas for an amount that belongs to all pods together, and the share of each replica."""
     if not replicas:
         return ceil(total / target), total
     proposed = replicas if tolerance.covers(total / (target * replicas)) else ceil(total / target)
@@ -135,7 +135,7 @@ def by_total(total: int, *, replicas: int, target: int, tolerance: Tolerance) ->
 
 
 def by_value(value: int, pods: Sequence[Pod], *, current: int, target: int, tolerance: Tolerance) -> int:
-    """The replicas for a total amount that is to be near its target."""
+    """The number of replicas that brings a total amount near its target."""
     ratio = value / target
     if not current:
         return ceil(ratio)
@@ -155,8 +155,11 @@ def _proposed(
     is_cpu: bool,
     now: datetime,
 ) -> tuple[int, int, int]:
-    """Pods without metrics count for ``full`` when there are to be fewer pods, for nothing when there are to be more,
-    so that neither ever goes too far; so do pods that are not ready when there are to be more."""
+    """The number of replicas that the metrics of the pods call for.
+
+    Pods without metrics count as ``full`` when scaling down and as zero when scaling up, so neither goes too far. When
+    scaling up, pods that are not ready count as zero too.
+    """
     if not pods:
         raise MetricsError("no pods returned by selector while calculating replica count")
     groups = grouped(pods, metrics, is_cpu=is_cpu, now=now)

@@ -1,4 +1,4 @@
-"""Sources of metrics: the metrics APIs where the server has them, else annotations of the objects."""
+"""Sources of metrics: the metrics APIs if the server has them, otherwise annotations of the objects."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from setpoint.models.core_v1 import Pod
 
 
 def milli(quantity: str) -> int:
-    """A quantity in thousandths."""
+    """A quantity as a number of thousandths."""
     return int(Quantity(quantity).value * 1000)
 
 
 async def resource_usage(
     client: Client, pods: Sequence[Pod], namespace: str, selector: Selector, resource: str, container: str = ""
 ) -> dict[str, int]:
-    """The usage of ``cpu`` or ``memory`` by each pod, or one container of each, by ``metrics.k8s.io``; where the server
-    has no such API, by annotations of the pods.
+    """The usage of ``cpu`` or ``memory`` by each pod, or by one container of each pod, from ``metrics.k8s.io``; if the
+    server does not have this API, from the annotations of the pods.
 
     Raises:
-        MetricsError: there is no such API and no annotation, or the API knows none of the pods.
+        MetricsError: there is neither the API nor an annotation, or the API knows none of the pods.
     """
     path = f"/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods"
     items = await _items(client, path, [("labelSelector", str(selector))])
@@ -57,7 +57,7 @@ async def resource_usage(
 async def pod_metric(
     client: Client, pods: Sequence[Pod], namespace: str, selector: Selector, name: str, of: LabelSelector | None
 ) -> dict[str, int]:
-    """A metric of each pod, by ``custom.metrics.k8s.io``."""
+    """The value of a metric for each pod, from ``custom.metrics.k8s.io``."""
     path = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/pods/*/{quote(name, safe='')}"
     query = [("labelSelector", str(selector)), ("metricLabelSelector", str(Selector.of(of)))]
     found = annotated(pods, name)
@@ -69,7 +69,9 @@ async def pod_metric(
 async def object_metric(
     client: Client, obj: Object | None, path: str, name: str, of: LabelSelector | None
 ) -> int | None:
-    """A metric of one object, by ``custom.metrics.k8s.io``; ``path`` leads to it (``services/web``)."""
+    """The value of a metric for one object, from ``custom.metrics.k8s.io``; ``path`` leads to the object
+    (``services/web``).
+    """
     query = [("metricLabelSelector", str(Selector.of(of)))]
     where = f"/apis/custom.metrics.k8s.io/v1beta2/{path}/{quote(name, safe='')}"
     for item in await _items(client, where, query) or ():
@@ -79,7 +81,7 @@ async def object_metric(
 
 
 async def external_metric(client: Client, owner: Object, name: str, of: LabelSelector | None) -> int | None:
-    """The sum of an external metric, by ``external.metrics.k8s.io``."""
+    """The sum of an external metric, from ``external.metrics.k8s.io``."""
     path = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{owner.namespace}/{quote(name, safe='')}"
     items = await _items(client, path, [("labelSelector", str(Selector.of(of)))])
     if items:
@@ -89,13 +91,13 @@ async def external_metric(client: Client, owner: Object, name: str, of: LabelSel
 
 
 def annotated(pods: Sequence[Pod], name: str) -> dict[str, int]:
-    """A metric as the annotations of pods give it."""
+    """The value of a metric for each pod, from the annotations of the pods."""
     key = f"{ANNOTATION}{name}"
     return {pod.name: milli(pod.annotations[key]) for pod in pods if key in pod.annotations}
 
 
 async def _items(client: Client, path: str, query: list[tuple[str, str]]) -> list[dict[str, Any]] | None:
-    """The items of a list; None if the server has no such API."""
+    """The items of a list; None if the server does not have the API."""
     try:
         body = await client.request("GET", path, query=tuple(each for each in query if each[1]), verb="get")
     except NotFound:
