@@ -1,4 +1,4 @@
-"""The metrics of the server (``/metrics``), under kube-apiserver's names: plain integers until a scrape."""
+"""The metrics of the server (``/metrics``), under kube-apiserver's names. They are plain integers until a scrape."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ Labels = tuple[str, ...]
 
 
 class RequestMetrics:
-    """Counts the requests from the network. Clients make no labels up: requests for resources that
-    are not served have none."""
+    """Counts the requests from the network. A client can't invent labels: a request for a resource that is not served
+    is counted without the resource.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -51,7 +52,7 @@ class RequestMetrics:
         self.in_flight = {"mutating": 0, "readOnly": 0}
 
     def note(self, request: IncomingRequest, asked: Attributes, code: int, seconds: float) -> None:
-        """A request that is answered with ``code``, ``seconds`` after it came."""
+        """Counts a request that is answered with ``code``, ``seconds`` after its arrival."""
         labels = self._labels(request, asked)
         self._totals[labels, code] += 1
         counts = self._latencies.get(labels)
@@ -83,7 +84,7 @@ class RequestMetrics:
         return served is not None and asked.subresource in served.resource.subresources
 
     def text(self, accept: str, watches: Iterable[OpenWatch]) -> tuple[bytes, str]:
-        """All metrics, with those of the process, in the format that is accepted, and its content type."""
+        """All metrics, including those of the process, in the accepted format, and the content type."""
         from prometheus_client import CollectorRegistry, ProcessCollector
         from prometheus_client.exposition import choose_encoder
 

@@ -1,8 +1,8 @@
 """The limit on the nesting of documents.
 
-A kube-apiserver refuses JSON deeper than 10,000 levels, since Go's decoder does, whose stack grows. Python's calls are
-bounded, and what is accepted must be readable, patchable, printable and watchable ever after: so the bound is lower,
-and the same for all.
+A kube-apiserver refuses JSON deeper than 10,000 levels, which is the limit of Go's decoder, whose stack grows. Python's
+stack is bounded, and an accepted object must stay readable, patchable, printable and watchable, so this limit is lower
+and the same for all operations.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ TOO_DEEP: Final = f"exceeded max depth: objects may be nested {MAX_DEPTH} levels
 
 
 def is_too_deep(value: Any) -> bool:
-    """Whether ``value``, an object or a document around one, is too deep to be worked with."""
+    """Whether ``value``, an object or a document that contains one, is nested too deeply to be processed."""
     return nested_over(value, MAX_DEPTH + _AROUND)
 
 
 def check_document(body: bytes, value: Any) -> None:
-    """Raises ValueError if ``value``, which was decoded from ``body``, is too deep to be worked with."""
+    """Raises ValueError if ``value``, which was decoded from ``body``, is nested too deeply to be processed."""
     if _may_be_deep(body) and is_too_deep(value):
         raise ValueError(TOO_DEEP)
 
 
 def check_stored(resource: Resource, obj: dict[str, Any], encoded: bytes) -> None:
-    """Raises ApiStatusError (422) if what is about to be stored is too deep."""
+    """Raises ApiStatusError (422) if an object that is about to be stored is nested too deeply."""
     if _may_be_deep(encoded) and nested_over(obj, MAX_DEPTH):
         raise too_deep(resource, obj)
 
 
 def check_depth(resource: Resource, obj: dict[str, Any]) -> None:
-    """As `check_stored`, before there are bytes."""
+    """Like `check_stored`, for an object that has not been encoded yet."""
     if nested_over(obj, MAX_DEPTH):
         raise too_deep(resource, obj)
 
 
 def too_deep(resource: Resource, obj: dict[str, Any]) -> ApiStatusError:
-    """The answer to a change that nests an object too deeply (422)."""
+    """The error for a change that nests an object too deeply (422)."""
     name = obj["metadata"].get("name", "")
     return invalid(
         GroupKind(resource.group, resource.kind), name, [FieldError(ErrorType.INVALID, "", TOO_DEEP, OMITTED)]
@@ -56,5 +56,7 @@ def too_deep(resource: Resource, obj: dict[str, Any]) -> ApiStatusError:
 
 
 def _may_be_deep(encoded: bytes) -> bool:
-    """Whether there are enough brackets; nearly all objects have fewer, and need no closer look. (YAML needs none.)"""
+    """Whether there are enough brackets to exceed the limit; nearly all objects have fewer, so they need no closer
+    look. (YAML can nest without brackets.)
+    """
     return encoded.count(b"{") + encoded.count(b"[") > MAX_DEPTH or not encoded.startswith(b"{")

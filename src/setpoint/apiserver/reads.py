@@ -1,4 +1,4 @@
-"""Remembers what one request has read, to find out whether another request has changed it meanwhile."""
+"""Remembers the reads of one request, to detect whether another request has changed their results."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["Reads"]
 
 
 class Reads:
-    """A storage, and a list of what was read from it. As storage it does what the storage does."""
+    """A storage that also remembers what was read from it."""
 
     __slots__ = ("_begun", "_find", "_got", "_scanned", "_served", "_storage")
 
     def __init__(self, storage: Storage, find: Callable[[str, str, str], object]) -> None:
-        """``find`` finds what is served under a group, version and plural."""
+        """``find`` returns the resource that is served under a group, version and plural."""
         self._storage = storage
         self._find = find
         self._got: dict[tuple[str, str, str], Record | None] = {}
@@ -27,27 +27,27 @@ class Reads:
 
     @contextmanager
     def slice(self) -> Iterator[None]:
-        """Around each slice of the work: what it writes, others see at its end."""
+        """A context for each slice of the work; other requests see the writes of a slice when it ends."""
         with self._storage.transaction():
             self._begun = self._storage.revision
             yield
 
     def may_pause(self) -> bool:
-        """Whether nothing was written since the slice began. Other requests must not see half of the writes."""
+        """Whether nothing was written since the slice began; other requests must not see only part of the writes."""
         return self._storage.revision == self._begun
 
     def seal(self) -> None:
-        """From here on the work is not interrupted, until `release`."""
+        """Forbids interruptions of the work until `release`."""
         self._begun = -1
 
     def release(self) -> None:
-        """The writes so far are kept, whatever fails later."""
+        """Keeps the writes so far, whatever fails later."""
         self._got.clear()
         self._scanned.clear()
         self._begun = self._storage.revision
 
     def holds(self) -> bool:
-        """Whether a request that begins now would read the same."""
+        """Whether a request that begins now would read the same data."""
         return (
             all(self._storage.get(*key) is record for key, record in self._got.items())
             and all(self._storage.changed_since(name) == last for name, last in self._scanned.items())
@@ -55,7 +55,7 @@ class Reads:
         )
 
     def note_served(self, group: str, version: str, plural: str, served: object) -> None:
-        """Definitions come and go, too."""
+        """Remembers which resource was served, because definitions change as well."""
         self._served[group, version, plural] = served
 
     # -- a storage ----------------------------------------------------------------------------------------------------

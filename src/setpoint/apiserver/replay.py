@@ -1,15 +1,15 @@
-"""Requests that need others' answers, or much time: work that waits, and is done again if it has to be.
+"""Requests that need answers of webhooks, or much time: work that waits, and is repeated if necessary.
 
-All work on objects is synchronous. Where it needs what only a webhook knows, it raises `Suspended`; the webhook is
-asked, and the work is done again from its beginning, on what is stored *then*, with the answers at hand. If an object
-changed meanwhile, the question is another one, and is asked again: what ``GuaranteedUpdate`` does upstream. Nothing is
-ever stored before everything that could suspend the work is known.
+All work on objects is synchronous. If it needs an answer that only a webhook has, it raises `Suspended`; the webhook is
+called, and the work is repeated from the beginning, on the objects that are stored *then*, with the answers available.
+If an object has changed in the meantime, the question is different and is asked again, as upstream's
+``GuaranteedUpdate`` does. Nothing is stored before all answers that could suspend the work are known.
 
-Such work is done in slices of a few milliseconds (`setpoint.slices`), and other requests run in between.
-Its reads are checked before each slice: if another request has changed an object that it read, the work begins anew.
-From its first write on it is not interrupted any more. So a request reads, computes and stores as if it were alone, and
-delays no other.
-Small requests are tried in one go; one that turns out to be long raises `Lengthy` and is done again in slices.
+Such work runs in slices of a few milliseconds (`setpoint.slices`), and other requests run between them. The reads are
+checked before each slice: if another request has changed an object that the work has read, the work begins again. After
+its first write it is not interrupted any more. So a request reads, computes and stores as if it were alone, and delays
+no other request.
+Small requests are tried without slices; one that turns out to be long raises `Lengthy` and is repeated in slices.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _TRIES: Final = 4
 
 
 class Lengthy(Exception):
-    """The work takes too long for one go."""
+    """The work takes too long to run without interruption."""
 
 
 class Suspended(Exception):
-    """The work can't go on before ``learn`` has put into ``Replay.answers`` what was missing."""
+    """The work can't continue until ``learn`` has put the missing answers into ``Replay.answers``."""
 
     def __init__(self, learn: Learn) -> None:
         super().__init__("answers of webhooks are missing")
@@ -55,16 +55,16 @@ class Asker(Protocol):
 
 
 class ObjectLocks:
-    """Objects that one request has for itself because others' writes kept it from ever getting through.
+    """Objects that one request holds exclusively, because writes of other requests kept it from finishing.
 
-    Upstream such a request goes on until its time is over. Other writers of the object wait meanwhile; readers don't.
+    Upstream retries such a request until its time limit. Here other writers of the object wait; readers don't.
     """
 
     def __init__(self) -> None:
         self._held: dict[Hashable, asyncio.Event] = {}
 
     async def wait(self, key: Hashable) -> None:
-        """Waits as long as the object is another request's."""
+        """Waits while another request holds the object."""
         while (held := self._held.get(key)) is not None:
             await held.wait()
 
@@ -80,23 +80,24 @@ class Attempt(Protocol):
     """The reads and writes of one attempt."""
 
     def slice(self) -> AbstractContextManager[None]:
-        """Around each slice."""
+        """The context of one slice."""
         ...
 
     def may_pause(self) -> bool: ...
     def holds(self) -> bool:
-        """Whether work that begins now would read the same."""
+        """Whether work that begins now would read the same data."""
         ...
 
 
 class Replay:
-    """The answers that one request has so far. Its clock stands still and its random numbers repeat, so that all
-    attempts are alike."""
+    """The answers that one request has so far. Its clock stands still and its random numbers repeat, so all attempts
+    are alike.
+    """
 
     __slots__ = ("_begin", "_collected", "_seed", "_slicer", "answers", "attempt", "moment", "random")
 
     def __init__(self, random: Random, moment: datetime, slicer: Slicer, begin: Callable[[], Attempt]) -> None:
-        """``begin`` makes what is known of each attempt."""
+        """``begin`` makes the `Attempt` for each attempt."""
         self._slicer = slicer
         self._begin = begin
         self.attempt = begin()
@@ -108,9 +109,10 @@ class Replay:
         """Missing answers, while they are gathered to be asked for at once."""
 
     async def run(self, work: Callable[[], T], locks: ObjectLocks | None = None, key: Hashable = None) -> T:
-        """Returns the result of ``work`` after as many attempts as needed; raises its errors and those of questions.
+        """Returns the result of ``work`` after as many attempts as needed; raises the errors of the work and of the
+        questions.
 
-        ``key`` is the object that it writes: see `ObjectLocks`.
+        ``key`` is the object that the work writes: see `ObjectLocks`.
         """
         asked, held = 0, False
         try:
@@ -148,7 +150,7 @@ class Replay:
         raise AssertionError
 
     def batch(self, work: Callable[[], T]) -> T:
-        """Returns the result of ``work``, whose many questions of one kind are asked at once.
+        """Returns the result of ``work``, with its questions of the same kind asked together.
 
         Raises Suspended.
         """
@@ -164,7 +166,7 @@ class Replay:
         return result
 
     def collect(self, asker: Asker, question: Any) -> bool:
-        """Whether the question is asked later, with others: the caller then goes on without an answer."""
+        """Whether the question is asked later, together with others; if so, the caller continues without an answer."""
         if self._collected is None:
             return False
         self._collected.append((asker, question))

@@ -1,1 +1,1 @@
-"""Users: whom a request comes from or acts as, tokens, and reviews of both."""
+"""Users: the sender of a request, the user as whom it is made, tokens, and reviews of these."""

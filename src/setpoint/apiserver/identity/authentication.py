@@ -1,4 +1,4 @@
-"""Authentication: which user a request comes from."""
+"""Authentication: finds the user who sends a request."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _INVALID: Final = "invalid bearer token"
 class Authentication:
     """The ways in which a server authenticates users, for `ApiServer`.
 
-    ``static``: users by token (`read_tokens`). ``bootstrap``: whether bootstrap tokens count. ``oidc``: providers of
-    identity tokens. ``anonymous``: whether requests without credentials are those of ``system:anonymous``, else they
-    get 401. Certificates of clients are checked by the TLS context of the front, and tokens of service accounts by
-    `AccountTokens`; both always count.
+    ``static``: users by token (`read_tokens`). ``bootstrap``: whether bootstrap tokens are accepted. ``oidc``:
+    providers of identity tokens. ``anonymous``: whether a request without credentials is made as ``system:anonymous``;
+    otherwise it gets 401. The TLS context of the front verifies client certificates, and `AccountTokens` verifies
+    tokens of service accounts; both are always accepted.
     """
 
     static: Mapping[str, UserInfo] = field(default_factory=dict)
@@ -39,7 +39,9 @@ class Authentication:
 
 
 class TokenUsers:
-    """The users that tokens stand for: one server's `Authentication`, tokens of service accounts, and storage."""
+    """Finds the user of a token, from one server's `Authentication`, its tokens of service accounts, and
+    its storage.
+    """
 
     def __init__(self, storage: Storage, accounts: AccountTokens, authentication: Authentication | None) -> None:
         self._storage = storage
@@ -47,10 +49,10 @@ class TokenUsers:
         self._authentication = authentication or Authentication(bootstrap=False)
 
     def user_of(self, token: str, audiences: Sequence[str], now: datetime) -> tuple[UserInfo, list[str]]:
-        """The token's user, and which of ``audiences`` (default: the server's own) it is for.
+        """The token's user, and those of ``audiences`` (default: the server's own) for which the token is valid.
 
         Raises:
-            BadTokenError: no user has it.
+            BadTokenError: the token does not belong to any user.
         """
         own = self._accounts.audiences
         wanted = audiences or own
@@ -93,7 +95,7 @@ class TokenUsers:
 
 
 def bearer_token(request: IncomingRequest) -> str:
-    """The token that a request brings; empty if there is none."""
+    """The bearer token of a request; empty if it has none."""
     kind, _, token = request.headers.get("authorization", "").strip().partition(" ")
     return token.strip() if kind.lower() == "bearer" else ""
 
@@ -103,7 +105,7 @@ def unauthorized() -> ApiStatusError:
 
 
 def _authenticated(user: UserInfo) -> UserInfo:
-    """The user with the group of all authenticated users."""
+    """The user, with the group of all authenticated users added."""
     if user.name == ANONYMOUS or AUTHENTICATED in user.groups:
         return user
     return replace(user, groups=(*user.groups, AUTHENTICATED))

@@ -1,4 +1,4 @@
-"""Bootstrap tokens: Secrets in ``kube-system`` by which new machines introduce themselves."""
+"""Bootstrap tokens: Secrets in ``kube-system`` with which new machines authenticate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _DEFAULT_GROUP: Final = "system:bootstrappers"
 
 
 def bootstrapper(storage: Storage, now: datetime, token: str) -> UserInfo | None:
-    """The user of a token; None if it is not a bootstrap token, unknown, expired, or not for authentication."""
+    """The user of a bootstrap token; None if the token is of a different kind, unknown, expired, or not for
+    authentication.
+    """
     match = _TOKEN.fullmatch(token)
     record = None if match is None else storage.get("secrets", "kube-system", f"bootstrap-token-{match[1]}")
     if match is None or record is None:

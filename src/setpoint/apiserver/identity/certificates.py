@@ -1,4 +1,4 @@
-"""The users of client certificates: the common name is the user, the organizations are the groups."""
+"""The users of client certificates: the common name is the user's name, the organizations are the groups."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _UID: Final = "1.3.6.1.4.1.57683.2"
 
 
 def certified(certificate: Mapping[str, Any] | None, der: bytes | None) -> UserInfo | None:
-    """The user of a certificate that was verified when the connection was made.
+    """The user of a client certificate that was verified when the connection was made.
 
-    ``certificate`` and ``der`` are what ``ssl.SSLObject.getpeercert`` gives. None without a certificate or without a
-    common name in it.
+    ``certificate`` and ``der`` are the results of ``ssl.SSLObject.getpeercert``. The user is None without a certificate
+    or without a common name in it.
     """
     if not certificate or der is None:
         return None

@@ -1,4 +1,6 @@
-"""Impersonation: whom the ``Impersonate-`` headers of a request name, and whether the requester may act so."""
+"""Impersonation: the user that the ``Impersonate-`` headers of a request name, and the permissions to act
+as that user.
+"""
 
 from __future__ import annotations
 
@@ -62,15 +64,15 @@ def wanted(request: IncomingRequest) -> UserInfo | None:
 
 
 def act_as(user: UserInfo, attributes: Attributes | None = None, authorizer: Authorizer | None = None) -> UserInfo:
-    """The user that the request is made as, with the groups that such a user has.
+    """The user as whom the request is made, with the default groups of a user of that kind.
 
-    ``attributes`` are the request's, with the requester as their user; without an authorizer each user may act
-    as any other. A requester may by one of the constrained modes (``impersonate:user-info``, ``:serviceaccount``,
-    ``:arbitrary-node``, ``:associated-node``, each with ``impersonate-on:…:VERB`` for what is asked for), else by
-    ``impersonate``. Source: KEP-5284.
+    ``attributes`` are those of the request, with the requester as their user. Without an authorizer, each user may act
+    as any other. With one, a requester needs the permissions of a constrained mode (``impersonate:user-info``,
+    ``:serviceaccount``, ``:arbitrary-node``, ``:associated-node``, each with ``impersonate-on:…:VERB`` for the request
+    itself) or those of plain ``impersonate``. Source: KEP-5284.
 
     Raises:
-        ApiStatusError: 403 naming the first permission that is missing.
+        ApiStatusError: 403 naming the first missing permission.
     """
     if authorizer is None or attributes is None:
         return _completed(user, _groups(user, constrained=False))
@@ -85,7 +87,7 @@ def act_as(user: UserInfo, attributes: Attributes | None = None, authorizer: Aut
 
 
 def _modes(user: UserInfo, requester: UserInfo) -> list[str]:
-    """The constrained modes that are for such a user."""
+    """The constrained modes that can be used to impersonate the user."""
     only_name = not user.uid and not user.groups and not user.extra
     node = node_of(user.name)
     if node is not None:
@@ -99,7 +101,9 @@ def _modes(user: UserInfo, requester: UserInfo) -> list[str]:
 
 
 def _checked(user: UserInfo, attributes: Attributes, authorizer: Authorizer, mode: str) -> UserInfo:
-    """One mode; ``""`` is the one without constraints."""
+    """The impersonated user, if the requester has the permissions of ``mode``; ``""`` is the mode without
+    constraints.
+    """
     questions = _Questions(attributes.user, authorizer, mode)
     if mode:
         questions.must(replace(attributes, user=questions.requester, verb=f"impersonate-on:{mode}:{attributes.verb}"))
@@ -112,7 +116,7 @@ def _checked(user: UserInfo, attributes: Attributes, authorizer: Authorizer, mod
 
 
 class _Questions:
-    """Asks the authorizer about one mode. Methods raise ApiStatusError (403)."""
+    """Asks the authorizer for the permissions of one mode. Its methods raise ApiStatusError (403)."""
 
     def __init__(self, requester: UserInfo, authorizer: Authorizer, mode: str) -> None:
         self._authorizer = authorizer
@@ -192,7 +196,7 @@ class _Questions:
 
 
 def _groups(user: UserInfo, *, constrained: bool) -> tuple[str, ...]:
-    """Those that the headers name, else those of the user's kind."""
+    """The groups that the headers name; if they name none, the default groups of the user's kind."""
     if user.groups:
         return user.groups
     if constrained and node_of(user.name) is not None:
@@ -226,7 +230,7 @@ def _wrong_extra(extra: Mapping[str, Sequence[str]]) -> str:
 
 
 def _shown(user: UserInfo) -> str:
-    """As Go's ``%#v`` shows it."""
+    """The user in the form of Go's ``%#v``."""
     groups = f"[]string{{{', '.join(map(quote, user.groups))}}}" if user.groups else "[]string(nil)"
     pairs = (f"{quote(key)}:[]string{{{', '.join(map(quote, values))}}}" for key, values in sorted(user.extra.items()))
     extra = f"map[string][]string{{{', '.join(pairs)}}}" if user.extra else "map[string][]string(nil)"

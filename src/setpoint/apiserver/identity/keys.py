@@ -1,4 +1,4 @@
-"""Keys of JSON web tokens (RFC 7515 to 7519): signed here, or checked by keys of others."""
+"""Keys of JSON web tokens (RFC 7515 to 7519), which sign this server's tokens or verify tokens of other issuers."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _FORGED: Final = "go-jose/go-jose: error in cryptographic primitive"
 
 
 class BadKeyError(ValueError):
-    """A key can't be used; the message says why, in words that fit behind the file's name."""
+    """A key can't be used; the message gives the reason, in words that can follow the name of a file."""
 
 
 class BadTokenError(ValueError):
-    """The token is not one of JSON, is signed by another, or is damaged."""
+    """The token is not a JSON web token, is not signed by a known key, or is damaged."""
 
 
 class TokenKeys(Protocol):
@@ -58,7 +58,7 @@ class TokenKeys(Protocol):
 
     @property
     def jwks(self) -> list[JsonObject]:
-        """The public keys, as JSON web keys (RFC 7517); none where a secret signs."""
+        """The public keys, as JSON web keys (RFC 7517); empty if a secret signs the tokens."""
         ...
 
     @property
@@ -66,7 +66,7 @@ class TokenKeys(Protocol):
 
 
 class SecretKey:
-    """HMAC with a secret that no other process has: only this one can check the tokens."""
+    """HMAC with a secret that no other process has, so only this process can verify the tokens."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -96,7 +96,7 @@ class SecretKey:
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """``key`` is one of cryptography's, ``id`` what tokens call it."""
+    """A public key. ``key`` is an object of the cryptography package, ``id`` is the name of the key in tokens."""
 
     key: Any
     id: str = ""
@@ -135,7 +135,7 @@ class PublicKey:
         return False
 
     def jwk(self) -> JsonObject:
-        """As RFC 7517 has it."""
+        """The key as a JSON web key (RFC 7517)."""
         from cryptography.hazmat.primitives.asymmetric import rsa
 
         common = {"use": "sig", "kid": self.id, "alg": _algorithm(self.key)}
@@ -149,8 +149,8 @@ class PublicKey:
 
 
 class PemKeys:
-    """RSA or ECDSA keys in PEM: ``signing`` is a private key, ``verifying`` files of public or private keys that are
-    accepted, too.
+    """RSA or ECDSA keys in PEM. ``signing`` is a private key; ``verifying`` are files of public or private keys whose
+    signatures are also accepted.
 
     Raises:
         BadKeyError: a key can't be read.
@@ -220,10 +220,10 @@ def claims_of(token: str) -> tuple[JsonObject, JsonObject]:
 
 
 def keys_of_jwks(document: bytes) -> list[PublicKey]:
-    """The keys of a JSON web key set; those of other kinds are left out.
+    """The keys of a JSON web key set; keys of unsupported types are left out.
 
     Raises:
-        BadKeyError: it is not a key set.
+        BadKeyError: the document is not a key set.
     """
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
@@ -298,7 +298,7 @@ def _publics(pem: bytes) -> list[PublicKey]:
 
 
 def _identified(key: Any) -> PublicKey:
-    """Named by the hash of the key, as upstream does."""
+    """The key, with the hash of its public part as its name, as upstream."""
     from cryptography.hazmat.primitives import serialization
 
     form = serialization.PublicFormat.SubjectPublicKeyInfo
@@ -331,7 +331,7 @@ def _encoded(raw: bytes) -> str:
 
 
 def _decoded(text: str) -> bytes:
-    """Raises BadTokenError."""
+    """The bytes of base64url text. Raises BadTokenError."""
     try:
         return base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
     except (ValueError, binascii.Error):

@@ -1,4 +1,4 @@
-"""Identity tokens of an OpenID Connect provider: their users, by the ``--oidc-…`` flags."""
+"""The users of an OpenID Connect provider's identity tokens, configured like the ``--oidc-…`` flags."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ __all__ = ["OidcProvider"]
 
 @dataclass(frozen=True, slots=True)
 class OidcProvider:
-    """One provider: tokens of ``issuer`` for ``client_id``, signed by one of ``keys``.
+    """One provider: it accepts tokens of ``issuer`` for ``client_id`` that one of ``keys`` has signed.
 
-    ``username_claim`` and ``groups_claim`` say where user and groups are; ``username_prefix`` (None: the issuer and
-    ``#``, unless the claim is ``email``; ``-``: none) and ``groups_prefix`` come before them. ``required_claims`` must
-    be there with these values. ``algorithms``: those that signatures may have.
+    ``username_claim`` and ``groups_claim`` name the claims with the user and the groups. ``username_prefix`` (None: the
+    issuer and ``#``, unless the claim is ``email``; ``-``: no prefix) and ``groups_prefix`` are put before their
+    values. ``required_claims`` are claims that a token must have, with their values. ``algorithms``: the allowed
+    signature algorithms.
     """
 
     issuer: str
@@ -36,10 +37,10 @@ class OidcProvider:
     algorithms: Sequence[str] = ("RS256",)
 
     def user_of(self, now: datetime, token: str) -> UserInfo | None:
-        """The user of a token; None if it is from another issuer.
+        """The user of a token; None if a different issuer issued it.
 
         Raises:
-            BadTokenError: it is not valid.
+            BadTokenError: the token is not valid.
             Suspended: the provider's keys have to be fetched first.
         """
         try:

@@ -1,4 +1,4 @@
-"""The keys of an OpenID Connect provider, fetched anew when it has changed them."""
+"""The keys of an OpenID Connect provider, fetched again when the provider has changed them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PERIOD: Final = timedelta(hours=1)
 
 
 class ProviderKeys:
-    """The keys that a provider signs with: ``keys`` at first, and what ``fetch`` gives from then on.
+    """The keys with which a provider signs: ``keys`` at first, later the results of ``fetch``.
 
-    They are fetched anew when a token names a key that is not among them, and when they are older than an hour and a
-    token is to be checked. A fetch that fails (`BadKeyError`) is told in the log, and the former keys stay. Without
-    ``fetch`` they never change.
+    They are fetched again when a token names an unknown key, or when a token has to be verified and they are more than
+    an hour old. A failed fetch (`BadKeyError`) is logged, and the former keys stay. Without ``fetch``, the keys never
+    change.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ProviderKeys:
         self._lock = asyncio.Lock()
 
     def prepare(self, now: datetime, name: object) -> None:
-        """Makes sure that a token can be checked whose key has that name; tokens need not name their keys.
+        """Makes sure that the key ``name`` is available if the provider has it; a token need not name its key.
 
         Raises:
             Suspended: the keys have to be fetched first.
@@ -55,7 +55,7 @@ class ProviderKeys:
             raise Suspended(lambda _: self._renew(seen, now))
 
     async def _renew(self, seen: int, now: datetime) -> None:
-        """Fetches the keys, unless another request has done that since the caller looked."""
+        """Fetches the keys, unless another request has fetched them since the caller looked."""
         async with self._lock:
             if self._fetches != seen or self._fetch is None:
                 return

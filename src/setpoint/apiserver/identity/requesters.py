@@ -1,4 +1,4 @@
-"""The users of requests: who sends one, whose name it is made in, and whether that user may."""
+"""The users of requests: the sender, the user as whom the request is made, and that user's permission."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Requesters"]
 
 
 class Requesters:
-    """Finds the user of each request, and asks whether the user may do what is requested.
+    """Finds the user of each request, and checks whether that user may make the request.
 
     ``closed``: whether requests from the network need credentials. ``follows``: whether `asked` is kept.
     """

@@ -53,7 +53,9 @@ def _errors(selector: JsonObject, path: str, *, labels: bool) -> list[FieldError
 
 
 def unused_selectors(attributes: JsonObject, path: str) -> str:
-    """Says which selectors can't be used, as their requirements can't be written as selectors; else ``""``."""
+    """A message about the selectors that are ignored because their requirements can't be written as selectors; ``""``
+    if there are none.
+    """
     lost = []
     for name in _NAMES:
         selector = attributes.get(name) or {}

@@ -1,4 +1,4 @@
-"""Reviews of tokens, of access and of the user's own identity, by objects that are answered and not stored."""
+"""Reviews of tokens, of access and of the user's own identity. Their objects are answered but not stored."""
 
 from __future__ import annotations
 

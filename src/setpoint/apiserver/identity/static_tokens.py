@@ -1,4 +1,4 @@
-"""Tokens in a file of comma-separated values: ``token,user,uid,"group1,group2"``; as ``--token-auth-file``."""
+"""Tokens in a CSV file, in the format of ``--token-auth-file``: ``token,user,uid,"group1,group2"``."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["read_tokens"]
 
 
 def read_tokens(path: Path) -> dict[str, UserInfo]:
-    """The users of the file, by token; of two lines with the same token the last one holds.
+    """The users in the file, by token; if two lines have the same token, the last line counts.
 
     Raises:
         OSError: the file can't be read.
-        ValueError: a line lacks something; the message names the file and the line.
+        ValueError: a line is incomplete; the message names the file and the line.
     """
     made: dict[str, UserInfo] = {}
     try:

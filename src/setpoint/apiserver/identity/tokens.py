@@ -1,4 +1,4 @@
-"""Tokens of service accounts: given out on ``serviceaccounts/NAME/token``, bound to objects, and known again."""
+"""Tokens of service accounts, which ``serviceaccounts/NAME/token`` issues; they can be bound to objects."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _PREFIX: Final = "authentication.kubernetes.io"
 
 
 class AccountTokens:
-    """Makes and checks tokens of service accounts.
+    """Issues and verifies tokens of service accounts.
 
-    ``issuers``: whose tokens are accepted; the first one signs. ``audiences``: the names of this server.
+    ``issuers``: the issuers whose tokens are accepted; the first one signs. ``audiences``: the names of this server.
     """
 
     def __init__(self, keys: TokenKeys, *, issuers: Sequence[str] = (AUDIENCE,), audiences: Sequence[str] = ()) -> None:
@@ -59,7 +59,7 @@ class AccountTokens:
 
     @property
     def algorithms(self) -> list[str]:
-        """Those that tokens are signed with."""
+        """The algorithms that sign tokens."""
         return self.keys.algorithms
 
     def sign(self, claims: JsonObject) -> str:
@@ -68,10 +68,10 @@ class AccountTokens:
     def user_of(
         self, storage: Storage, now: datetime, token: str, audiences: Sequence[str]
     ) -> tuple[UserInfo, list[str]] | None:
-        """The user of a token, and those of ``audiences`` that it is for; None if it is from another issuer.
+        """The user of a token, and those of ``audiences`` for which it is valid; None if a different issuer issued it.
 
         Raises:
-            BadTokenError: it is not valid: forged, expired, for others, or what it is bound to is gone.
+            BadTokenError: the token is forged, expired or for other audiences, or the object it is bound to is gone.
         """
         try:
             _, claims = claims_of(token)
@@ -92,7 +92,7 @@ class AccountTokens:
 
 
 def create_token(call: Call) -> Response:
-    """POST serviceaccounts/NAME/token. Raises ApiStatusError."""
+    """The response to POST serviceaccounts/NAME/token. Raises ApiStatusError."""
     tokens = call.state.account_tokens
     shape = Representation.negotiate(call)
     options = WriteOptions.parse(call.query, "CreateOptions")
@@ -172,7 +172,7 @@ def _errors(seconds: int, bound: JsonObject | None, attestations: Any) -> list[F
 
 
 def _bound(call: Call, reference: JsonObject) -> JsonObject:
-    """The claims of a token about the object that it is bound to."""
+    """The claims of a token that name the object to which it is bound."""
     group, _, version = (reference.get("apiVersion") or "").rpartition("/")
     kind, name = reference.get("kind") or "", reference.get("name") or ""
     shown = f"{group}/{version}, Kind={kind}"
@@ -215,7 +215,7 @@ def _check_times(claims: JsonObject, now: datetime) -> None:
 
 
 def _user(storage: Storage, now: datetime, claims: JsonObject) -> UserInfo:
-    """The account that the claims name, if it and what the token is bound to are still there."""
+    """The account that the claims name, if the account and the object to which the token is bound still exist."""
     private = claims.get("kubernetes.io") or {}
     namespace, account = private.get("namespace") or "", private.get("serviceaccount") or {}
     name, uid = account.get("name") or "", account.get("uid") or ""
@@ -254,6 +254,6 @@ def _check_bound(storage: Storage, now: datetime, kind: str, namespace: str, ref
 
 
 def _going(record: Record, now: datetime) -> bool:
-    """Whether the object was to be gone long enough ago."""
+    """Whether the object's deletion time has passed by more than `_LEEWAY`."""
     moment = metadata_of(record.value).deletionTimestamp
     return moment is not None and (now - parse_time(moment)).total_seconds() > _LEEWAY

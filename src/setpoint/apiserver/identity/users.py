@@ -40,7 +40,7 @@ def account_groups(namespace: str) -> tuple[str, ...]:
 
 
 def account_of(user: str) -> tuple[str, str] | None:
-    """The namespace and name of the service account that this user is; None for others."""
+    """The namespace and name of the service account with this user name; None for other users."""
     if not user.startswith(_ACCOUNT):
         return None
     parts = user.removeprefix(_ACCOUNT).split(":")
@@ -50,6 +50,6 @@ def account_of(user: str) -> tuple[str, str] | None:
 
 
 def node_of(user: str) -> str | None:
-    """The node that this user is; None for others."""
+    """The node with this user name; None for other users."""
     name = user.removeprefix(_NODE)
     return None if name == user or dns1123_subdomain(name) else name

@@ -1,1 +1,1 @@
-"""Objects between their bytes, their JSON and their versions."""
+"""Conversion of objects between their bytes, their JSON values and their versions."""

@@ -1,4 +1,4 @@
-"""Objects between their bytes and plain JSON values."""
+"""Conversion of objects between bytes and plain JSON values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ decode = msgspec.json.decode
 
 
 class Metadata(Struct):
-    """The metadata that the server itself reads, without decoding the rest."""
+    """The metadata that the server needs itself, read without decoding the rest of the object."""
 
     name: str = ""
     namespace: str = ""
@@ -51,11 +51,11 @@ def uid_of(obj: JsonObject) -> str:
 
 
 def encode(served: ServedResource, obj: JsonObject, revision: int, *, flat: bool = False) -> bytes:
-    """The bytes of ``obj``, whose first members are apiVersion, kind and metadata; of revision 0 there is no mention.
+    """The bytes of ``obj``, which begin with apiVersion, kind and metadata. A revision of 0 is left out.
 
-    ``flat``: it is known not to be nested too deeply (see `check_depth`), which takes a while to find out.
+    ``flat``: the caller knows that the object is not nested too deeply (see `check_depth`), which takes time to check.
 
-    Raises ApiStatusError: 413 if they are too many, 422 if they are nested too deeply.
+    Raises ApiStatusError: 413 if the object is too large, 422 if it is nested too deeply.
     """
     metadata = obj["metadata"]
     metadata.pop("resourceVersion", None)

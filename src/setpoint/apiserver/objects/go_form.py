@@ -1,9 +1,10 @@
 """Objects of built-in kinds as Go's structs hold and write them.
 
-A Go struct can't tell an empty text, list, map or zero from one that was left out, unless the field is a pointer; and a
-field that is not ``omitempty``, or a struct within a struct, is always written. So what a caller sent is brought into
-one form: `shorten` drops what Go would forget and writes amounts and times canonically, `complete` adds what Go says
-of itself. Which field is what stands in the table of protobuf messages, which is made of Go's own types.
+A Go struct can't distinguish an empty text, list, map or zero from a missing field, unless the field is a pointer; and
+a field that is not ``omitempty``, or a struct within a struct, is always written. So incoming objects are brought into
+one form: `shorten` drops the values that Go would not keep and writes quantities and times canonically, `complete` adds
+the zero values that Go always writes. The table of protobuf messages, which is generated from Go's types, says how to
+treat each field.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _APART: Final = "+"
 
 @dataclass(slots=True)
 class _Plan:
-    """The plan for one struct: its fields, and those that are always written, with their zero values."""
+    """The plan for one struct: its fields, and the fields that are always written, with their zero values."""
 
     fields: dict[str, tuple[int, str]] = field(default_factory=dict)
     """By name: what is to be done, and the type."""
@@ -70,7 +71,7 @@ class _Plan:
 
 @cache
 def _plan(message: str) -> _Plan | None:
-    """None for messages that are not in the table: their JSON is what was sent."""
+    """The plan for a message; None if the table does not have the message, whose JSON then stays as it was sent."""
     message, _, apart = message.partition(_APART)
     found = go_fields(message)
     if found is None:
@@ -107,7 +108,7 @@ def _plan(message: str) -> _Plan | None:
 
 @cache
 def _says_something(message: str) -> bool:
-    """Whether anything in the struct, however deep, is written even if it is zero."""
+    """Whether the struct, at any depth, has a field that is written even if it is zero."""
     seen: set[str] = set()
     ahead = [message]
     while ahead:
@@ -136,7 +137,7 @@ def _plan_of(served: ServedResource) -> _Plan | None:
 
 @cache
 def _plan_of_kind(kind: GroupVersionKind) -> _Plan | None:
-    """Without the object's own metadata, which is cleaned elsewhere."""
+    """The plan for a kind, without the object's own metadata, which is cleaned elsewhere."""
     plan = _plan(definition_name(kind))
     if plan is None:
         return None
@@ -146,7 +147,9 @@ def _plan_of_kind(kind: GroupVersionKind) -> _Plan | None:
 
 
 def shorten(served: ServedResource, obj: JsonObject) -> bool:
-    """Drops (in place) what Go would forget; whether it is known what that is. Raises ValueError for a wrong amount."""
+    """Drops (in place) the values that Go would not keep. Returns whether the kind is known. Raises ValueError for an
+    invalid quantity.
+    """
     plan = _plan_of(served)
     if plan is not None:
         _shorten(plan, obj)
@@ -197,8 +200,9 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
 
 
 def join_bytes(served: ServedResource, obj: JsonObject) -> bool:
-    """Makes base64 (in place) of bytes that are lists of numbers, as Go's decoder takes them, too; whether there are
-    any."""
+    """Turns (in place) byte fields given as lists of numbers, which Go's decoder accepts too, into base64. Returns
+    whether there were any.
+    """
     plan = _plan_of(served)
     return plan is not None and _join(plan, obj)
 
@@ -221,7 +225,7 @@ def _join(plan: _Plan, obj: JsonObject) -> bool:
 
 
 def _one_line(value: Any) -> Any:
-    """Base64 without the ends of lines that Go's decoder passes over."""
+    """Base64 without line breaks, which Go's decoder ignores."""
     return value.replace("\r", "").replace("\n", "") if type(value) is str else value
 
 
@@ -273,6 +277,6 @@ def _complete(plan: _Plan, obj: JsonObject) -> None:
 
 
 def zero_of(served: ServedResource) -> JsonObject:
-    """The fields that every object of the kind has, whatever was sent; no field manager owns them."""
+    """The fields that every object of the kind has, even if they were not sent; no field manager owns them."""
     plan = _plan_of(served)
     return {} if plan is None else {key: copy_json(value) for key, value in plan.always.items()}

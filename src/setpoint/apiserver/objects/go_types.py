@@ -1,7 +1,7 @@
-"""Go's own structs of the built-in kinds: which fields they have, in JSON and in protobuf.
+"""Go's structs for the built-in kinds: their fields, in JSON and in protobuf.
 
-Types are names of messages or scalars; before them ``!`` (written even if it is zero), ``*`` (a pointer), ``[]`` (a
-list) or ``{}`` (a map with texts as keys).
+A type is the name of a message or a scalar, after a prefix of ``!`` (written even if it is zero), ``*`` (a pointer),
+``[]`` (a list) or ``{}`` (a map whose keys are texts), if any.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ _LEAVES: Final = frozenset(
 
 
 class GoField(NamedTuple):
-    """A field of a Go struct: a name in JSON (empty: its fields are the struct's own) and a type as in the table."""
+    """A field of a Go struct: its JSON name (empty if its fields belong to the outer struct) and its type, as in the
+    table.
+    """
 
     name: str
     type: str
@@ -52,18 +54,18 @@ class GoField(NamedTuple):
 
 
 def is_message(name: str) -> bool:
-    """Whether the table has fields of a message of that name."""
+    """Whether the table has the fields of a message of that name."""
     return name in _table()
 
 
 @cache
 def numbered(message: str) -> dict[int, GoField]:
-    """The fields of a message that `is_message`, by their numbers in protobuf, in their order."""
+    """The fields of a message (see `is_message`) by protobuf number, in order."""
     return {int(number): _go_field(*field) for number, field in _table()[message].items()}
 
 
 def go_fields(message: str) -> list[GoField] | None:
-    """The fields of the struct ``message``, or None if the table has none of that name."""
+    """The fields of the struct ``message``; None if the table does not have it."""
     return None if message in _LEAVES or not is_message(message) else [*numbered(message).values()]
 
 
@@ -76,7 +78,7 @@ def _go_field(name: str, text: str) -> GoField:
 
 @cache
 def _table() -> dict[str, dict[str, tuple[str, str]]]:
-    """The fields of each message: by number the name in JSON and the type."""
+    """The fields of each message: the JSON name and the type, by number."""
     import zstandard
 
     packed = files("setpoint.apiserver.objects").joinpath("protobuf.json.zst").read_bytes()

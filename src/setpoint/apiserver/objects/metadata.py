@@ -1,4 +1,6 @@
-"""``metadata`` of every object: what the server fills in and what it refuses (apimachinery's ``api/validation``)."""
+"""``metadata`` of every object: the fields that the server sets, and its validation (apimachinery's
+``api/validation``).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ _label = lru_cache(maxsize=1024)(lambda value: tuple(dns1123_label(value)))
 
 
 def generate_name(base: str, random: Random) -> str:
-    """``base`` and five random characters; a long base is cut."""
+    """``base``, cut if it is too long, with five random characters."""
     return base[:_MAX_BASE] + "".join(random.choices(_ALPHABET, k=_SUFFIX))
 
 
@@ -49,7 +51,9 @@ def new_uid(random: Random) -> str:
 
 
 def clean(metadata: dict[str, Any]) -> None:
-    """Drops what Go would not have written: empty texts, lists and maps, nulls. (No managedFields resets the books.)"""
+    """Drops the values that Go would not write: empty texts, lists and maps, nulls. (An empty list of managedFields
+    stays, because it resets the field managers.)
+    """
     for key in [
         key for key, value in metadata.items() if value in (None, "", {}) or (value == [] and key != "managedFields")
     ]:
@@ -64,7 +68,7 @@ def metadata_errors(
     *,
     custom: bool = False,
 ) -> list[FieldError]:
-    """The errors in the metadata of a new or changed object. Finalizers of a ``custom`` one need no domain."""
+    """The errors in the metadata of a new or changed object. The finalizers of a ``custom`` object need no domain."""
     errors: list[FieldError] = []
     generate = metadata.get("generateName")
     if generate:

@@ -1,4 +1,4 @@
-"""Objects in the versions that their resource is served and stored in."""
+"""Objects in the versions in which their resource is served and stored."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _versions = msgspec.json.Decoder(_Version)
 
 
 def written_version(served: ServedResource, value: bytes) -> ServedResource:
-    """The version that stored bytes are in: objects keep the one they were written in until they are written again."""
+    """The version of stored bytes; an object stays in the version in which it was written until it is written again."""
     stored = served.stored_as
     if not stored.siblings or value.startswith(stored.head):
         return stored
@@ -37,9 +37,10 @@ def written_version(served: ServedResource, value: bytes) -> ServedResource:
 
 
 class Versions:
-    """For one request: where a webhook converts, all methods raise Suspended until ``replay`` has its answer.
+    """Converts objects for one request. If a webhook converts, all methods raise Suspended until ``replay`` has its
+    answer.
 
-    ``served`` is the version that is asked for, `ServedResource.stored_as` the one that objects are stored in.
+    ``served`` is the requested version, `ServedResource.stored_as` the one in which objects are stored.
     """
 
     __slots__ = ("_replay",)
@@ -48,10 +49,10 @@ class Versions:
         self._replay = replay
 
     def encoded(self, served: ServedResource, record: Record) -> bytes:
-        """A stored object in the served version.
+        """The bytes of a stored object in the served version.
 
-        Custom objects that were written before their schema changed get the defaults that it has now, as upstream gives
-        them when it reads from etcd.
+        Custom objects that were written before a change of their schema get the schema's present defaults, as upstream
+        sets them when it reads from etcd.
         """
         stored = served.stored_as
         if record.revision < stored.defaults_since or (served.has_defaults and stored is not served):
@@ -68,7 +69,7 @@ class Versions:
         return self.converted(served, record.value)
 
     def encoded_all(self, served: ServedResource, records: Sequence[Record]) -> list[bytes]:
-        """As `encoded`; a webhook that converts is asked once for all."""
+        """Like `encoded`, for many objects; a converting webhook gets a single request for all of them."""
         if not served.asks or self._replay is None:
             return [self.encoded(served, record) for record in pace(records)]
         return self._replay.batch(lambda: [self.encoded(served, record) for record in pace(records)])
@@ -81,7 +82,7 @@ class Versions:
         return obj
 
     def converted(self, served: ServedResource, value: bytes) -> bytes:
-        """Bytes in the version they were written in, as the served version has them."""
+        """The bytes of an object in the served version, converted from the version in which they were written."""
         source = written_version(served, value)
         if source is served:
             return value
@@ -93,14 +94,14 @@ class Versions:
         return encode(served, obj, int(revision) if revision else 0)
 
     def convert(self, obj: JsonObject, source: ServedResource, target: ServedResource) -> JsonObject:
-        """``obj``, of version ``source``, as ``target`` has it. May change ``obj``."""
+        """``obj``, of version ``source``, converted to ``target``. May change ``obj``."""
         return source.convert(obj, target, self._replay)
 
     def to_store(self, served: ServedResource, obj: JsonObject) -> JsonObject:
-        """``obj``, of the served version, as it is to be stored. May change ``obj``.
+        """``obj``, of the served version, in the form to store. May change ``obj``.
 
-        The version to answer with is made, too: a document that can't be converted back is not stored. In slices it
-        is also looked at whether it is nested too deeply. Raises ApiStatusError (422).
+        If a webhook converts, the stored form is also converted back, because a document for which that fails must not
+        be stored. In slices, the nesting is checked too. Raises ApiStatusError (422).
         """
         stored = served.stored_as
         document = served.convert(obj, stored, self._replay)
@@ -112,7 +113,7 @@ class Versions:
 
 
 def stores_after(served: ServedResource, revision: int) -> None:
-    """Called right before an object of the served version is stored."""
+    """Notes that an object of the served version is about to be stored."""
     stored = served.stored_as
     if stored is not served and stored.has_defaults:  # which are filled in when it is read
         stored.defaults_since = max(stored.defaults_since, revision + 2)

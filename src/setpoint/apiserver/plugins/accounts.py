@@ -1,4 +1,6 @@
-"""ServiceAccount: pods get what their service accounts have, and a volume with a token, as kubelets fill it."""
+"""ServiceAccount: gives a pod the image pull secrets of its service account and a volume with a token, as kubelets fill
+it.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,10 @@ _SECONDS: Final = 3607
 
 
 def mount_token(attributes: AdmissionAttributes) -> None:
-    """Adds to a new pod the account's image pull secrets, if it has none, and mounts the token.
+    """Mounts a token into a new pod, and adds the account's image pull secrets if the pod has none.
 
-    A pod whose account does not exist is left alone: no controller may be here to make it. (Upstream refuses it.)
+    A pod whose account does not exist is left alone, because a server without a control plane does not create accounts.
+    (Upstream refuses the pod.)
     """
     spec, metadata = attributes.spec, attributes.new["metadata"]
     if attributes.old is not None or attributes.subresource or _MIRROR in (metadata.get("annotations") or {}):

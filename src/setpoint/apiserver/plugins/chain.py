@@ -1,4 +1,4 @@
-"""The chain: which plugins look at which resources, in which order."""
+"""The chain of plugins: which plugins see which resources, and in which order."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ def mutate(attributes: AdmissionAttributes) -> None:
 
 
 def validate(attributes: AdmissionAttributes) -> None:
-    """Runs the validating plugins, after all mutation; quotas come last, since they count. Raises ApiStatusError."""
+    """Runs the validating plugins, after all mutation; quotas come last, because they count objects. Raises
+    ApiStatusError.
+    """
     _run(VALIDATING, attributes)
     if QUOTAS not in attributes.call.plugins_off:
         check_quotas(attributes)

@@ -1,4 +1,6 @@
-"""DefaultStorageClass, DefaultIngressClass, PersistentVolumeClaimResize: the classes of claims and ingresses."""
+"""DefaultStorageClass, DefaultIngressClass, PersistentVolumeClaimResize: plugins for the classes of claims and
+ingresses.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _INGRESS_CLASS: Final = "kubernetes.io/ingress.class"
 
 
 def default_storage_class(attributes: AdmissionAttributes) -> None:
-    """A new claim without a class, which an empty one is not, gets the newest default class."""
+    """Gives a new claim without a class the newest default class; an empty class name counts as a class."""
     if attributes.old is not None or attributes.subresource:
         return
     spec = attributes.spec
@@ -34,7 +36,7 @@ def default_storage_class(attributes: AdmissionAttributes) -> None:
 
 
 def default_ingress_class(attributes: AdmissionAttributes) -> None:
-    """A new ingress without a class gets the newest default class."""
+    """Gives a new ingress without a class the newest default class."""
     if attributes.old is not None or attributes.subresource:
         return
     spec = attributes.spec
@@ -46,7 +48,7 @@ def default_ingress_class(attributes: AdmissionAttributes) -> None:
 
 
 def resize_claim(attributes: AdmissionAttributes) -> None:
-    """A claim becomes larger only if it is bound and its class allows that. Raises ApiStatusError."""
+    """Refuses a larger size for a claim that is not bound or whose class does not allow it. Raises ApiStatusError."""
     if attributes.old is None or attributes.subresource:
         return
     if _size(attributes.new) <= _size(attributes.old):
@@ -63,7 +65,7 @@ def resize_claim(attributes: AdmissionAttributes) -> None:
 
 
 def _newest(classes: Iterable[JsonObject], annotations: tuple[str, ...]) -> str:
-    """The name of the default class that was made last; of several made at once, the first by name."""
+    """The name of the default class that was created last; of several created at once, the first by name."""
     found = [each for each in classes if any(_annotations(each).get(name) == "true" for name in annotations)]
     if not found:
         return ""

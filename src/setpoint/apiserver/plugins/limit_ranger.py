@@ -1,4 +1,4 @@
-"""LimitRanger: the defaults that a namespace's LimitRanges give to containers, and the limits that they enforce."""
+"""LimitRanger: sets the defaults of a namespace's LimitRanges for containers, and enforces their limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RANGES: Final = "limitranges"
 
 
 def default_limits(attributes: AdmissionAttributes) -> None:
-    """Gives the containers of a new pod the requests and limits that they lack."""
+    """Sets missing requests and limits in the containers of a new pod."""
     if attributes.old is not None or attributes.subresource:
         return
     for each in attributes.stored(_RANGES, attributes.namespace):
@@ -41,7 +41,7 @@ def _default(attributes: AdmissionAttributes, limit_range: JsonObject) -> None:
 
 
 def _merge(container: JsonObject, defaults: dict[str, dict[str, str]], word: str) -> Iterator[str]:
-    """Fills in what is missing, and says what that was."""
+    """Fills in the missing values and yields a description of each."""
     for side in ("requests", "limits"):
         given = (container.get("resources") or {}).get(side) or {}
         missing = {name: value for name, value in defaults[side].items() if name not in given}
@@ -51,7 +51,7 @@ def _merge(container: JsonObject, defaults: dict[str, dict[str, str]], word: str
 
 
 def check_limits(attributes: AdmissionAttributes) -> None:
-    """Refuses pods and claims that are outside of the ranges. Raises ApiStatusError (403)."""
+    """Refuses pods and claims that are outside the ranges. Raises ApiStatusError (403)."""
     pod = attributes.resource.resource == "pods"
     if pod and attributes.subresource != ("" if attributes.old is None else "resize"):
         return

@@ -1,4 +1,4 @@
-"""Requests and limits of a whole pod, as the scheduler, quotas and limit ranges count them."""
+"""The requests and limits of a whole pod, as the scheduler, quotas and limit ranges count them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Side = Literal["requests", "limits"]
 
 
 def amounts_of(holder: JsonObject, side: Side) -> Amounts:
-    """The requests or limits of a container, a claim, or a pod as such."""
+    """The requests or limits of a container, of a claim, or of a pod itself."""
     given = (holder.get("resources") or {}).get(side) or {}
     return {name: Quantity(value) for name, value in given.items()}
 
@@ -23,8 +23,8 @@ def amounts_of(holder: JsonObject, side: Side) -> Amounts:
 def pod_amounts(spec: JsonObject, side: Side, *, overhead: bool = True) -> Amounts:
     """The sum over the containers, or more if an init container needs more while it runs.
 
-    Sidecars (init containers that restart always) count beside everything that begins after them. Resources of the pod
-    itself replace those of its containers. Without ``overhead`` that of the runtime class is left out.
+    Sidecars (init containers that always restart) count in addition to everything that starts after them. Resources of
+    the pod itself replace those of its containers. Without ``overhead``, the overhead of the runtime class is left out.
     """
     running: Amounts = {}
     beginning: Amounts = {}

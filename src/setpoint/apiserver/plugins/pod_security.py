@@ -1,4 +1,6 @@
-"""PodSecurity: a namespace's labels say which of the Pod Security Standards its pods must meet, or are told of."""
+"""PodSecurity: the labels of a namespace say which Pod Security Standards are enforced for its pods and which only lead
+to warnings or audit annotations.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +50,14 @@ class _Standard:
         return f"{self.level}:{self.version}"
 
     def broken_by(self, metadata: JsonObject, spec: JsonObject) -> list[tuple[str, str]]:
-        """Reasons with details."""
+        """The reasons why a pod violates the standard, with details."""
         minor = NEWEST if self.version == "latest" else int(self.version.partition(".")[2])
         return violations(self.level, minor, metadata, spec)
 
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    """The labels of a namespace, read; ``errors`` are those of the labels."""
+    """The labels of a namespace, parsed; ``errors`` are the errors in the labels."""
 
     enforce: _Standard
     audit: _Standard
@@ -88,7 +90,7 @@ def _standard(labels: dict[str, str], mode: str, errors: list[FieldError]) -> _S
 
 
 def _policy_of(attributes: AdmissionAttributes) -> _Policy | None:
-    """None where the namespace says nothing."""
+    """The policy of the pod's namespace; None if the namespace sets none."""
     record = attributes.call.storage.get("namespaces", "", attributes.namespace)
     if record is None or _MARK not in record.value:
         return None
@@ -100,7 +102,7 @@ def _details(found: Iterable[tuple[str, str]]) -> str:
 
 
 def check_namespace(attributes: AdmissionAttributes) -> None:
-    """The labels of a namespace make sense; pods in it that break a stricter level are told in warnings.
+    """Checks the labels of a namespace; existing pods that violate a stricter level are named in warnings.
 
     Raises ApiStatusError (422).
     """
@@ -119,7 +121,7 @@ def check_namespace(attributes: AdmissionAttributes) -> None:
 
 
 def _warnings(attributes: AdmissionAttributes, standard: _Standard) -> list[str]:
-    """The warnings for existing pods, with equal reasons together."""
+    """The warnings for existing pods, with equal reasons combined."""
     namespace = attributes.new["metadata"]["name"]
     pods = [*attributes.stored("pods", namespace)]
     found: dict[str, list[str]] = {}
@@ -143,7 +145,7 @@ def _warnings(attributes: AdmissionAttributes, standard: _Standard) -> list[str]
 
 
 def check_pod(attributes: AdmissionAttributes) -> None:
-    """A pod meets the level that its namespace enforces. Raises ApiStatusError (403)."""
+    """Refuses a pod that violates the level that its namespace enforces. Raises ApiStatusError (403)."""
     if attributes.subresource not in ("", "ephemeralcontainers", "resize"):
         return
     policy = _policy_of(attributes)
@@ -153,7 +155,7 @@ def check_pod(attributes: AdmissionAttributes) -> None:
 
 
 def _other_images(new: JsonObject, old: JsonObject) -> bool:
-    """Whether an update is of what the standards are about: only images and new containers are."""
+    """Whether an update changes something that the standards check: only images and new containers count."""
     for kind in _IMAGES:
         one, other = ([item.get("image") for item in spec.get(kind) or ()] for spec in (new, old))
         if one != other:
@@ -163,7 +165,9 @@ def _other_images(new: JsonObject, old: JsonObject) -> bool:
 
 
 def check_template(attributes: AdmissionAttributes) -> None:
-    """Warns and notes that pods of a template would break the level of their namespace; nothing is refused."""
+    """Adds warnings and audit annotations if pods of a template would violate a level of their namespace; refuses
+    nothing.
+    """
     policy = None if attributes.subresource else _policy_of(attributes)
     if policy is None:
         return

@@ -1,6 +1,7 @@
-"""The Pod Security Standards: what the levels ``baseline`` and ``restricted`` forbid, by the minor version of a policy.
+"""The Pod Security Standards: the settings that the levels ``baseline`` and ``restricted`` forbid, by minor version of
+a policy.
 
-Each check says of a pod what is forbidden in it, in a reason and details, as ``k8s.io/pod-security-admission`` does.
+Each check reports the forbidden settings of a pod with a reason and details, as ``k8s.io/pod-security-admission`` does.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ def _selinux(pod: PodView) -> _Finding:
 
 
 def _bad_seccomp(security: JsonObject) -> str | None:
-    """The type, where it is one that is not allowed."""
+    """The type, if it is not allowed; otherwise None."""
     profile = security.get("seccompProfile")
     if profile is None or profile.get("type") in ("Localhost", "RuntimeDefault"):
         return None
@@ -308,7 +309,7 @@ def _seccomp_restricted(pod: PodView) -> _Finding:
 
 
 class _Check(NamedTuple):
-    """``since`` and ``until`` are minor versions, the latter excluded."""
+    """A check that applies from the minor version ``since`` up to, but not including, ``until``."""
 
     run: Callable[[PodView], _Finding]
     since: int = 0
@@ -349,7 +350,7 @@ _REPLACED: Final = {
 
 
 def violations(level: str, version: int, metadata: JsonObject, spec: JsonObject) -> list[tuple[str, str]]:
-    """Reasons and details of all that a level forbids in a pod."""
+    """The reasons and details of all violations of a level in a pod."""
     version = min(version, NEWEST)
     checks = [
         check

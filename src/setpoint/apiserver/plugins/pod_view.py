@@ -1,4 +1,4 @@
-"""A pod as the checks of Pod Security Standards look at it, and the words in which they name its parts."""
+"""A pod as the checks of the Pod Security Standards see it, and the words for its parts in messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
 class PodView:
-    """A pod with the questions that checks ask of it."""
+    """A pod, with the properties that the checks need."""
 
     __slots__ = ("annotations", "containers", "security", "spec", "version")
 
@@ -30,7 +30,9 @@ class PodView:
 
     @property
     def own_users(self) -> bool:
-        """Whether root in it is not root on its node, which since 1.35 relaxes some checks."""
+        """Whether the pod has a user namespace, in which root is not root on the node; since 1.35 that relaxes some
+        checks.
+        """
         return self.spec.get("hostUsers") is False and self.version >= 35
 
     @property

@@ -1,4 +1,4 @@
-"""Priority: the priority of a pod is that of its class."""
+"""Priority: sets the priority of a pod from its class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PREEMPTS: Final = "PreemptLowerPriority"
 
 
 def prioritize(attributes: AdmissionAttributes) -> None:
-    """A new pod gets the priority of its class, or of the class for all pods without; later both stay.
+    """Gives a new pod the priority of its class, or of the default class; both stay in later updates.
 
     Raises ApiStatusError (403): the class does not exist, or the pod contradicts it.
     """
@@ -45,7 +45,7 @@ def prioritize(attributes: AdmissionAttributes) -> None:
 
 
 def _established(attributes: AdmissionAttributes, name: str) -> tuple[str, int, str]:
-    """Class, priority and preemption policy of a pod that names a class, or none."""
+    """The class, priority and preemption policy for a pod, whether it names a class or not."""
     if not name:
         defaults = [each for each in attributes.stored(_CLASSES) if each.get("globalDefault")]
         if not defaults:

@@ -1,6 +1,6 @@
-"""StorageObjectInUseProtection: finalizers of the volumes and claims that are in use.
+"""StorageObjectInUseProtection: adds finalizers to volumes and claims.
 
-Without a control plane they stay, as with a kube-apiserver alone: its controllers take them away.
+Without a control plane the finalizers stay, as with a kube-apiserver alone: its controllers remove them.
 """
 
 from __future__ import annotations

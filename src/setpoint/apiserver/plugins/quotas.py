@@ -1,6 +1,6 @@
-"""ResourceQuota: what would be over a quota is refused, what is stored is counted at once.
+"""ResourceQuota: refuses objects that would exceed a quota, and counts stored objects at once.
 
-The controller of quotas subtracts deleted objects, as upstream.
+The quota controller subtracts deleted objects, as upstream.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ _QUOTAS: Final = "resourcequotas"
 
 
 def check_quotas(attributes: AdmissionAttributes) -> None:
-    """Counts a new object, and what a change adds, in the quotas of its namespace.
+    """Counts a new object, or the increase by a change, in the quotas of its namespace.
 
-    Raises ApiStatusError (403): a quota would be exceeded, does not know yet what is used, or needs to be told more.
+    Raises ApiStatusError (403): a quota would be exceeded, its usage is not known yet, or the object does not specify
+    an amount that it counts.
     """
     if not attributes.namespace or not _counts(attributes):
         return
@@ -54,7 +55,7 @@ def check_quotas(attributes: AdmissionAttributes) -> None:
 
 
 def _counts(attributes: AdmissionAttributes) -> bool:
-    """Whether the request can use more of a quota."""
+    """Whether the request can increase the usage of a quota."""
     collection, old = str(attributes.resource), attributes.old
     if old is None:
         return not attributes.subresource
@@ -69,7 +70,7 @@ def _counts(attributes: AdmissionAttributes) -> bool:
 
 
 def _added(attributes: AdmissionAttributes) -> Amounts:
-    """The amounts that the object uses now and did not use before; only positive ones."""
+    """The amounts by which the object's usage grows; only positive ones."""
     collection, now = str(attributes.resource), attributes.call.now()
     found = usage(collection, attributes.new, now)
     if attributes.old is None:

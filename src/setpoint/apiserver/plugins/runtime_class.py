@@ -1,4 +1,4 @@
-"""RuntimeClass: what a pod's runtime class says of its overhead and of the nodes that it can run on."""
+"""RuntimeClass: sets the overhead of a pod, and the nodes on which it can run, from its runtime class."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def apply_runtime_class(attributes: AdmissionAttributes) -> None:
 
 
 def validate_overhead(attributes: AdmissionAttributes) -> None:
-    """A new pod has exactly the overhead of its class. Raises ApiStatusError (403)."""
+    """Refuses a new pod whose overhead is not exactly that of its class. Raises ApiStatusError (403)."""
     if attributes.old is not None or attributes.subresource:
         return
     overhead, given = _overhead(_class_of(attributes)), attributes.spec.get("overhead")

@@ -1,4 +1,4 @@
-"""TaintNodesByCondition: a new node takes no pods until a controller finds it ready."""
+"""TaintNodesByCondition: a new node accepts no pods until a controller finds it ready."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TAINT: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
 def taint(attributes: AdmissionAttributes) -> None:
-    """Adds the taint to a new node that has none of its key and effect."""
+    """Adds the taint to a new node, unless it already has a taint with the same key and effect."""
     if attributes.old is not None or attributes.subresource:
         return
     spec = attributes.new.setdefault("spec", {})

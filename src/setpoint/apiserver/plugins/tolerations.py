@@ -1,4 +1,4 @@
-"""DefaultTolerationSeconds: for how long pods stay on a node that does not answer."""
+"""DefaultTolerationSeconds: sets how long pods stay on a node that does not respond."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachabl
 
 
 def tolerate(attributes: AdmissionAttributes) -> None:
-    """Adds what a pod does not say of nodes that are not ready, or can't be reached: five minutes."""
+    """Adds the missing tolerations for nodes that are not ready or unreachable, for five minutes."""
     if attributes.subresource:
         return
     spec = attributes.spec

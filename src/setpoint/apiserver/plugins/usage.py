@@ -1,6 +1,6 @@
-"""Usage: what an object counts for in a ResourceQuota, and which quotas count it.
+"""Usage: the amounts for which an object counts in a ResourceQuota, and the quotas that count it.
 
-The same rules hold where quotas are enforced (`quotas`) and where they are counted (`setpoint.cluster`).
+The same rules apply where quotas are enforced (`quotas`) and where usage is counted (`setpoint.cluster`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ONE: Final = Quantity(1)
 
 
 def concerned(collection: str, names: Iterable[str]) -> list[str]:
-    """The names of a quota that objects of the collection (``jobs.batch``) count for."""
+    """Those of ``names``, the resource names of a quota, for which objects of the collection (``jobs.batch``) count."""
     return [name for name in names if _concerns(collection, name)]
 
 
@@ -50,7 +50,7 @@ def _concerns(collection: str, name: str) -> bool:
 
 
 def usage(collection: str, obj: JsonObject, now: datetime) -> Amounts:
-    """The amounts that an object uses, by the names in quotas."""
+    """The amounts that an object uses, by resource name in quotas."""
     counted = {f"count/{collection}": _ONE}
     if collection in _COUNTED:
         counted[collection] = _ONE
@@ -64,7 +64,7 @@ def usage(collection: str, obj: JsonObject, now: datetime) -> Amounts:
 
 
 def pod_usage(pod: JsonObject, now: datetime) -> Amounts:
-    """A pod that has ended, or should have, counts as an object alone."""
+    """The usage of a pod; a pod that has ended, or should have, counts only as an object."""
     found: Amounts = {"count/pods": _ONE}
     if not _lives(pod, now):
         return found
@@ -86,7 +86,9 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
 
 
 def unsaid(pod: JsonObject, names: Iterable[str]) -> str:
-    """The resources that a quota counts and some container does not specify, as upstream's message; empty if none."""
+    """The resources that a quota counts but some container does not specify, as in upstream's message;
+    empty if none.
+    """
     spec = pod.get("spec") or {}
     if amounts_of(spec, "requests") or amounts_of(spec, "limits"):
         return ""
@@ -146,7 +148,9 @@ def matches(quota: JsonObject, collection: str, obj: JsonObject) -> bool:
 
 
 def has_scope(requirement: Mapping[str, object], collection: str, obj: JsonObject) -> bool:
-    """Whether an object is in one scope. Scopes are of pods, and one is of claims; nothing else is in any."""
+    """Whether an object is in one scope. All scopes select pods, except one that selects claims; other objects are not
+    in any scope.
+    """
     name = requirement["scopeName"]
     spec = obj.get("spec") or {}
     if collection == "persistentvolumeclaims":
