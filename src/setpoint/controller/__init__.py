@@ -1,4 +1,6 @@
-"""One reconcile loop: sources, predicates, handlers, workers, outcomes, context, status, finalizers, events."""
+"""The parts of one reconcile loop: sources, predicates, handlers, workers, outcomes, context, status, finalizers,
+events.
+"""
 
 from setpoint.controller.barriers import WriteBarriers
 from setpoint.controller.caches import Caches

@@ -1,4 +1,4 @@
-"""Applied children: those that this process has written, by key, and what they held afterwards."""
+"""Applied children: the children that this process has written, by key, and the content that they had afterwards."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ MAX_SELECTORS: Final = 64
 class Applied(NamedTuple):
     """The knowledge of this process about a child that it applied.
 
-    ``desired`` is a digest of what was sent, ``carried`` one of what the same fields held afterwards (with defaults,
-    the server's spelling, what webhooks made of it), ``version`` the newest resource version that was seen to hold it.
+    ``desired`` is a digest of the fields that were sent, and ``carried`` is a digest of the same fields afterwards
+    (with defaults, the server's spelling and the changes of webhooks). ``version`` is the newest resource version that
+    is known to hold these values.
     """
 
     uid: str
@@ -23,8 +24,9 @@ class Applied(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The knowledge about the children that one `Context.keep` of a key looks after: what was applied, whose last
-    write failed, and the names that were drawn for new ones that may or may not exist."""
+    """The knowledge about the children that one `Context.keep` of a key manages: the children that were applied,
+    those whose last write failed, and the names that were drawn for new children that may or may not exist.
+    """
 
     applied: dict[ObjectKey, Applied]
     failed: set[ObjectKey]
@@ -32,9 +34,9 @@ class Known(NamedTuple):
 
 
 class AppliedChildren:
-    """The applied children of all keys: about 500 bytes a child. They are forgotten with the process.
+    """The applied children of all keys: about 500 bytes for each child. They are forgotten when the process ends.
 
-    Of one key, the `MAX_SELECTORS` resources and selectors that were kept last are remembered.
+    For each key, the `MAX_SELECTORS` pairs of resource and selector that were kept last are remembered.
     """
 
     __slots__ = ("_keys",)
@@ -43,7 +45,7 @@ class AppliedChildren:
         self._keys: dict[ObjectKey, dict[tuple[GroupVersionResource, str], Known]] = {}
 
     def of(self, key: ObjectKey, gvr: GroupVersionResource, selector: Selector) -> Known:
-        """The children of ``key`` that one `Context.keep` looks after."""
+        """The knowledge about the children of ``key`` that one `Context.keep` manages."""
         sorts = self._keys.setdefault(key, {})
         place = (gvr, str(selector))
         known = sorts[place] = sorts.pop(place) if place in sorts else Known({}, set(), set())
@@ -52,5 +54,7 @@ class AppliedChildren:
         return known
 
     def forget(self, key: ObjectKey) -> None:
-        """The key's object is gone, or another process's; whoever has it next applies everything once."""
+        """Forgets the children of a key whose object is gone or belongs to another process. The next process that
+        reconciles the key applies every child once.
+        """
         self._keys.pop(key, None)

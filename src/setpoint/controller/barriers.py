@@ -1,7 +1,7 @@
-"""Barriers: a key's next reconcile sees what its last one wrote.
+"""Barriers: a reconcile of a key sees every write of the key's previous reconcile.
 
-Every write of a reconcile is answered with the resource version that it led to. Before the key is reconciled again,
-the caches that it reads must have come that far. Other keys don't wait.
+The server answers every write with the resource version that results from it. Before the key is reconciled again, the
+caches that its reconcile reads must have reached those versions. Other keys do not wait.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ class Barrier(NamedTuple):
 
 
 class Abandoned(Exception):
-    """The controller stops: what was waited for is of no interest any more."""
+    """The controller is stopping, so a wait for a cache was ended early."""
 
 
 class WriteBarriers:
-    """The writes of each key that its next reconcile has to see.
+    """The writes that the next reconcile of each key has to see.
 
-    *Guarantees*: after `settle` returned the empty set, every cache in ``caches`` shows every write that was noted for
-    the key, or something newer.
+    *Guarantees*: after `settle` has returned the empty set, every cache in ``caches`` shows every write that was noted
+    for the key, or a newer state.
 
-    *Caveats*: writes to kinds without a cache are not waited for; such kinds are read live anyway. Nothing is
-    remembered over a restart, and need not be: a new process begins with fresh caches.
+    *Caveats*: writes to kinds without a cache are not waited for, because such kinds are read live anyway. Nothing
+    needs to be remembered over a restart: a new process begins with fresh caches.
     """
 
     def __init__(self, caches: Mapping[GroupVersionResource, Cache | Any], *, deadline: float = DEADLINE) -> None:
@@ -67,7 +67,7 @@ class WriteBarriers:
     def wrote(
         self, key: ObjectKey, resource: Resource, written: ObjectKey, uid: str, resource_version: str, *, deletion: bool
     ) -> None:
-        """A reconcile of ``key`` wrote the object ``written``."""
+        """Notes that a reconcile of ``key`` wrote the object ``written``."""
         gvr = resource.gvr
         if gvr in self._caches and (resource_version or deletion):
             # A deletion's answer may show the object as it last was; its version says nothing.
@@ -75,8 +75,9 @@ class WriteBarriers:
             self._barriers.setdefault(key, {})[gvr, written] = barrier
 
     def doubt(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
-        """Records that only the server knows the objects of these resources: a create under a generated name ended
-        without an answer, or a cache is behind and reading live failed."""
+        """Records that only the server knows the objects of these resources: either a create under a generated name
+        ended without an answer, or a cache is behind and a live read failed.
+        """
         if known := self._caches.keys() & gvrs:
             self._doubtful.setdefault(key, set()).update(known)
 
@@ -89,13 +90,13 @@ class WriteBarriers:
         return key in self._barriers or key in self._doubtful
 
     async def settle(self, key: ObjectKey) -> frozenset[GroupVersionResource]:
-        """Waits until the caches show the key's writes, at most the deadline.
+        """Waits until the caches show the key's writes, at most until the deadline.
 
-        Returns the resources that have to be read live, because their cache is behind or can't know. They stay in
-        doubt until `forget`: should reading them fail, the next attempt begins with that again.
+        Returns the resources that have to be read live because their cache is behind or cannot know the writes. They
+        stay in doubt until `forget`: if reading them fails, the next attempt reads them live again.
 
         Raises:
-            Abandoned: see `abandon`.
+            Abandoned: the controller is stopping; see `abandon`.
         """
         behind = set(self._doubtful.get(key, ()))
         deadline = asyncio.get_running_loop().time() + self._deadline
@@ -112,7 +113,7 @@ class WriteBarriers:
         return frozenset(behind)
 
     def abandon(self) -> None:
-        """Ends every `settle` that is under way, and those to come, with `Abandoned`: the controller stops."""
+        """Ends every current and future `settle` with `Abandoned`, because the controller is stopping."""
         self._abandoned = True
         for wait in self._waits:
             wait.expire()

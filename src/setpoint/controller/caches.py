@@ -1,4 +1,4 @@
-"""Caches: the declared caches of one run, as mapping functions and contexts read them."""
+"""Caches: the declared caches of one run, which mapping functions and contexts read."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ T = TypeVar("T", bound=Object)
 class Caches:
     """The caches of every kind that a controller declares, for its mapping functions.
 
-    A cache may be behind by a moment. When an event is mapped, the cache of the changed kind shows that change or a
-    newer state. An object that appears in another cache later brings an event of its own.
+    A cache may be slightly behind the server. When an event is mapped, the cache of the changed kind shows that change
+    or a newer state. An object that appears in another cache later causes an event of its own.
     """
 
     __slots__ = ("_informers", "_name", "client", "cluster")
@@ -35,7 +35,7 @@ class Caches:
         """The cache of a declared kind.
 
         Raises:
-            UndeclaredRead: the controller declares none.
+            UndeclaredRead: the controller declares no cache of that kind.
         """
         informer = self._informers.get(resource_of(kind).gvr)
         if informer is None:

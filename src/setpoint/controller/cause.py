@@ -1,4 +1,4 @@
-"""Causes: what happened that a key has to be looked at."""
+"""Causes: the reasons why a key has to be reconciled."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Change = Literal["create", "update", "delete", "sync", "external", "after", "ret
 class Cause(NamedTuple):
     """One reason for a reconcile.
 
-    ``change`` is what happened to the object ``kind`` ``key`` that came to ``resource_version``; ``sync`` stands for
-    what was there at the start or was delivered again, ``external`` for a source outside of the cluster. For the
-    controller's own appointments (``after``, ``retry``) the rest is empty.
+    ``change`` is the kind of event on the object ``key`` of ``kind``, whose new version is ``resource_version``. The
+    change ``sync`` stands for an object that existed at the start or was delivered again, and ``external`` for a source
+    outside the cluster. For the controller's own appointments (``after``, ``retry``) the other fields are empty.
     """
 
     change: Change
@@ -36,7 +36,7 @@ class Cause(NamedTuple):
 
 
 def waited(causes: tuple[Cause, ...], until: float) -> float | None:
-    """For how many seconds the first of the causes had been waiting; None without any that says since when."""
+    """The number of seconds for which the oldest of the causes had been waiting; None if no cause says since when."""
     since = min((cause.at for cause in causes if cause.at is not None), default=None)
     return None if since is None else max(until - since, 0.0)
 
@@ -61,14 +61,15 @@ class CauseLog:
             self._causes[key] = deque((present, cause))
 
     def take(self, key: ObjectKey, now: float | None = None) -> tuple[Cause, ...]:
-        """The causes of the reconcile that begins ``now``, oldest first; they are forgotten here."""
+        """The causes of the reconcile that begins ``now``, oldest first. The log forgets them."""
         causes = self.peek(key, now)
         self._causes.pop(key, None)
         return causes
 
     def peek(self, key: ObjectKey, now: float | None = None) -> tuple[Cause, ...]:
-        """The causes so far, oldest first. With ``now``: of a reconcile that would begin then, so without an
-        appointment that is yet to come, where there is any other cause."""
+        """The causes so far, oldest first. With ``now``, the causes of a reconcile that would begin at that time: an
+        appointment that is not yet due is then left out if there is any other cause.
+        """
         present = self._causes.get(key)
         if present is None:
             return ()

@@ -1,4 +1,4 @@
-"""Changes: the fields that a write changes. Only their paths; their values may be secret."""
+"""Changes: the paths of the fields that a write changes, without their values, which may be secret."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _PRECONDITIONS: Final = frozenset({("metadata", "uid"), ("metadata", "resourceVe
 
 
 def sent_fields(content_type: str, body: bytes) -> tuple[str, ...]:
-    """The paths that a patch names, at most `MAX_FIELDS`; () for a body that is not a patch, or that names more than
-    it changes (server-side apply)."""
+    """The paths that a patch names, at most `MAX_FIELDS`; () for a body that is not a patch, and for a patch that names
+    more fields than it changes (server-side apply).
+    """
     if content_type == PatchType.JSON.value:
         operations: list[dict[str, Any]] = msgspec.json.decode(body)
         return tuple(
@@ -35,8 +36,9 @@ def sent_fields(content_type: str, body: bytes) -> tuple[str, ...]:
 
 
 def changed_fields(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """The paths of what differs between two documents of an object, without the server's bookkeeping, at most
-    `MAX_FIELDS`."""
+    """The paths of the fields that differ between two documents of an object, at most `MAX_FIELDS`. Fields that the
+    server maintains are left out.
+    """
     documents = []
     for document in (before, after):
         metadata = {name: value for name, value in document["metadata"].items() if name not in _BOOKKEEPING}
@@ -45,7 +47,7 @@ def changed_fields(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 
 def leaves(patch: Any, path: str = "") -> list[str]:
-    """The paths of a merge patch, in order. A name that holds a dot is in brackets."""
+    """The paths of a merge patch, in the patch's order. A name that contains a dot is in brackets."""
     if not isinstance(patch, dict) or not patch:
         return [path] if path else []
     return [leaf for name, value in sorted(patch.items()) for leaf in leaves(value, _joined(path, name))]

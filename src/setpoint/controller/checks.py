@@ -1,6 +1,6 @@
 """Defaults and checks inside the reconcile, for clusters without webhooks.
 
-The same functions that `setpoint.webhook.Admission` takes; here they work on the reconciler's own copy.
+The functions are those that `setpoint.webhook.Admission` takes; here they work on the reconciler's own copy.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ CheckFunction: TypeAlias = Callable[[K], Awaitable[None] | None] | Callable[[K, 
 
 
 class InvalidObject(TerminalError):
-    """The object does not pass the controller's own checks; nothing is done for it until it changes."""
+    """The object does not pass the controller's own checks. The controller does nothing for it until it changes."""
 
 
 class Check(Verdict):
-    """The second argument of a function that checks an object: it takes the errors, as an admission review does.
+    """The second argument of a function that checks an object: it collects the errors, as an admission review does.
 
-    ``operation`` and ``old`` are those of a create, because the former state of the object is unknown here. Rules about
-    changes are for webhooks alone, or for rules in the CustomResourceDefinition.
+    ``operation`` and ``old`` have the values of a create, because the former state of the object is unknown here. Rules
+    about changes belong in webhooks or in the rules of the CustomResourceDefinition.
     """
 
     __slots__ = ("_context", "dry_run", "name", "namespace", "old", "operation", "subresource", "uid")
@@ -60,18 +60,18 @@ class Check(Verdict):
         namespace: str | None = None,
         selector: str | Mapping[str, str] | LabelSelector | Selector | None = None,
     ) -> builtins.list[T]:
-        """See `Context.list`; ``namespace=""`` is every namespace."""
+        """See `Context.list`; ``namespace=""`` means every namespace."""
         return await self._context.list(kind, namespace="*" if namespace == "" else namespace, selector=selector)
 
 
 def checked_first(
     function: Function, defaulters: Sequence[Callable[..., Any]], validators: Sequence[Callable[..., Any]]
 ) -> Function:
-    """``function`` after the object's defaults and, unless the object is being deleted, its checks.
+    """``function``, preceded by the object's defaults and, unless the object is being deleted, by its checks.
 
-    Raises, when called:
-        InvalidObject: the object is refused; an event says so, too.
-        TypeError: one of the functions returned something.
+    The returned function raises:
+        InvalidObject: the object is refused; an event reports that, too.
+        TypeError: one of the defaulters or validators returned a value.
     """
 
     async def checked(obj: Object, context: Context) -> Outcome | None:
@@ -94,10 +94,10 @@ def checked_first(
 
 
 def accepted(function: Callable[..., Any], owner: str) -> Callable[..., Any]:
-    """``function`` as one of the object and a `Check`.
+    """``function`` in a form that takes the object and a `Check`.
 
     Raises:
-        TypeError: it takes something else.
+        TypeError: the function takes other arguments.
     """
     name = getattr(function, "__qualname__", None) or repr(function)
     try:

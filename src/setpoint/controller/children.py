@@ -1,4 +1,6 @@
-"""Children: the objects of one kind that belong to an object, kept as they are wanted. `Context.keep` is its face."""
+"""Children: the objects of one kind that belong to an object, kept as they are wanted. `Context.keep` is the public
+form.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class _Child(NamedTuple, Generic[T]):
-    """One wanted child: how it should be, as an object and as what is sent, and how it is."""
+    """One wanted child: its wanted state, as an object and as the body to send, and its present state."""
 
     key: ObjectKey
     wanted: T
@@ -115,8 +117,9 @@ class Children(Generic[T]):
         return [result[child.key] for child in children if child.key in result]
 
     async def _look_again(self) -> None:
-        """Before anything is deleted because of a state from before this program's start, which a cache that begins
-        with any list may show: is the owner still as it was seen? Raises `Outdated` if it is not."""
+        """Checks that the owner is still as it was seen, before anything is deleted. A cache that begins with any
+        list may show a state from before this program's start. Raises `Outdated` if the owner has changed.
+        """
         informer = self._env.informers.get(self._env.resource.gvr)
         if self._context.age is not None and informer is not None and informer.may_begin_old:
             await self._context.ensure_current()
@@ -144,7 +147,7 @@ class Children(Generic[T]):
         return made
 
     def _claim(self, prepared: list[T]) -> None:
-        """Two calls in one reconcile must not want what the other one deletes."""
+        """Refuses a call that wants objects which an earlier call in this reconcile would delete, or the reverse."""
         labels = [obj.labels for obj in prepared]
         for gvr, selector, others in self._context.kept:
             if gvr == self._resource.gvr and (
@@ -157,7 +160,7 @@ class Children(Generic[T]):
         self._context.kept.append((self._resource.gvr, self._selector, labels))
 
     def _placed(self, prepared: list[T], mine: Mapping[ObjectKey, T]) -> Iterator[_Child[T]]:
-        """Every wanted object with its name and with what is there."""
+        """Every wanted object with its name and with the object that exists under that name."""
         named: set[ObjectKey] = set()
         for obj in prepared:
             if obj.name:
@@ -177,7 +180,7 @@ class Children(Generic[T]):
     def _grouped(
         self, prefix: str, group: list[T], mine: Mapping[ObjectKey, T], named: set[ObjectKey]
     ) -> Iterator[_Child[T]]:
-        """Objects under generated names: they are all alike, so only their number counts."""
+        """The children under one generated name. They are all alike, so only their number counts."""
         if len({_encode(_body(each)) for each in group}) > 1:
             raise ValueError(
                 f"keep({self._kind.__name__}): the wanted objects with generate_name {prefix!r} are not alike: "
@@ -200,8 +203,9 @@ class Children(Generic[T]):
             yield self._child(_renamed(obj, name), None, new_name=True)
 
     def _new_name(self, prefix: str, namespace: str, taken: set[ObjectKey]) -> str:
-        """Drawn here and not by the server: a write whose answer was lost is made again under the same name, so it does
-        not matter when the first one is done, if ever."""
+        """A new name with the prefix. It is drawn here and not by the server: a write whose answer was lost is
+        repeated under the same name, so it does not matter whether or when the first write is carried out.
+        """
         random, start = self._env.random, prefix[:_MAX_PREFIX]
         for key in sorted(self._drawn - taken):
             alike = key.namespace == namespace and key.name.startswith(start)
@@ -223,7 +227,7 @@ class Children(Generic[T]):
     # -- what is there -------------------------------------------------------------------------------------------------
 
     def _cached(self, key: ObjectKey) -> T | None:
-        """The object that has that name now, whether it is owned or not."""
+        """The object that has that name now, owned or not."""
         live = self._context.live
         if live is not None and self._resource.gvr in live:
             if self._live is None:
@@ -239,7 +243,7 @@ class Children(Generic[T]):
         """Whether ``present`` may be written now.
 
         Raises:
-            AdoptionError: it never may.
+            AdoptionError: ``present`` may never be written.
         """
         if self._is_mine(present):
             return True
@@ -266,7 +270,7 @@ class Children(Generic[T]):
         )
 
     def _carries(self, child: _Child[T], present: T) -> bool:
-        """Whether ``present`` is as this process left it, as far as the wanted fields go."""
+        """Whether the wanted fields of ``present`` are as this process left them."""
         known = self._applied.get(child.key)
         if known is None or known.desired != child.digest or known.uid != present.uid or not self._is_mine(present):
             return False
@@ -317,9 +321,11 @@ class Children(Generic[T]):
         return write
 
     async def _all(self, writes: Mapping[ObjectKey, Write]) -> list[Exception]:
-        """As many at once as may be; for a key that has failed one first, then twice as many each time: what the
-        server refuses, it is not asked often. Children that failed last time come last, so that they don't stand in
-        others' way for ever. Nothing is begun after the failures that are returned."""
+        """Makes the writes, as many at once as allowed, and returns the failures. For a key that has failed, one
+        write is made first, then twice as many each time, so the server is not asked often for something that it
+        refuses. Children that failed last time come last, so they do not block others for ever. No write is begun
+        after a failure.
+        """
         size = AT_ONCE if self._context.failures == 0 else 1
         left = sorted(writes, key=self._failed.__contains__)
         while left:
@@ -338,14 +344,14 @@ class Children(Generic[T]):
 
 
 def _is_its_own(problem: Exception) -> bool:
-    """Whether a child's failure says nothing about the others, as opposed to one of the server."""
+    """Whether the cause of a child's failure is the child itself and not the server."""
     if isinstance(problem, ApiError):
         return problem.code < 500 and not isinstance(problem, TooManyRequests)
     return isinstance(problem, AdoptionError)
 
 
 async def _tried(write: Write) -> Exception | None:
-    """The failure of a write, so that of several each is known."""
+    """The failure of a write, or None; so each of several failures is known."""
     try:
         await write()
     except Exception as problem:  # noqa: BLE001 - the caller judges it
@@ -375,7 +381,7 @@ def _digest(document: bytes) -> bytes:
 
 
 def _carried(body: dict[str, Any], obj: Object) -> bytes:
-    """A digest of what ``obj`` holds in the fields that ``body`` names; lists count as a whole."""
+    """A digest of the values that ``obj`` has in the fields that ``body`` names. A list counts as one value."""
     raw = raw_of(obj)
     assert raw is not None
     return _digest(_encode(_common(body, msgspec.json.decode(raw))))

@@ -1,4 +1,4 @@
-"""Context: what a reconcile function can do beside looking at its object."""
+"""Context: everything that a reconcile function can do besides reading its own object."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ current: ContextVar[Context | None] = ContextVar("setpoint_reconcile", default=N
 
 
 class Context(ContextReads):
-    """One reconcile: its object's status, reads, writes, events, log.
+    """One reconcile: the status of its object, its reads, writes and events, and its log.
 
     *Reads.* `get` and `list` answer from the cache for every kind that the controller declares (its own, `owns`,
     `watches`, `reads`), and ask the server for every other kind; `owned` and `lister` are for declared kinds only.
     The results are the caller's own copies. Reads see every write that earlier reconciles of this key made.
 
-    *Writes* go to the server at once. They are not undone if the reconcile fails later: write so that doing it again
-    is harmless. `apply` is.
+    *Writes* go to the server at once. They are not undone if the reconcile fails later, so use writes that are harmless
+    to repeat, such as `apply`.
 
-    *Status.* `status` is the object's own status: change it in place. It is written once, when the function has
+    *Status.* `status` is the status of the object; change it in place. It is written once, when the function has
     returned or raised an exception, and only if it changed.
 
-    A context is for one call of the function. Don't keep it.
+    A context is valid for one call of the function. Do not keep it.
     """
 
     __slots__ = ("_log", "_memory", "_wrote", "age", "causes", "failures", "kept", "settled", "writes")
@@ -93,27 +93,30 @@ class Context(ContextReads):
 
     @property
     def run_name(self) -> str:
-        """The name of this run of the controller: with the cluster's, in a fleet."""
+        """The name of this run of the controller; in a fleet it includes the name of the cluster."""
         return self._env.name
 
     @property
     def guarded(self) -> bool:
-        """Whether the controller's keys are shared with other processes, or its leader's."""
+        """Whether other processes share the controller's keys, or a leader has them."""
         return self._env.is_guarded
 
     @property
     def cluster(self) -> str:
-        """The name of the object's cluster in a fleet (`setpoint.manager.Fleet`); ``""`` in the manager's own."""
+        """The name of the object's cluster in a fleet (`setpoint.manager.Fleet`); ``""`` in the manager's own
+        cluster.
+        """
         return self._env.cluster
 
     @property
     def client(self) -> Client:
-        """The client, for everything that has no short form here. Writes through it count as this
-        reconcile's: the next reconcile of the key will see them."""
+        """The client, for everything that has no short form here. Writes through it count as writes of this
+        reconcile: the next reconcile of the key sees them.
+        """
         return self._env.client
 
     def state(self, kind: type[S]) -> S:
-        """The object that the program's lifespan yields, such as an HTTP session; it is a ``kind``.
+        """The object that the program's lifespan yields, such as an HTTP session. Its class is ``kind``.
 
         Raises:
             LookupError: the program has no lifespan.
@@ -123,10 +126,10 @@ class Context(ContextReads):
 
     @property
     def status(self) -> Any:
-        """The status of the object, to be changed in place.
+        """The status of the object; change it in place.
 
         Raises:
-            AttributeError: the kind has none.
+            AttributeError: the kind has no status.
         """
         try:
             return self.object.status  # type: ignore[attr-defined]
@@ -135,13 +138,13 @@ class Context(ContextReads):
 
     @property
     def log(self) -> BoundLogger:
-        """A logger that says controller, kind, key and reconcile id with every record."""
+        """A logger that adds controller, kind, key and reconcile id to every record."""
         if self._log is None:
             self._log = self._env.log.bind(key=self.key, reconcile_id=self._env.new_id())
         return self._log
 
     def now(self) -> datetime:
-        """The wall-clock time, aware, in UTC. For intervals use the running loop's ``time()``."""
+        """The wall-clock time in UTC, with a time zone. For intervals use the running loop's ``time()``."""
         return self._env.now()
 
     def set_condition(self, type: str, status: str | bool, reason: str, message: str = "") -> bool:
@@ -160,24 +163,25 @@ class Context(ContextReads):
     async def apply(
         self, obj: T, *, controlled: bool = True, force: bool = True, takes_over: Collection[str] = ()
     ) -> T:
-        """Server-side apply: makes the fields that ``obj`` names what it says, under this controller's name.
+        """Sets the fields that ``obj`` names to its values by server-side apply, under this controller's name.
 
         ``takes_over`` names managers that wrote the object with updates before, such as an earlier version of this
-        program or ``kubectl-client-side-apply``: their fields become this controller's, so that those which ``obj`` no
-        longer names are removed (`Client.take_over`). That costs a read for each object and life of this process.
+        program or ``kubectl-client-side-apply``: their fields become this controller's, so the fields that ``obj`` no
+        longer names are removed (`Client.take_over`). That costs one read for each object in the lifetime of this
+        process.
 
         The namespace defaults to that of the reconciled object, which becomes the controller of ``obj`` unless
-        ``controlled`` is False. Applying the same again changes nothing.
+        ``controlled`` is False. Applying the same object again changes nothing.
 
-        A controlled child is written as exactly the object that is there (by its uid). One that belongs to an earlier
-        object of the reconciled one's name is not taken over: it is the garbage collector's, and the reconcile is put
-        off until it is gone. Where the controller declares no cache of that kind, the first time is preceded by a
-        read, for which the permission ``get`` is needed.
+        A write to a controlled child names the uid of the existing object, so it never changes a different object. A
+        child that belongs to an earlier object with the name of the reconciled object is not taken over: the garbage
+        collector deletes it, and the reconcile is put off until it is gone. If the controller declares no cache of that
+        kind, a read comes before the first write; it needs the permission ``get``.
 
         Raises:
             OwnerError: the reconciled object can't own ``obj``; see `setpoint.controller.owner`.
             AdoptionError: something else controls the object of that name (an `OwnerError`).
-            Outdated: it belongs to an earlier object of this name; see `setpoint.controller.failures`.
+            Outdated: the child belongs to an earlier object with the owner's name; see `setpoint.controller.failures`.
             ApiError: the server refused.
         """
         env = self._env
@@ -203,14 +207,14 @@ class Context(ContextReads):
         adopt: bool = False,
         force: bool = True,
     ) -> builtins.list[T]:
-        """Makes the children of one kind as they are wanted, and returns them: level-based creation, change and
-        deletion in one call.
+        """Creates, changes and deletes children of one kind until they are as wanted, and returns them. The call is
+        level-based.
 
             pods = await ctx.keep(Pod, [pod_of(mykind, number) for number in range(mykind.spec.numpods)])
 
         The children of a kind are the objects that the reconciled object controls, in the declared cache; with
-        ``selector`` only those whose labels match it. Each wanted object is prepared as by `apply`. Those that have
-        ``generate_name`` instead of a name must be alike; what counts is how many there are.
+        ``selector`` only those whose labels match it. Each wanted object is prepared as by `apply`. Wanted objects that
+        have ``generate_name`` instead of a name must be alike; only their number counts.
 
         Returns the wanted children in the order in which they were given (generated names last), as they are after
         this call. A child that is being deleted is left out: it comes back when it is gone.
@@ -218,51 +222,55 @@ class Context(ContextReads):
         *Guarantees*
 
         - A child that is missing or different is applied (server-side, under this controller's name): fields that the
-          wanted object names become what it says, also if another manager has changed them; fields that it no longer
-          names are removed; others' fields stay. A child that is not wanted is deleted, exactly that object (by its
-          uid), and in the background what belongs to it. Deletions come first.
+          wanted object names get its values, even if another manager has changed them; fields that it no longer names
+          are removed; the fields of other managers stay. A child that is not wanted is deleted by its uid, so no other
+          object is; its dependents are deleted in the background. Deletions come first.
         - Nothing is sent for a child that was applied in the same way before by this process, if the cache shows that
-          its wanted fields still hold what they held after that. So a reconcile that finds all in order writes nothing.
+          its wanted fields still hold what they held after that. So a reconcile that finds everything in order writes
+          nothing.
         - It may be called again at any time: after a crash, a lost answer or a failed reconcile the next call ends in
-          the same state. Generated names are drawn before the request is sent; where an answer was lost, the next
-          reconcile of the key looks live, and what is not there is sent again under the same name, so that there is
-          never one too many.
-        - An object with another owner is not touched. An object of a wanted name that has no controller is taken over
-          only with ``adopt``, or if it was this object's before.
+          the same state. Generated names are drawn before the request is sent; after a lost answer the next reconcile
+          of the key reads live and sends each missing child again under the same name, so there is never a child too
+          many.
+        - An object with another owner is not touched. An object with a wanted name and without a controller is taken
+          over only with ``adopt``, or if it belonged to this object before.
         - While the reconciled object is being deleted, nothing is created or changed, only deleted.
-        - Where caches begin with lists of any age (``InformerFactory(first_list="any")``), nothing is deleted before
-          a live read has shown that the reconciled object is still as the cache has it; else the reconcile is put off.
+        - If caches begin with lists of any age (``InformerFactory(first_list="any")``), nothing is deleted before a
+          live read has shown that the reconciled object is still as in the cache; otherwise the reconcile is put off.
 
         *Caveats*: a new process applies every child once, which changes nothing on the server. If another manager
-        changes a list in which there are wanted items, that child is applied once more. An object that another
-        client creates under a wanted name, so recently that the cache does not show it, is merged with.
+        changes a list in which there are wanted items, that child is applied once more. If another client has created
+        an object under a wanted name so recently that the cache does not show it, the wanted fields are merged into
+        that object.
 
-        At most eight requests are under way at once; for a key that has failed before, one first, then two, then
-        four. When some fail, those that were begun are awaited, and no other is begun; next time they come last, so
-        that one which is always refused does not block the others for ever. When all deletions that failed were
-        refused, and when a wanted name has another owner, the other wanted children are still applied.
+        At most eight requests are under way at once; for a key that has failed before, one first, then two, then four.
+        When a request fails, the requests under way are awaited and no other request is begun. The failed children come
+        last the next time, so a child that is always refused does not block the others for ever. If the only failures
+        are deletions that the server refused, or wanted names with another owner, the other wanted children are still
+        applied.
 
         Raises:
             UndeclaredRead: the controller declares no cache of that kind.
             ValueError: a wanted object has no name, is wanted twice, would not be found by the selector or in the
                 cache; or an earlier call in the same reconcile would undo this one.
-            AdoptionError: an object of a wanted name has no owner, or another one (an `OwnerError`).
-            OwnerError: the reconciled object can't own a wanted one; see `setpoint.controller.owner`.
-            Outdated: caches begin with lists of any age, and the reconciled object is not what its cache shows.
-            Conflict: without ``force``, when another manager owns a field with another value.
+            AdoptionError: an object with a wanted name has no owner or a different owner (an `OwnerError`).
+            OwnerError: the reconciled object can't own a wanted object; see `setpoint.controller.owner`.
+            Outdated: caches begin with lists of any age, and the reconciled object is not as its cache shows it.
+            Conflict: without ``force``, another manager owns a field with a different value.
             ApiError: the server refused; an `ExceptionGroup` if several failed.
         """
         children = Children(self, self._env, self._memory, kind, Selector.of(selector), adopt=adopt, force=force)
         return await children.keep(wanted)
 
     async def create(self, obj: T, *, controlled: bool = True) -> T:
-        """Creates ``obj``, prepared as by `apply`. With ``generate_name`` the server finds a name.
+        """Creates ``obj``, prepared as by `apply`, and returns the created object. With ``generate_name`` the server
+        chooses the name.
 
-        If the answer is lost, or the reconcile is cancelled before it comes, the object may exist or not:
-        then the key's next reconcile reads that kind live.
+        If the answer is lost, or the reconcile is cancelled before the answer comes, the object may or may not exist.
+        In that case the next reconcile of the key reads that kind live.
 
         Raises:
-            AlreadyExists: there is an object of that name.
+            AlreadyExists: an object with that name exists.
             OwnerError: as for `apply`.
         """
         prepared = self._prepared(obj, controlled)
@@ -276,8 +284,9 @@ class Context(ContextReads):
     async def delete(
         self, obj: Object, *, propagation: str | None = None, grace_period_seconds: int | None = None
     ) -> None:
-        """Deletes exactly this object: another one of its name, created since, is left alone. That it is gone
-        already, or being deleted, is fine."""
+        """Deletes exactly this object; a different object that was created under its name since is left alone. An
+        object that is already gone or being deleted is not an error.
+        """
         if obj.is_deleting and propagation is None and grace_period_seconds is None:
             return
         try:
@@ -300,17 +309,18 @@ class Context(ContextReads):
         type: PatchType | None = None,
         subresource: str = "",
     ) -> T:
-        """Patches exactly this object on the server; returns what it became. A list of operations is a JSON patch, a
+        """Patches exactly this object on the server and returns the result. A list of operations is a JSON patch, a
         mapping a merge patch, unless ``type`` says otherwise.
 
-        Another object of its name, created since, is left alone, if ``obj`` has a uid. Which version of it is patched
-        does not matter, unless the patch names one. So this is for values that hold whatever the object has become: a
-        patch that got no answer in time may be carried out after later ones. A value that was computed from the object
-        as it was read, such as a size, is for ``client.update``, which conflicts with any other version.
+        If ``obj`` has a uid, a different object that was created under its name since is left alone. The patch applies
+        to any version of the object, unless the patch names a version. So use this method for values that are right
+        whatever the object has become: a patch that got no answer in time may be carried out after later patches. For a
+        value that was computed from the object as it was read, such as a size, use ``client.update``, which conflicts
+        with any other version.
 
         Raises:
-            Outdated: the object of that name is another one by now; the reconcile is tried again.
-            NotFound: there is none any more.
+            Outdated: a different object has that name by now; the reconcile is tried again.
+            NotFound: the object does not exist any more.
             ApiError: the server refused.
         """
         return await patch_exactly(self._env, obj, patch, type or PatchType.of(patch), subresource)
@@ -327,8 +337,9 @@ class Context(ContextReads):
     ) -> None:
         """Reports an event about the object: ``type`` is ``Normal`` or ``Warning``, ``reason`` one CamelCase word.
 
-        ``about`` is another object that the event is about, such as one that this reconcile deletes. Never waits and
-        never fails: events are sent in the background, similar ones together, too many not at all.
+        ``about`` is a different object that the event is about, such as one that this reconcile deletes. The call never
+        waits and never fails: events are sent in the background, similar events are combined, and excess events are
+        dropped.
         """
         self._env.event(about or self.object, type, reason, message, action=action, related=related)
 

@@ -1,4 +1,4 @@
-"""Reads of a reconcile: from the declared caches where they hold the answer, else from the server."""
+"""The reads of a reconcile: from a declared cache if it holds the answer, otherwise from the server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 
 
 class ContextReads:
-    """The reads of a reconcile; a part of `setpoint.controller.Context`."""
+    """The part of `setpoint.controller.Context` that reads."""
 
     __slots__ = ("_env", "key", "live", "object", "reads")
 
@@ -37,12 +37,12 @@ class ContextReads:
         """The cache of a declared kind.
 
         Raises:
-            UndeclaredRead: the controller declares none.
+            UndeclaredRead: the controller declares no cache of that kind.
         """
         return self._env.caches.lister(kind)
 
     def _read(self, kind: str, objects: int, informer: Informer[Any] | None = None) -> None:
-        """Notes a read, from the informer's cache or else from the server."""
+        """Notes a read from the informer's cache, or from the server if there is no informer."""
         age = None if informer is None else informer.age()
         reads = self.reads
         if reads is None:
@@ -56,7 +56,9 @@ class ContextReads:
             reads[place] = Read(kind, known.reads + 1, known.objects + objects, oldest)
 
     async def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
-        """An object by name, None if there is none. ``namespace`` defaults to that of the reconciled object."""
+        """The object with that name, or None if it does not exist. ``namespace`` defaults to that of the reconciled
+        object.
+        """
         resource = resource_of(kind)
         space = self._namespace(resource, namespace)
         live = self.live
@@ -76,18 +78,19 @@ class ContextReads:
     async def ensure_current(self) -> None:
         """Returns when the server has confirmed that it has the reconciled object as this reconcile knows it.
 
-        Call it before something is done that the object asks for and that no API server guards: in an external system,
-        or by a count in the status. A cache may show less than there is, and that of a process which has just started
-        may begin with any state of the past: it may show an object that is gone, or a status that does not say yet what
-        was done. Writes that name a version (`Client.update`, or a patch with one) and `keep` need no such call.
+        Call this method before an action that the object asks for and that no API server guards: an action in an
+        external system, or one that depends on a count in the status. A cache may be behind the server, and the cache
+        of a process that has just started may begin with any state of the past: it may show an object that is gone, or
+        a status that does not yet record an earlier action. Writes that name a version (`Client.update`, or a patch
+        with a version) and `keep` do not need this call.
 
-        It is one read from the server. Call it before the reconcile writes to its own object, which makes another
-        version of it. A change that comes after the answer leads to a reconcile of its own; a deletion as well, since
-        an object with a finalizer is not gone before its clean-up.
+        The call costs one read from the server. Make it before the reconcile writes to its own object, because such a
+        write makes a new version of the object. A change after the answer leads to a reconcile of its own. So does a
+        deletion, because an object with a finalizer is not gone before its clean-up.
 
         Raises:
-            Outdated: the server has another version, another object of that name, or none. The reconcile is tried
-                again with back-off, quietly, by when the cache shows more.
+            Outdated: the server has another version of the object, a different object with that name, or none. The
+                reconcile is tried again with back-off, without an error in the log, when the cache may show more.
             ApiError: the server refused the read.
         """
         mine = self.object
@@ -108,12 +111,13 @@ class ContextReads:
         selector: AnySelector = None,
         index: tuple[str, str] | None = None,
     ) -> builtins.list[T]:
-        """The objects whose labels match. ``namespace`` defaults to that of the reconciled object, ``"*"`` is all.
+        """The objects whose labels match. ``namespace`` defaults to that of the reconciled object; ``"*"`` means all
+        namespaces.
 
         ``index`` is the name of an index that the controller declares (`Controller.index`) and a value in it.
 
         Raises:
-            KeyError: there is no such index of that kind.
+            KeyError: the controller declares no such index of that kind.
         """
         resource = resource_of(kind)
         space = "" if namespace == "*" else self._namespace(resource, namespace)
@@ -159,7 +163,7 @@ class ContextReads:
         return space
 
     def _cached(self, resource: Resource, namespace: str) -> bool:
-        """Whether the declared cache holds all of that namespace ("" is all of them)."""
+        """Whether the declared cache holds every object of that namespace ("" means all namespaces)."""
         scope = self._env.scopes.get(resource.gvr)
         return scope is not None and (not scope or scope == namespace)
 

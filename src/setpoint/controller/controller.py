@@ -1,4 +1,4 @@
-"""Controller: a declared reconcile loop, and how it is run."""
+"""Controller: a declared reconcile loop and the ways to run it."""
 
 from __future__ import annotations
 
@@ -18,46 +18,48 @@ K = TypeVar("K", bound=Object)
 
 
 class Controller(Declaration[K]):
-    """Keeps objects of one kind as their specs say, by calling ``reconcile(object, context)`` when something changed.
+    """Keeps objects of one kind as their specs say, by calling ``reconcile(object, context)`` when something
+    changes.
 
     ```python
     controller = Controller(Mykind, reconcile).owns(Pod).watches(ConfigMap, users_of).reads(Node)
     ```
 
-    This is a declaration: it holds no state, and may run any number of times (in a manager, in tests, or by `run`).
+    A controller is a declaration: it holds no state and may run any number of times (in a manager, in tests, or by
+    `run`).
 
     *Guarantees*
 
-    - Level-driven: the function gets the object as it is now, however many changes led to the call. It is called at
-      least once for every object that exists when the controller starts.
+    - Level-driven: the function gets the present object, however many changes led to the call. It is called at least
+      once for every object that exists when the controller starts.
     - One key is never reconciled twice at the same time (in one process; use leader election for several).
-    - Read-your-writes: what a reconcile wrote, the next one of the same key sees.
-    - It is not called for what is gone, and not for what is being deleted, unless ``reconcile_deleting`` is set;
-      clean-up is the job of `finalize`.
+    - Read-your-writes: a reconcile sees every write of the previous reconcile of the same key.
+    - The function is not called for objects that are gone. It is called for objects that are being deleted only if
+      ``reconcile_deleting`` is set; clean-up is the job of `finalize`.
 
-    *Caveats*: a crash may happen between any two writes; the function then starts from what is there.
+    *Caveats*: a crash may happen between any two writes; the next call then starts from the state that the crash left.
 
     Args:
-        kind: the class of the objects.
-        reconcile: coroutine function of the object and a `Context`; returns an outcome, or None for `done`. An
-            ordinary function runs in a pool of ``workers`` threads.
-        name: in metrics and logs; the lower-case kind by default. With the API group of a kind of one's own it is
+        kind: class of the objects.
+        reconcile: coroutine function of the object and a `Context`; returns an outcome, or None for `done`. An ordinary
+            function runs in a pool of ``workers`` threads.
+        name: name in metrics and logs; the lower-case kind by default. With the API group of a custom kind the name is
             also the field manager (``mykind.grp.example.com``) and the reporter of events (``grp.example.com/mykind``).
-        workers: how many keys are reconciled at once.
+        workers: number of keys that are reconciled at once.
         timeout: seconds after which a call is cancelled and counts as failed; None for no limit. A thread can't be
-            cancelled: the key's next call waits for it, within a timeout of its own.
-        rate_limiter: makes the limiter of a run; by default back-off from 5 ms to 1000 s for each key.
-        predicates: all of them must let an event of the object itself through.
-        namespace, selector, field_selector: which objects of the kind are watched at all.
-        metadata_only: watch nothing but metadata; the object has no spec then. For controllers that need no more.
-        reconcile_deleting: call the function also for objects that are being deleted.
-        owns_status: whether the status is this controller's, so that it keeps ``observedGeneration`` and reports
-            failures there (`failure_condition`). By default true for custom resources with a status, false for
-            built-in kinds, whose conditions are never added to.
+            cancelled: the next call for the key waits for the thread, within a timeout of its own.
+        rate_limiter: function that makes the limiter of a run; by default back-off from 5 ms to 1000 s for each key.
+        predicates: tests that must all accept an event of the object itself.
+        namespace, selector, field_selector: the objects of the kind that are watched.
+        metadata_only: whether only metadata is watched, for controllers that need no more; the object has no spec then.
+        reconcile_deleting: whether the function is called for objects that are being deleted, too.
+        owns_status: whether the status belongs to this controller, which then maintains ``observedGeneration`` and
+            reports failures there (`failure_condition`). By default true for custom resources with a status and false
+            for built-in kinds, which never get additional conditions.
         leader_only: whether only the elected leader may run it.
         sync_timeout: seconds that the caches may take to sync at the start.
-        hot_loop: when a key in a hot loop is slowed down: by default after 30 changes of one object in 30 s, or
-            10 repetitions of the same change in 10 minutes, without anything new being asked for. None for never.
+        hot_loop: limits beyond which a key in a hot loop is slowed down: by default 30 changes of one object in 30 s,
+            or 10 repetitions of the same change in 10 minutes, while the spec asks for nothing new. None for no limits.
 
     Raises:
         TypeError: ``kind`` has no resource.
@@ -72,10 +74,10 @@ class Controller(Declaration[K]):
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
     ) -> None:
-        """Runs without a manager until it is cancelled, or an external source or a cache fails.
+        """Runs without a manager until the call is cancelled, or an external source or a cache fails.
 
         Raises:
-            CacheSyncError: a cache did not sync in ``sync_timeout``.
+            CacheSyncError: a cache did not sync within ``sync_timeout``.
         """
         await self.bind(client, factory, now=now, random=random).run()
 

@@ -1,4 +1,4 @@
-"""Declaration: what a controller watches, and what it does."""
+"""Declaration: the kinds that a controller watches, and the functions that it calls."""
 
 from __future__ import annotations
 
@@ -108,27 +108,31 @@ class Declaration(Generic[K]):
 
     @property
     def full_name(self) -> str:
-        """The name with the API group of a kind of one's own, which tells controllers of two groups apart."""
+        """The name with the API group of a custom kind, which distinguishes controllers of different groups."""
         built_in = issubclass(self.kind, ApiModel) or not self.resource.group
         return self.name if built_in else f"{self.name}.{self.resource.group}"
 
     @property
     def field_manager(self) -> str:
-        """The field manager of the writes of contexts: the full name, as far as it fits."""
+        """The field manager of the writes of contexts: the full name, truncated to the length that the server
+        allows.
+        """
         return self.full_name[:MANAGER_LENGTH]
 
     @property
     def failure_condition(self) -> str:
-        """The type of the condition that says why the last reconcile failed: ``Reconciled`` for a controller that is
-        called after its kind, else one of its own, such as ``backup.grp.example.com/Reconciled``. So controllers that
-        share an object, in whatever processes, never take each other's failures away."""
+        """The type of the condition that gives the reason why the last reconcile failed: ``Reconciled`` for a
+        controller that is named after its kind, otherwise a type of its own, such as
+        ``backup.grp.example.com/Reconciled``. So controllers that share an object, in whatever processes, never
+        remove each other's failures.
+        """
         if self.name == self.resource.kind.lower():
             return RECONCILED
         return f"{self.full_name[: CONDITION_LENGTH - len(RECONCILED) - 1].rstrip('-.')}/{RECONCILED}"
 
     @property
     def reporter(self) -> str:
-        """The controller that events name, such as ``grp.example.com/mykind``: a qualified name."""
+        """The qualified name of the controller in events, such as ``grp.example.com/mykind``."""
         name = self.name[:63].rstrip("-.")
         return name if self.full_name == self.name else f"{self.resource.group}/{name}"
 
@@ -140,8 +144,10 @@ class Declaration(Generic[K]):
         any_owner: bool = False,
         selector: AnySelector = None,
     ) -> Self:
-        """Declares a kind of children: a change of one leads to a reconcile of its managing controller's object
-        (with ``any_owner``: of every owner of this kind), and `Context.owned` reads them from the cache."""
+        """Declares a kind of children. A change of a child leads to a reconcile of the object of its managing
+        controller (with ``any_owner``: of every owner of this kind), and `Context.owned` reads the children from
+        the cache.
+        """
         handler = handlers.owner(self.resource, any_owner=any_owner)
         return self._declare(
             WatchedKind(kind, "owns", handler, None, tuple(predicates), namespace=self._scope(kind), selector=selector)
@@ -158,18 +164,19 @@ class Declaration(Generic[K]):
         field_selector: AnyFieldSelector = None,
         metadata_only: bool = False,
     ) -> Self:
-        """Declares a kind on which objects depend: ``map(head)`` gives the keys to reconcile for a changed object; it
-        is called for the state before and the state after.
+        """Declares a kind on which objects depend. ``map(head)`` returns the keys to reconcile for a changed object;
+        it is called for the state before and the state after the change.
 
-        ``map(head, caches)`` gets the listers of every declared kind, too; with an `index` they answer which objects
-        refer to the changed one. A coroutine function is awaited: one call of a watch at a time, while other watches
-        and the reconciles go on. When ``map`` raises, that is logged, its event leads to nothing, and the next event is
-        delivered as usual: a function that asks something unreliable has to try again itself.
+        ``map(head, caches)`` gets the listers of every declared kind, too; with an `index`, a lister finds the objects
+        that refer to the changed object. A coroutine function is awaited: each watch makes one call at a time, while
+        other watches and the reconciles go on. When ``map`` raises an exception, the exception is logged, the event is
+        dropped, and the next event is delivered as usual. A function that depends on an unreliable service has to retry
+        on its own.
 
-        One object: ``field_selector={"metadata.name": "settings"}, namespace="default"``.
+        To watch one object: ``field_selector={"metadata.name": "settings"}, namespace="default"``.
 
         Raises:
-            TypeError: ``map`` takes something else than a head, or a head and the caches.
+            TypeError: ``map`` takes arguments other than a head, or a head and the caches.
         """
         handlers.takes_caches(map, f"controller {self.name!r}")
         return self._declare(
@@ -194,7 +201,7 @@ class Declaration(Generic[K]):
         selector: AnySelector = None,
         metadata_only: bool = False,
     ) -> Self:
-        """Declares a cache to read from, whose changes lead to nothing."""
+        """Declares a cache to read from; its changes lead to no reconciles."""
         space = self._scope(kind) if namespace is None else namespace
         return self._declare(
             WatchedKind(kind, "reads", namespace=space, selector=selector, metadata_only=metadata_only)
@@ -214,8 +221,8 @@ class Declaration(Generic[K]):
         subresource: str = "",
         names: Sequence[str] | str | None = None,
     ) -> Self:
-        """Declares permissions that no other declaration implies, for the program's role: verbs on a kind, on a
-        subresource of it, or on objects with certain names; or a rule of RBAC as it stands.
+        """Declares permissions that no other declaration implies, for the program's role: verbs on a kind, on one of
+        its subresources, or on objects with certain names; or a complete rule of RBAC.
 
             .needs(Secret, "create", "patch")
             .needs(Pod, "get", subresource="log")
@@ -223,15 +230,15 @@ class Declaration(Generic[K]):
             .needs(PolicyRule(api_groups=["*"], resources=["*/scale"], verbs=["get", "patch"]))
             .needs(PolicyRule(non_resource_urls=["/metrics"], verbs=["get"]))
 
-        A `PolicyRule` (of `setpoint.models.rbac_v1`) is for kinds that are not known before the program runs, for URLs
-        that are not those of resources, and for verbs of other meaning, such as ``approve`` on ``signers``.
+        A `PolicyRule` (of `setpoint.models.rbac_v1`) is for kinds that are unknown before the program runs, for
+        non-resource URLs, and for special verbs, such as ``approve`` on ``signers``.
 
-        It makes no cache. ``setpoint rbac`` finds what is missing.
+        This declaration makes no cache. ``setpoint rbac`` finds missing permissions.
 
         Raises:
-            ValueError: there is no verb, or an API server would not take the rule, or the rule would allow nothing:
-                ``create`` of objects with certain names, ``deletecollection`` of them, or a resource ``pods/*``;
-                or ``names`` are given and empty, or one of them is: that would be all names.
+            ValueError: there is no verb; or an API server would not accept the rule; or the rule would allow nothing
+                (``create`` or ``deletecollection`` of objects with certain names, or a resource ``pods/*``); or
+                ``names`` or one of the names is empty, which would mean all names.
         """
         where = f"controller {self.name!r}"
         if isinstance(what, type):
@@ -259,18 +266,20 @@ class Declaration(Generic[K]):
         of: type[Object] | None = None,
         as_: type[Any] | None = None,
     ) -> Self:
-        """Declares an index of this controller's kind (with ``of``: of another declared kind), from the values that
-        ``function(object)`` gives to the objects that have them.
+        """Declares an index of this controller's kind (with ``of``: of another declared kind). The index maps each
+        value that ``function(object)`` returns to the objects that have this value.
 
-        ``lister.list(index=(name, value))``, and ``heads`` and ``keys``, look up instead of searching; so does
-        `Context.list`. The values are strings, such as ``f"{namespace}/{name}"``: any number of them, one as a plain
-        string, or None. ``function`` must depend on its argument alone. It is called whenever an object of the kind has
+        ``lister.list(index=(name, value))``, ``heads``, ``keys`` and `Context.list` look the value up instead of
+        searching. The function returns any number of strings, such as ``f"{namespace}/{name}"``, a single plain string,
+        or None. ``function`` must depend on its argument alone. It is called whenever an object of the kind has
         changed; with ``as_`` it gets a smaller class, decoded from the object, or its `Head`, which costs least.
 
-        *Guarantees*: the index and the cache change in one step, so an object that a lister finds by it has the value.
-        It is built from the cache: a restart, a new leader, another shard or cluster has it when the cache has synced.
+        *Guarantees*: the index and the cache change in one step, so an object that a lister finds by the index has the
+        value. The index is built from the cache: after a restart, for a new leader, and in every shard and cluster it
+        is complete when the cache has synced.
 
-        *Caveats*: an object for which ``function`` raises is logged and left out of the index; everything else goes on.
+        *Caveats*: an object for which ``function`` raises an exception is logged and left out of the index; everything
+        else goes on.
 
         Raises:
             ValueError: another index of that kind has the name.
@@ -286,22 +295,24 @@ class Declaration(Generic[K]):
         return self
 
     def source(self, source: Source) -> Self:
-        """Declares an external source: ``source()`` is an async iterator of keys. When it ends, that is all right;
-        when it fails, so does the controller."""
+        """Declares an external source: ``source()`` is an async iterator of keys. The source may end; if it fails,
+        the controller fails.
+        """
         self.sources.append(source)
         return self
 
     def finalize(self, function: Reconcile[K] | SyncReconcile[K], *, name: str | None = None) -> Self:
-        """Declares the clean-up of what an object leaves behind outside of the cluster.
+        """Declares the function that cleans up whatever an object leaves behind outside the cluster.
 
-        ``function(object, context)`` is called when a deletion was asked for, until it returns `done` (or None); only
-        then the object goes. To have that promise kept, a finalizer is added before the first reconcile of every
-        object. It must be able to run again after it was done, since a crash may come before the finalizer is removed.
+        When the deletion of an object is requested, ``function(object, context)`` is called until it returns `done` (or
+        None); only then is the object removed. To guarantee this, a finalizer is added before the first reconcile of
+        every object. The function must be safe to run again after it has succeeded, because a crash may come before the
+        finalizer is removed.
 
-        ``name`` is the finalizer's, by default ``GROUP/CONTROLLER``.
+        ``name`` is the name of the finalizer, by default ``GROUP/CONTROLLER``.
 
         Raises:
-            ValueError: the name is not valid, or there is a clean-up function already.
+            ValueError: the name is not valid, or the controller already has a clean-up function.
         """
         if self.finalizer_function is not None:
             raise ValueError(f"controller {self.name!r} has a finalizer already; call one function from the other")
@@ -310,26 +321,27 @@ class Declaration(Generic[K]):
         return self
 
     def defaults(self, function: CheckFunction[K]) -> Self:
-        """Calls ``function`` to fill in the object before every reconcile and clean-up, in the order of declaration.
+        """Declares a function that fills in the object before every reconcile and clean-up. Several are called in
+        the order of declaration.
 
-        This is for clusters without webhooks; it takes the functions of `setpoint.webhook.Admission`. It changes the
-        copy that the reconcile function gets, never the object on the server: don't `Client.update` that copy, or its
-        defaults are written with it.
+        This declaration is for clusters without webhooks and takes the same functions as `setpoint.webhook.Admission`.
+        The function changes the copy that the reconcile function gets, never the object on the server. Do not pass that
+        copy to `Client.update`, which would write the defaults to the server.
 
         Raises:
-            TypeError: it takes something else than the object, or the object and a `Check`.
+            TypeError: the function takes arguments other than the object, or the object and a `Check`.
         """
         return self._check(self.defaulters, function)
 
     def validates(self, function: CheckFunction[K]) -> Self:
-        """Calls ``function`` to judge the object after all defaults, before every reconcile.
+        """Declares a function that judges the object after all defaults, before every reconcile.
 
-        An object that it refuses is not reconciled until it changes; a condition (`failure_condition`) and an event say
-        why.
-        An object that is being deleted is not checked. An exception is not a verdict but a failure like any other.
+        An object that the function refuses is not reconciled until it changes; a condition (`failure_condition`) and an
+        event give the reason. An object that is being deleted is not checked. An exception is not a verdict but a
+        failure like any other.
 
         Raises:
-            TypeError: it takes something else than the object, or the object and a `Check`.
+            TypeError: the function takes arguments other than the object, or the object and a `Check`.
         """
         return self._check(self.validators, function)
 
@@ -340,7 +352,9 @@ class Declaration(Generic[K]):
         return self
 
     def _scope(self, kind: type[Object]) -> str | None:
-        """A controller that is limited to a namespace needs no more than that of other kinds."""
+        """The namespace in which another kind is watched. A controller that is limited to a namespace needs only
+        that namespace of other kinds.
+        """
         return self.watched[0].namespace if resource_of(kind).namespaced else None
 
     def _declare(self, watch: WatchedKind) -> Self:

@@ -1,6 +1,6 @@
-"""Delivery: from what happens to an object to the keys that are to be reconciled.
+"""Delivery: the path from a change of an object to the keys to reconcile.
 
-For every event this is all that happens before the queue: predicates, mapping, one cause, one add.
+For every event, only this happens before the queue: predicates, mapping, one cause, one add.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def subscribe(
     unless_stopped: UnlessStopped,
     wants: Callable[[ObjectKey], bool] | None = None,
 ) -> HandlerRegistration | None:
-    """Puts the handlers of one declared watch on its informer; None for one whose changes lead to nothing.
+    """Registers the handlers of one declared watch with its informer; None for a watch whose changes lead to nothing.
 
     ``unless_stopped`` runs a mapping function that has to be awaited. ``wants`` is False for keys of other processes.
     """

@@ -1,4 +1,4 @@
-"""Details: what a person asks next about an object: its conditions, what it owns, what was reported about it."""
+"""Details: the answers to further questions about an object: its conditions, the objects that it owns, its events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GOOD: Final = ("Ready", "Available", "Complete", "Established", "Bound", "Healt
 
 
 class ConditionTold(msgspec.Struct, rename="camel", kw_only=True):
-    """A condition of the object, as the cache has it; empty where the object says nothing."""
+    """A condition of the object, as in the cache; a field that the object does not set is empty."""
 
     type: str
     status: str
@@ -33,7 +33,9 @@ class ConditionTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Owned(msgspec.Struct, rename="camel", kw_only=True):
-    """An object in a cache of this process with an owner reference to the one above it, and what its status says."""
+    """An object in a cache of this process whose owner reference names the object above it, with a summary of its
+    status.
+    """
 
     kind: str
     key: str
@@ -43,7 +45,7 @@ class Owned(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class EventTold(msgspec.Struct, rename="camel", kw_only=True):
-    """An event that this process has reported, and how often."""
+    """An event that this process has reported, and the number of its reports."""
 
     at: datetime
     type: str
@@ -53,7 +55,7 @@ class EventTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Detail(msgspec.Struct, rename="camel", kw_only=True):
-    """An object's explanation, and what is to be known besides."""
+    """The explanation of an object, with its conditions, owned objects and events."""
 
     explanation: Explanation
     conditions: list[ConditionTold]
@@ -70,7 +72,7 @@ def detail(
     caches: Iterable[Informer[Any]],
     recorder: EventRecorder | None = None,
 ) -> Detail:
-    """The details of an object. Needs the running loop; asks no server; changes nothing."""
+    """The details of an object. Needs the running loop; makes no request and changes nothing."""
     informer = run.informers.get(run.controller.resource.gvr)
     document = informer.store.get(key) if informer is not None else None
     uid = ""
@@ -92,7 +94,7 @@ def detail(
 
 
 class _Tree:
-    """The trees of owned objects, as caches show them."""
+    """The trees of owned objects, from the caches."""
 
     def __init__(self, caches: Iterable[Informer[Any]]) -> None:
         self._caches = list({id(each.store): each for each in caches}.values())
@@ -125,7 +127,7 @@ class _Tree:
 
 
 def conditions_of(read: Mapping[str, Any]) -> Iterator[ConditionTold]:
-    """The conditions in the status of an object, as it is in JSON."""
+    """The conditions in the status of an object that is given as JSON."""
     status = read.get("status")
     found = status.get("conditions") if isinstance(status, dict) else None
     for each in found if isinstance(found, list) else ():
@@ -136,7 +138,7 @@ def conditions_of(read: Mapping[str, Any]) -> Iterator[ConditionTold]:
 
 
 def _says(read: dict[str, Any]) -> str:
-    """The state of an object in a few words of its status; ``""`` if that says nothing."""
+    """The state of an object in a few words from its status; ``""`` if the status gives none."""
     status = read.get("status")
     if not isinstance(status, dict):
         return ""

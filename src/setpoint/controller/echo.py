@@ -1,4 +1,4 @@
-"""Echoes: events of writes that the controller made itself and that say nothing new."""
+"""Echoes: events of the controller's own writes that carry no new information."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def expect_echo(
     status: dict[str, Any] | None = None,
     ignoring: Collection[str] = (),
 ) -> None:
-    """Remembers that the step from ``before`` to ``after`` was only this controller's, if that is so: its event must
-    not end the back-off of a key that fails.
+    """Remembers that only this controller changed the object from ``before`` to ``after``, if that is so. The event of
+    such a write must not end the back-off of a key that fails.
 
-    ``status`` is the merge patch of the status that was sent; ``ignoring`` names what else the write changed in the
-    metadata.
+    ``status`` is the merge patch of the status that was sent; ``ignoring`` names other changes that the write made to
+    the metadata.
     """
     raw, answer = raw_of(before), raw_of(after)
     if raw is None or answer is None:

@@ -1,4 +1,4 @@
-"""Environment: what one run of a controller is given and what it declares, for everything that works for it."""
+"""Environment: everything that one run of a controller is given or declares, for all its parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource
 
 
 class Environment:
-    """One run's names, client, clock, caches and log. Nothing in it is about any one key."""
+    """The names, client, clock, caches and log of one run. Nothing in it belongs to a single key."""
 
     __slots__ = (
         "caches",
@@ -90,8 +90,9 @@ class Environment:
         return str(UUID(int=self.random.getrandbits(128), version=4))
 
     def covers(self, resource: Resource, key: ObjectKey, labels: dict[str, str] | None) -> bool:
-        """Whether the declared cache will show the object. Without ``labels``, one with a selector is taken to show
-        what it shows already."""
+        """Whether the declared cache will show the object. Without ``labels``, a cache with a selector is taken to
+        cover only the objects that it shows already.
+        """
         informer = self.informers.get(resource.gvr)
         if informer is None:
             return False
@@ -110,12 +111,14 @@ class Environment:
         return scope.selector.matches(labels)
 
     def known(self, resource: Resource, key: ObjectKey) -> bytes | None:
-        """The document that the declared cache has of an object: empty if it has none, None if there is no cache."""
+        """The document of an object in the declared cache: empty if the cache has no such object, None if there is
+        no cache.
+        """
         informer = self.informers.get(resource.gvr)
         return None if informer is None else informer.store.get(key) or b""
 
     async def read_document(self, resource: Resource, key: ObjectKey) -> dict[str, Any] | None:
-        """The object as the server has it; None if it can't be read."""
+        """The object that the server has; None if it cannot be read."""
         try:
             body = await self.client.request("GET", resource.path(namespace=key.namespace, name=key.name))
         except (ApiError, TransportError):

@@ -1,10 +1,10 @@
-"""Events: what a controller reports about an object, through ``events.k8s.io/v1``.
+"""Events: the reports of a controller about an object, sent through ``events.k8s.io/v1``.
 
 A report never waits and never fails. It goes through three filters before it is sent:
 
-* *series*: the same report again is not a new Event but one more in the count of the first (KEP-383);
-* *aggregation*: ten reports in ten minutes that differ in nothing but their text are combined into one Event;
-* *spam*: one object gets 25 at once and then one every 5 minutes.
+* *series*: a repeated report is not a new Event but increases the count of the first (KEP-383);
+* *aggregation*: ten reports in ten minutes that differ only in their text are combined into one Event;
+* *spam*: one object gets 25 Events at once, and then one every 5 minutes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Report(NamedTuple):
 
 
 class _Series:
-    """An Event that was sent, and how often it was reported since."""
+    """An Event that was sent, with the number of reports since then."""
 
     __slots__ = ("count", "event", "last", "last_at", "written_at")
 
@@ -71,11 +71,12 @@ class _Series:
 
 
 class EventRecorder:
-    """Takes reports with `event` and sends them while `run` runs. One for a process.
+    """Takes reports with `event` and sends them while `run` runs. A process has one recorder.
 
-    *Guarantees*: `event` returns at once; memory is bounded; what can't be sent is tried for two minutes, then dropped.
+    *Guarantees*: `event` returns at once; memory is bounded; an Event that cannot be sent is retried for two minutes,
+    then dropped.
 
-    *Caveats*: events are best effort. They are lost when the process ends before they were sent.
+    *Caveats*: events are best effort. They are lost if the process ends before they are sent.
     """
 
     def __init__(
@@ -109,10 +110,10 @@ class EventRecorder:
         related: Object | None = None,
         by: str = "setpoint",
     ) -> None:
-        """Reports something about ``obj``. ``type`` is ``Normal`` or ``Warning``; ``by`` the reporting controller.
+        """Reports something about ``obj``. ``type`` is ``Normal`` or ``Warning``; ``by`` is the reporting controller.
 
         Raises:
-            ValueError: ``type`` is neither, or ``reason`` is empty: mistakes of the program, not of the world.
+            ValueError: ``type`` is neither of the two, or ``reason`` is empty; both are mistakes in the program.
         """
         if type not in ("Normal", "Warning"):
             raise ValueError(f"an event's type is Normal or Warning, not {type!r}")
@@ -138,8 +139,9 @@ class EventRecorder:
         self._wake.set()
 
     def about(self, uid: str) -> list[tuple[Event, int, datetime]]:
-        """The events about the object that were sent and are not over for `SERIES_IDLE` seconds, with the number of
-        reports and the time of the last one; the newest comes last."""
+        """The events about the object that were sent and were reported within the last `SERIES_IDLE` seconds, with
+        the number of reports and the time of the last report; the newest comes last.
+        """
         found = [
             (series.event, series.count, series.last_at)
             for series in self._series.values()
@@ -148,7 +150,7 @@ class EventRecorder:
         return sorted(found, key=lambda each: each[2])
 
     async def run(self) -> None:
-        """Sends until it is cancelled. A failure never gets out of here: events must not end a process."""
+        """Sends events until the call is cancelled. No failure leaves this method: events must not end a process."""
         while True:
             await self._send_waiting()
             try:
@@ -158,7 +160,7 @@ class EventRecorder:
                 await self._write_series()
 
     async def flush(self) -> None:
-        """Sends what waits, series too, as far as it goes at the first try and within `FLUSH_TIMEOUT` seconds."""
+        """Sends all waiting events and series, with one attempt each and within `FLUSH_TIMEOUT` seconds."""
         try:
             async with asyncio.timeout(FLUSH_TIMEOUT):
                 await self._send_waiting(tries=1)
@@ -193,7 +195,7 @@ class EventRecorder:
         return spam
 
     def _combined(self, report: _Report) -> _Report:
-        """The report, or what stands for it and the many like it."""
+        """The report, or the combined report that stands for it and for many similar ones."""
         key = _identity(report)
         now = asyncio.get_running_loop().time()
         seen = self._similar.pop(key, None) or deque(maxlen=AGGREGATE_AFTER)
@@ -279,8 +281,9 @@ class EventRecorder:
             logger.debug("series not written", extra={"fields": {"event": event.reason, "error": str(problem)}})
 
     def _end_series(self) -> None:
-        """Forgets those that are over. There may be thousands, and this is done for each report: it looks at no more
-        than the first that goes on."""
+        """Forgets series that have ended. This runs for each report, and there may be thousands of series, so it
+        looks no further than the first series that has not ended.
+        """
         now = asyncio.get_running_loop().time()
         over = []
         for key, series in self._series.items():
@@ -321,7 +324,7 @@ def _has_no_namespace(problem: ApiError) -> bool:
 
 
 def _identity(report: _Report) -> tuple[str, ...]:
-    """All but the text and the time."""
+    """All fields of the report except its text and time."""
     regarding = report.regarding
     related = report.related.uid or report.related.name or "" if report.related is not None else ""
     return (

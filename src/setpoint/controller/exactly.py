@@ -1,4 +1,4 @@
-"""Writes to exactly one object: never to another one of its name, whether earlier or later."""
+"""Writes to exactly one object: never to an earlier or later object with the same name."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ _TRIES: Final = 5
 
 
 async def apply_child(env: Environment, memory: Memory, owner: Object, child: T, *, read_live: bool, force: bool) -> T:
-    """Applies a child that names its ``owner`` as its controller. With ``read_live`` its cache is not asked.
+    """Applies a child that names its ``owner`` as its controller. With ``read_live`` the child is read from the server
+    and not from its cache.
 
     Raises:
-        Outdated: the object of that name belongs to an earlier object of the owner's name, and its end is awaited.
-        AdoptionError: it is controlled by something else.
+        Outdated: the object with that name belongs to an earlier object with the owner's name, and its deletion is
+            awaited.
+        AdoptionError: another owner controls the object with that name.
     """
     resource, key = resource_of(type(child)), child.key
     gvr = resource.gvr
@@ -91,11 +93,11 @@ async def patch_exactly(
     type: PatchType,
     subresource: str,
 ) -> T:
-    """Patches the object that ``obj`` was read as.
+    """Patches exactly the object that was read as ``obj``.
 
     Raises:
-        Outdated: the object of that name is another one by now.
-        NotFound: there is none.
+        Outdated: a different object has that name by now.
+        NotFound: no object with that name exists.
     """
     kind, space = obj.__class__, obj.namespace or None
     manager = None if type is PatchType.JSON else env.field_manager

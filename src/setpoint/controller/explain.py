@@ -1,4 +1,6 @@
-"""Explain: why a key is where it is: what a running controller knows about it, its verdict, and its timeline."""
+"""Explain: the reasons for a key's state: the facts that a running controller has, its verdict and the key's
+timeline.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
 
 
 def unsynced(run: RunningController[Any]) -> list[str]:
-    """The caches that are not complete yet, each with the server's last answer, or that are to catch up."""
+    """The caches that are not yet complete or have to catch up, each with the server's last answer."""
     found = [
         f"the cache of {gvr.resource} is not synced: {why_not(informer) or 'the server has not answered yet'}"
         for gvr, informer in run.informers.items()
@@ -75,7 +77,7 @@ def unsynced(run: RunningController[Any]) -> list[str]:
 
 
 def outdated(run: RunningController[Any]) -> list[str]:
-    """The caches that were complete once and that fail to follow the server now."""
+    """The caches that were complete once and now fail to follow the server."""
     return [
         f"the cache of {gvr.resource} has heard nothing for {lasting(informer.age() or 0.0)}: {why_not(informer)}"
         for gvr, informer in run.informers.items()
@@ -98,8 +100,9 @@ class WriteTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class ReadTold(msgspec.Struct, rename="camel", kw_only=True):
-    """The reads of one kind. ``age`` in seconds is for those from the cache: how long ago it had last heard from the
-    server, at most."""
+    """The reads of one kind. For reads from the cache, ``age`` is the maximum time in seconds since the cache had
+    last heard from the server.
+    """
 
     kind: str
     reads: int
@@ -128,7 +131,7 @@ class Moment(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Explanation(msgspec.Struct, rename="camel", kw_only=True):
-    """A key's verdict and timeline, in wall-clock time; what ``/debug/controllers`` answers in JSON."""
+    """A key's verdict and timeline, in wall-clock time; ``/debug/controllers`` answers it as JSON."""
 
     controller: str
     kind: str
@@ -148,7 +151,7 @@ class Explanation(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def explain(run: RunningController[Any], key: ObjectKey | str) -> Explanation:
-    """Explains the state of an object. Needs the running loop; changes nothing."""
+    """The explanation of an object's state. Needs the running loop; changes nothing."""
     facts = facts_of(run, ObjectKey(key))
     found = verdict(facts)
     wall = run.env.now()
@@ -213,7 +216,9 @@ def explain(run: RunningController[Any], key: ObjectKey | str) -> Explanation:
 
 
 class CacheSummary(msgspec.Struct, rename="camel", kw_only=True):
-    """A cache; ``age`` is the seconds since it last heard from the server, None before its first sync."""
+    """The state of a cache. ``age`` is the number of seconds since it last heard from the server, None before its
+    first sync.
+    """
 
     resource: str
     synced: bool

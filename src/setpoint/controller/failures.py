@@ -1,4 +1,4 @@
-"""Failures: what an exception out of a reconcile means for the next attempt."""
+"""Failures: the effect of an exception from a reconcile on the next attempt."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ class ReconcileTimeout(Exception):
 
 
 class Outdated(Exception):
-    """A write was made for a state of the object that is no more. Handled as a conflict."""
+    """A write was made for a state of the object that no longer exists. It is handled as a conflict."""
 
 
 class Unsettled(Outdated):
-    """Whether something was done in an external system is not known yet; it will be after ``seconds``."""
+    """It is not yet known whether an action was carried out in an external system; it will be known after
+    ``seconds``.
+    """
 
     def __init__(self, message: str, seconds: float) -> None:
         super().__init__(message)
@@ -41,19 +43,23 @@ class Unsettled(Outdated):
 
 
 class StatusNotServed(Exception):
-    """The object is there, and the server does not know the subresource in which its status belongs: the definition
-    that is installed is not the one that belongs to the class."""
+    """The object exists, but the server does not know its status subresource: the installed definition does not
+    match the class.
+    """
 
 
 class HandedOver(Exception):
-    """The key is another process's. No failure: nothing is counted, and there is no next attempt here."""
+    """The key belongs to another process. This is not a failure: nothing is counted, and this process makes no next
+    attempt.
+    """
 
 
 class Failure(NamedTuple):
     """The treatment of an exception.
 
-    ``result`` is its label in metrics; ``retry`` whether there is another attempt without a change; ``after`` a lower
-    bound of the delay in seconds; ``level`` of the log record; ``traceback`` whether it shows one.
+    ``result`` is its label in metrics; ``retry`` says whether there is another attempt without a change; ``after`` is a
+    lower bound of the delay in seconds; ``level`` is the level of the log record; ``traceback`` says whether the record
+    shows a traceback.
     """
 
     result: str
@@ -71,7 +77,9 @@ _ERROR = Failure("error", True, 0.0, logging.ERROR, True)
 
 
 def classify(problem: Exception) -> Failure:
-    """The one place that knows kinds of failures apart; ``docs/outcomes.md`` shows it as a table."""
+    """The treatment of an exception. No other function distinguishes kinds of failures; ``docs/outcomes.md`` shows
+    them as a table.
+    """
     if isinstance(problem, ExceptionGroup):
         return max(map(classify, problem.exceptions), key=_weight)
     if isinstance(problem, TerminalError):
@@ -94,32 +102,37 @@ def classify(problem: Exception) -> Failure:
 
 
 def is_terminating(problem: ApiError) -> bool:
-    """Whether something was refused because its namespace is being deleted."""
+    """Whether a request was refused because its namespace is being deleted."""
     return isinstance(problem, Forbidden) and any(cause.reason == "NamespaceTerminating" for cause in problem.causes)
 
 
 def _weight(failure: Failure) -> tuple[bool, bool, int, float]:
-    """The order of several failures at once (a TaskGroup's): those that may pass first, then the gravest."""
+    """The sort key for several simultaneous failures (of a TaskGroup): failures that may pass come first, then the most
+    serious.
+    """
     return failure.retry, failure.result == "error", failure.level, failure.after
 
 
 def is_conflict(problem: Exception) -> bool:
-    """Whether the write met a newer version: an ordinary event, retried on what is there then."""
+    """Whether the write met a newer version: an ordinary event, after which the write is retried on the newer
+    version.
+    """
     if isinstance(problem, ExceptionGroup):
         return all(map(is_conflict, problem.exceptions))
     return isinstance(problem, Conflict | Outdated)
 
 
 def is_namesake(problem: BaseException) -> bool:
-    """Whether a write that named a uid was refused because the object of that name has another one, or there is none
-    (any more)."""
+    """Whether a write that named a uid was refused because the object with that name has a different uid or does not
+    exist (any more).
+    """
     if isinstance(problem, Invalid):
         return any(cause.field == "metadata.uid" for cause in problem.causes)
     return isinstance(problem, Conflict) and "uid mismatch" in problem.message
 
 
 def maybe_done(problem: BaseException) -> bool:
-    """Whether a write that ended with this error may have been carried out all the same."""
+    """Whether a write that ended with this error may have been carried out nevertheless."""
     if isinstance(problem, TransportError):
         return problem.sent
     if isinstance(problem, ApiError):
@@ -128,6 +141,6 @@ def maybe_done(problem: BaseException) -> bool:
 
 
 def describe(problem: BaseException) -> str:
-    """One line, in Unicode: it goes into statuses, logs and answers."""
+    """The error as one line of Unicode, for statuses, logs and answers."""
     text = unicode_text(str(problem).strip().partition("\n")[0])
     return f"{type(problem).__name__}: {text}" if text else type(problem).__name__

@@ -1,8 +1,8 @@
-"""Finalizers: added before the first act on the outside world, removed after the last one.
+"""Finalizers: added before the first action on the outside world, removed after the last one.
 
-Both are JSON patches that test what they rely on, so that two writers never undo each other's finalizers: a failed
-test is a conflict and tried again on what is there then. A `Finalizer` that was removed is never followed by another
-write of the same reconcile.
+Both changes are JSON patches that test the state on which they rely, so two writers never undo each other's finalizers:
+a failed test is a conflict, and the patch is retried on the new state. After a reconcile has removed a finalizer, it
+makes no other write.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def finalizer_name(resource: Resource, controller: str) -> str:
 
 
 def checked_name(name: str) -> str:
-    """``name``, if the server would take it for a finalizer.
+    """``name``, if the server accepts it as the name of a finalizer.
 
     Raises:
-        ValueError: it is not a qualified name with a domain.
+        ValueError: the name is not a qualified name with a domain.
     """
     problems = qualified_name(name)
     if "/" not in name:
@@ -42,7 +42,7 @@ def checked_name(name: str) -> str:
 
 
 def added(obj: Object, name: str) -> list[dict[str, Any]]:
-    """The JSON patch that adds the finalizer; [] if the object has it."""
+    """The JSON patch that adds the finalizer; [] if the object has it already."""
     finalizers = obj.metadata.finalizers
     if name in finalizers:
         return []
@@ -60,7 +60,7 @@ def added(obj: Object, name: str) -> list[dict[str, Any]]:
 
 
 def removed(obj: Object, name: str) -> list[dict[str, Any]]:
-    """The JSON patch that takes the finalizer away, every time it is there; [] if it isn't."""
+    """The JSON patch that removes every occurrence of the finalizer; [] if there is none."""
     finalizers = obj.metadata.finalizers
     places = [place for place, found in enumerate(finalizers) if found == name]
     if not places:

@@ -1,10 +1,10 @@
-"""Handlers: from a changed object to the keys that have to be looked at.
+"""Handlers: functions from a changed object to the keys to reconcile.
 
 A handler is called with the head before and the head after a change (one of them may be None, see `predicates`) and
-returns keys. For an update both heads count: when an object moves from one owner to another, both are told.
+returns keys. For an update both heads count: when an object moves from one owner to another, both owners are
+reconciled.
 
-Users write a `MapFunction` of one head. It may look into the controller's caches, and it may be a coroutine
-function.
+Users write a `MapFunction` of one head. It may read the controller's caches, and it may be a coroutine function.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ def itself(old: Head | None, new: Head | None) -> Iterable[ObjectKey]:
 
 
 def owner(resource: Resource, *, any_owner: bool = False) -> Handler:
-    """The keys of the owners of that kind: only the managing controller, or with ``any_owner`` every one.
+    """A handler that returns the keys of the owners of that kind: only the managing controller, or every owner with
+    ``any_owner``.
 
-    References match by group and kind, whatever the version. The owner is looked for in the namespace of the
-    dependent, or in none if its kind is cluster-scoped.
+    References match by group and kind in any version. The owner is in the namespace of the dependent, or in no
+    namespace if its kind is cluster-scoped.
     """
     group, kind, namespaced = resource.group, resource.kind, resource.namespaced
     group_prefix = f"{group}/" if group else ""
@@ -65,10 +66,10 @@ def owner(resource: Resource, *, any_owner: bool = False) -> Handler:
 
 
 def takes_caches(function: MapFunction, whose: str) -> bool:
-    """Whether the function is to be called with a head and the caches, and not with a head alone.
+    """Whether the function takes a head and the caches, and not a head alone.
 
     Raises:
-        TypeError: it can be called with neither.
+        TypeError: the function can be called in neither way.
     """
     try:
         signature = inspect.signature(function)
@@ -85,7 +86,7 @@ def takes_caches(function: MapFunction, whose: str) -> bool:
 
 
 def mapped(function: MapFunction, caches: Caches, whose: str) -> Mapping:
-    """The keys that ``function`` gives for the head before and the head after, each once."""
+    """The keys that ``function`` returns for the head before and the head after, each once."""
     call: Any = function
     with_caches = takes_caches(function, whose)
 

@@ -1,13 +1,13 @@
-"""Hot loops: a key that keeps changing the same object although its spec has not changed.
+"""Hot loops: keys that keep changing the same object although their spec has not changed.
 
-Two controllers that fight over a field, a value that the server writes differently from how it was sent, a timestamp
-in a status: each looks like honest work, write by write. Two things give them away, while the generation of the
+Two controllers may fight over a field, a server may write a value differently from how it was sent, a status may
+contain a timestamp: each single write looks like useful work. Two signs reveal such a loop while the generation of the
 reconciled object stays the same: the rate of *changing* writes to one object, however different they are; and, at any
-pace, the *same* write of an object again and again, each time because that very object was changed. Where a controller
-writes what its own object asks for (its spec), each write makes a new generation, so there the generation counts for
-nothing. A reconcile that asks to be called again at once (``after(0)``, or after less than `SOON`), a thousand times
-without changing anything, is such a loop, too. Such a key is slowed down, not stopped, and the log names the fields
-that went to and fro, and their managers.
+pace, the *same* write of an object again and again, each time because that very object was changed. When a controller
+writes to the spec of its own object, each write makes a new generation, so the generation is not considered for such
+writes. A reconcile that asks to be called again at once (``after(0)``, or after less than `SOON`), a thousand times
+without changing anything, is a hot loop, too. A key in a hot loop is slowed down, not stopped, and the log names the
+fields that changed back and forth, and their managers.
 """
 
 from __future__ import annotations
@@ -48,11 +48,12 @@ Read = Callable[[Resource, ObjectKey], Awaitable[dict[str, Any] | None]]
 
 
 class HotLoopLimits(Struct, frozen=True, kw_only=True):
-    """When a key counts as hot. All of it is about writes to one object that changed it, made for one generation of
-    the reconciled object; of those to the reconciled object's own spec, for all generations.
+    """The limits beyond which a key counts as hot. They apply to writes to one object that changed it, made for one
+    generation of the reconciled object; for writes to the spec of the reconciled object itself, all generations
+    count.
 
-    ``writes`` of any sort in ``seconds``; or ``repeats`` of writes that were made in the same words before, and follow
-    a change of just the written object, in ``within`` seconds. More than that is hot.
+    A key is hot after more than ``writes`` of any sort in ``seconds``, or after more than ``repeats`` writes in
+    ``within`` seconds that have the same body as an earlier write and follow a change of just the written object.
 
     Raises:
         ValueError: a number is not positive.
@@ -86,7 +87,7 @@ class _Count:
         self.repeats = 0
 
     def repeat(self, body: bytes, now: float, within: float) -> int:
-        """Counts a body, if it was sent before; how many such there were."""
+        """Counts a body that was sent before, and returns the number of such repetitions."""
         if now - self.repeats_since > within:
             self.repeats_since, self.repeats = now, 0
         said = hash(_VERSION.sub(b"", body))
@@ -140,11 +141,11 @@ class _Slow:
 class HotLoopDetector:
     """Counts changing writes per key and written object; see `HotLoopLimits`.
 
-    The reconciles of a hot key are held back, for 1 second first and twice as long after every further change, 60 s at
-    most. A new generation, or some time without a change, ends that. Without ``limits`` no key is ever hot.
+    The reconciles of a hot key are held back, at first for 1 second and twice as long after every further change, at
+    most 60 s. A new generation, or some time without a change, ends that. Without ``limits`` no key is ever hot.
 
-    Bounded: the 4096 keys that wrote last, and of each the 4096 objects that it wrote last, for as long as the limits
-    look back.
+    Memory is bounded: the detector remembers the 4096 keys that wrote last, and for each key the 4096 objects that it
+    wrote last, for as long as the limits look back.
     """
 
     def __init__(self, log: BoundLogger, read: Read, limits: HotLoopLimits | None) -> None:
@@ -158,10 +159,10 @@ class HotLoopDetector:
     def wrote(
         self, key: ObjectKey, generation: int, record: WriteRecord, *, is_answer: bool = False, is_own: bool = False
     ) -> bool:
-        """Counts a write of ``key``; True if that made the key hot.
+        """Counts a write of ``key``; returns whether the write made the key hot.
 
-        ``is_answer`` says that the reconcile was caused by a change of the written object, ``is_own`` that this is the
-        reconciled object itself.
+        ``is_answer`` says that a change of the written object caused the reconcile; ``is_own`` says that the written
+        object is the reconciled object itself.
         """
         resource, written, version = record.resource, record.key, record.version
         limits = self._limits
@@ -214,7 +215,7 @@ class HotLoopDetector:
         return False
 
     def spun(self, key: ObjectKey, generation: int, resource: Resource) -> bool:
-        """Counts a reconcile that is to be followed by the next at once; True if that made the key hot."""
+        """Counts a reconcile that asks for the next one at once; returns whether that made the key hot."""
         limits = self._limits
         if limits is None:
             return False
@@ -241,7 +242,7 @@ class HotLoopDetector:
         return True
 
     async def hold(self, key: ObjectKey, generation: int | None = None) -> float:
-        """For how many seconds the key must not be reconciled; 0.0 if it may."""
+        """The number of seconds for which the key must not be reconciled; 0.0 if it may be reconciled now."""
         slow = self.slowed.get(key)
         if slow is None:
             return 0.0
@@ -263,8 +264,9 @@ class HotLoopDetector:
         self._spins.pop(key, None)
 
     async def _investigate(self, key: ObjectKey, slow: _Slow) -> None:
-        """Compares the object with what is always written to it. Where that tells nothing: looks at it after one round
-        and after the next, what differs goes to and fro."""
+        """Finds the fields that change back and forth: compares the object with the body that is always written to
+        it. If there is no difference, compares the object after one round with the object after the next.
+        """
         found = await self._read(slow.resource, slow.written)
         if found is None:
             return
@@ -294,7 +296,7 @@ class HotLoopDetector:
 
 
 def asks(sent: WriteRecord) -> bool:
-    """Whether a write sent more than metadata and status of an object."""
+    """Whether a write contained more than the metadata and status of an object."""
     if not sent.body:
         return False
     if sent.content_type == PatchType.JSON.value:
@@ -306,7 +308,9 @@ def asks(sent: WriteRecord) -> bool:
 
 
 def _expire(counts: dict[tuple[str, ObjectKey], _Count], before: float) -> None:
-    """Forgets the objects that were written longest ago: a key that goes on making new ones must not grow for ever."""
+    """Forgets the objects that were written longest ago, so the memory of a key that keeps creating objects stays
+    bounded.
+    """
     while True:
         first = next(iter(counts))
         if len(counts) <= MAX_OBJECTS and counts[first].last >= before:
@@ -315,7 +319,7 @@ def _expire(counts: dict[tuple[str, ObjectKey], _Count], before: float) -> None:
 
 
 def _undone(found: dict[str, Any], sent: WriteRecord | None) -> list[str]:
-    """The fields of what was sent that the object does not hold."""
+    """The fields that were sent and that the object does not hold."""
     if sent is None:
         return []
     if sent.content_type in (PatchType.MERGE.value, PatchType.APPLY.value):

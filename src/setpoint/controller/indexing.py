@@ -17,8 +17,9 @@ logger = logging.getLogger("setpoint.controller")
 
 
 class DeclaredIndex(NamedTuple):
-    """One index: of which kind, under which name, from what ``function`` gives for an ``argument``: the object, its
-    `Head`, or a smaller class that is decoded from it."""
+    """One index: its kind, its name, and the ``function`` that computes its values from an ``argument``: the object,
+    its `Head`, or a smaller class that is decoded from the object.
+    """
 
     kind: type[Object]
     name: str
@@ -32,10 +33,10 @@ class DeclaredIndex(NamedTuple):
 
 
 def having(objects: Iterable[T], indexes: Iterable[DeclaredIndex], index: tuple[str, str], kind: type[T]) -> list[T]:
-    """The objects that were read live, of those that have the index's value: what a cache would answer.
+    """The objects, among those that were read live, that have the index's value; a cache would answer the same.
 
     Raises:
-        KeyError: there is no such index of that kind.
+        KeyError: the controller declares no such index of that kind.
     """
     name, value = index
     if name == OWNER:

@@ -1,8 +1,8 @@
-"""Journal: what a controller has begun and done in an external system, kept on the object that it is for.
+"""Journal: a record on an object of the actions that a controller has begun and completed for it in an external system.
 
-A create in an external system may be carried out although its answer is lost, or although the process dies before it
-can keep the answer. A process that then creates again has two. The journal writes the intent before and the result
-after, as an annotation of the object, so that a later process knows that there may be something to be found.
+An external system may carry out a create although its answer is lost, or although the process dies before it can save
+the answer. A process that then creates again makes a second one. The journal writes the intent before the create and
+the result after it, as an annotation of the object, so a later process knows that there may be something to find.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SETTLE: Final = 30.0
 
 
 class Entry(NamedTuple):
-    """The state of a thing: the ``id`` in the external system, or since when a create may be under way."""
+    """The state of a thing: its ``id`` in the external system, or the time since when a create may be under way."""
 
     id: str = ""
     begun: datetime | None = None
@@ -47,26 +47,26 @@ class Journal:
     controller = sp.Controller(App, reconcile).finalize(clean_up)
     ```
 
-    ``token`` is the same for every attempt for one object, and for no other: ``create`` stores it with what it makes (a
-    tag, a label, an idempotency key), ``find`` returns the id of what has it, or None. ``delete`` of what is gone is
-    not an error.
+    ``token`` is the same in every attempt for one object and different for every other object. ``create`` stores it
+    with the thing that it makes (as a tag, a label, an idempotency key), and ``find`` returns the id of the thing that
+    has the token, or None. ``delete`` must not fail if the thing is gone.
 
-    *Guarantees*, whenever a process dies, an answer is lost or two processes meet
+    *Guarantees*, even if a process dies, an answer is lost or two processes act at once
 
-    - Nothing is created before the intent is on the server, under the version of the object that was read: of two
-      processes one goes on.
-    - Before anything is created again, it is looked for, until ``settle`` seconds after the intent. So there is one, as
-      long as a create is visible to ``find`` at the latest ``settle`` seconds after it was begun.
-    - No object is stuck: after that time `ensure` creates once more, with the same token, and `remove` takes it that
-      there is nothing.
-    - `remove` deletes what an interrupted create left behind.
+    - Nothing is created before the intent is on the server. The write of the intent names the version of the object
+      that was read, so only one of two processes goes on.
+    - Before anything is created again, the journal looks for it until ``settle`` seconds after the intent. So only one
+      thing exists, provided that ``find`` sees a create at the latest ``settle`` seconds after it was begun.
+    - No object is stuck: after that time `ensure` creates once more, with the same token, and `remove` assumes that
+      nothing was created.
+    - `remove` deletes the thing that an interrupted create left behind.
 
-    *Caveats*: ``settle`` is measured with the clocks of the processes, so it has to be longer than their difference. A
-    system that can neither store a token nor find by it can't be used safely by any program. The annotation is of one
-    object: a copy of the object under another uid begins with an empty journal.
+    *Caveats*: ``settle`` is measured with the clocks of the processes, so it has to be longer than the difference
+    between them. No program can safely use a system that can neither store a token nor find a thing by its token. The
+    annotation is bound to one object: a copy of the object with a different uid begins with an empty journal.
 
     Args:
-        name: of the annotation, such as ``cloud.example.com/bucket``.
+        name: name of the annotation, such as ``cloud.example.com/bucket``.
         settle: seconds that a create may take to become visible.
 
     Raises:
@@ -82,21 +82,22 @@ class Journal:
         self.settle = settle
 
     def id(self, obj: Object) -> str:
-        """The id that the object's journal holds; ``""`` if it holds none."""
+        """The id in the object's journal; ``""`` if the journal has none."""
         entry = self._entry(obj)
         return entry.id if entry is not None else ""
 
     def token(self, obj: Object) -> str:
-        """The mark of this object's thing in the external system."""
+        """The token that marks this object's thing in the external system."""
         return f"{self.name.rpartition('/')[2]}-{obj.uid}"
 
     async def ensure(self, ctx: Context, *, create: Create, find: Find) -> str:
-        """The id of the thing, which is created if it was not.
+        """The id of the thing, which is created if it does not exist.
 
-        An exception of ``create`` goes on to the reconcile; the next one looks for what may have been made.
+        An exception of ``create`` propagates to the reconcile; the next reconcile looks for a thing that may have been
+        made.
 
         Raises:
-            Unsettled: it is not known yet whether there is one; the reconcile is tried again when it is.
+            Unsettled: it is not known yet whether the thing exists; the reconcile is tried again when it is known.
             Conflict: the object has changed since it was read; the reconcile is tried again.
             RuntimeError: the controller has no clean-up, or the object is being deleted.
         """
@@ -122,10 +123,10 @@ class Journal:
         return found
 
     async def remove(self, ctx: Context, *, find: Find, delete: Delete) -> None:
-        """Deletes the thing if there is one, and what an interrupted create may have left; for clean-ups.
+        """Deletes the thing if it exists, and anything that an interrupted create may have left; for clean-ups.
 
         Raises:
-            Unsettled: it is not known yet whether there is one; the clean-up is tried again when it is.
+            Unsettled: it is not known yet whether the thing exists; the clean-up is tried again when it is known.
         """
         entry = self._entry(ctx.object)
         if entry is None:
@@ -140,7 +141,7 @@ class Journal:
         await self._write(ctx, None)
 
     def _wait(self, ctx: Context, entry: Entry) -> None:
-        """Returns if a create can't become visible any more, else raises `Unsettled`."""
+        """Returns if a create can no longer become visible; otherwise raises `Unsettled`."""
         if entry.begun is None:
             return
         left = (entry.begun + timedelta(seconds=self.settle) - ctx.now()).total_seconds()

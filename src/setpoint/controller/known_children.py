@@ -1,4 +1,4 @@
-"""Children that were applied without a cache to look into."""
+"""Children that were applied without a cache that could show them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_KNOWN: Final = 4096
 
 
 class KnownChildren:
-    """The uids of children that were applied without a cache to look into: of the `MAX_KNOWN` last ones."""
+    """The uids of the last `MAX_KNOWN` children that were applied without a cache that could show them."""
 
     __slots__ = ("_uids",)
 
@@ -22,7 +22,7 @@ class KnownChildren:
         return self._uids.get((owner.uid, gvr, key), "")
 
     def note(self, owner: Object, gvr: GroupVersionResource, key: ObjectKey, uid: str) -> None:
-        """``uid`` "" forgets the child."""
+        """Remembers the uid of a child; an empty ``uid`` forgets the child."""
         place = (owner.uid, gvr, key)
         self._uids.pop(place, None)
         if uid:

@@ -11,11 +11,11 @@ _ARGUMENTS: Final = frozenset({"exc_info", "extra", "stack_info", "stacklevel"})
 
 
 class BoundLogger(logging.LoggerAdapter[logging.Logger]):
-    """Logs with the fields it carries; the record has them as ``record.fields``, which the formatters of
+    """A logger that adds its fields to every record. The record has them as ``record.fields``, which the formatters of
     `setpoint.manager.logging` print.
 
-    ``log.info("scaled", replicas=3)`` adds fields to one record (so does ``extra={"replicas": 3}``, whose names may be
-    those of arguments of `logging`, such as ``exc_info``), ``log.bind(pod=name)`` to a new logger.
+    ``log.info("scaled", replicas=3)`` adds fields to one record; so does ``extra={"replicas": 3}``, whose names may be
+    those of arguments of `logging`, such as ``exc_info``. ``log.bind(pod=name)`` returns a new logger with more fields.
     """
 
     def __init__(self, logger: logging.Logger, fields: dict[str, Any] | None = None) -> None:
