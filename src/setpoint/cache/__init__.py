@@ -1,4 +1,4 @@
-"""A cache of one collection of an API server: reflector, store, index, informer, lister, factory."""
+"""A cache of one collection of an API server: reflector, store, index, informer, lister and factory."""
 
 from setpoint.cache.backoff import ReflectorBackoff
 from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped, NotFoundInCache, UndeclaredRead

@@ -6,10 +6,11 @@ from random import Random
 
 
 class ReflectorBackoff:
-    """Doubling waits with jitter that start again after a while without failures.
+    """Waits that double with each failure, with jitter, and start again after a time without failures.
 
-    The defaults are client-go's for reflectors: 0.8 s, doubled up to 30 s, each drawn uniformly from one to two times
-    the nominal value, so that thousands of clients don't retry at once; reset after two minutes without use.
+    The defaults are client-go's for reflectors: 0.8 s, doubled up to 30 s. Each wait is drawn uniformly from one to two
+    times the nominal value, so that thousands of clients don't retry at once. After two minutes without use, the waits
+    start again at 0.8 s.
     """
 
     def __init__(
@@ -32,7 +33,7 @@ class ReflectorBackoff:
         self._last_used: float | None = None
 
     def next(self, now: float) -> float:
-        """The seconds to wait, at the loop's time ``now``."""
+        """The seconds to wait; ``now`` is the loop's time."""
         if self._last_used is not None and now - self._last_used > self._reset_after:
             self._nominal = self._initial
         self._last_used = now

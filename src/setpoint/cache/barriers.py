@@ -10,7 +10,7 @@ from setpoint.cache.store import Store
 
 
 class Barrier(NamedTuple):
-    """A write that a cache will see: see `InformerFactory.observed`."""
+    """A write that a cache is expected to see; see `InformerFactory.observed`."""
 
     version: int
     resource_version: str
@@ -19,7 +19,7 @@ class Barrier(NamedTuple):
 
 
 class Barriers:
-    """The waiters for writes, and the writes that have not been seen."""
+    """The writes that a cache has not yet seen, and the callers that wait for writes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -36,7 +36,7 @@ class Barriers:
             self._unseen[key] = barrier
 
     def unseen(self, key: str) -> Barrier | None:
-        """The newest write to ``key`` that the cache has not seen yet."""
+        """The newest write to ``key`` that the cache has not yet seen, or None."""
         return self._unseen.get(key)
 
     def give_up(self, key: str) -> None:
@@ -72,7 +72,9 @@ class Barriers:
             self._drop(key, future)
 
     def check(self, key: str) -> None:
-        """Checks the waiters for ``key`` after a change of it."""
+        """Wakes the callers that wait for a write to ``key`` if the cache has now seen it; called after each change
+        of the object.
+        """
         barrier = self._unseen.get(key)
         if barrier is not None and self.seen(key, barrier):
             del self._unseen[key]
@@ -85,7 +87,7 @@ class Barriers:
             self.check(key)
 
     def close(self) -> None:
-        """Ends all waits with False, because the cache has stopped."""
+        """Ends all waits with the result False, because the cache has stopped."""
         self._unseen.clear()
         for waiting in self._waiting.values():
             for _, future in waiting:

@@ -1,4 +1,4 @@
-"""The outcome of a write to a store: an object's change, or the refusal of an old object."""
+"""The result of a write to a store: the change of an object, or the rejection of an old state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from setpoint.cache.record import Record
 
 
 class Change(NamedTuple):
-    """One object's change from one record to the next: None means absence. ``same``: it did not change."""
+    """The change of one object from an old to a new record. None means that the object is absent; ``same`` that it did
+    not change.
+    """
 
     key: str
     old: Record | None

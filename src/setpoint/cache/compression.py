@@ -1,7 +1,7 @@
 """Compression of many small, similar documents, with a dictionary trained on them.
 
-A dictionary of 32 KiB compresses a pod of 3.5 KB to about 250 bytes, where zstd alone reaches 1.5 KB; the rest is
-mostly random identifiers.
+A dictionary of 32 KiB compresses a pod of 3.5 KB to about 250 bytes, whereas zstd alone compresses it to 1.5 KB. Most
+of what remains is random identifiers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _PARAMETERS = zstandard.ZstdCompressionParameters.from_level(
 
 
 class Dictionary:
-    """A compression dictionary, trained on samples, or none (None)."""
+    """A compression dictionary that was trained on samples. Without ``data`` it stands for compression without a
+    dictionary.
+    """
 
     def __init__(self, data: zstandard.ZstdCompressionDict | None = None) -> None:
         self.compress = zstandard.ZstdCompressor(dict_data=data, compression_params=_PARAMETERS).compress
@@ -38,9 +40,9 @@ class Dictionary:
 
     @classmethod
     def trained_on(cls, samples: Sequence[bytes]) -> Dictionary | None:
-        """Trains a dictionary on sample documents; None if they have nothing in common.
+        """A dictionary trained on sample documents; None if the samples have nothing in common.
 
-        It takes about 10 ms for a hundred samples of a few kilobytes.
+        Training takes about 10 ms for a hundred samples of a few kilobytes.
         """
         total = sum(map(len, samples))
         if total < 4096:
@@ -55,11 +57,12 @@ class Dictionary:
 
 
 class Compressor:
-    """Compresses with the newest dictionary and decompresses with all earlier ones.
+    """Compresses with the newest dictionary, and decompresses with every dictionary so far.
 
-    Each compressed document has a scheme, a small integer: `PLAIN`, `UNTRAINED`, or a dictionary's. No document
-    gets larger. Dictionaries are kept for ever, because a record compressed with an old one may be held anywhere (in a
-    snapshot, in a handler's mailbox); therefore there are at most `MAX_DICTIONARIES`.
+    Each compressed document has a scheme, a small integer: `PLAIN`, `UNTRAINED`, or the number of a dictionary. A
+    document is never larger than before. Dictionaries are kept for ever, because any part of the program may still hold
+    a record that was compressed with an old one (a snapshot, a handler's mailbox); therefore there are at most
+    `MAX_DICTIONARIES`.
     """
 
     def __init__(self) -> None:
@@ -76,12 +79,12 @@ class Compressor:
         return self.scheme, small
 
     def decompress(self, scheme: int, small: bytes) -> bytes:
-        """The document. Bytes after a compressed document are ignored; after a `PLAIN` one they are not."""
+        """The original document. Bytes after a compressed document are ignored; bytes after a `PLAIN` one are not."""
         document: bytes = self._decompress[scheme](small)
         return document
 
     def adopt(self, dictionary: Dictionary) -> None:
-        """Uses this dictionary for further documents, unless there are too many already."""
+        """Uses this dictionary from now on, unless there are already too many."""
         if len(self._decompress) > MAX_DICTIONARIES:
             return
         self._decompress.append(dictionary.decompress)

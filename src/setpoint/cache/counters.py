@@ -1,4 +1,4 @@
-"""Counters of a reflector's activity."""
+"""Counters of what a reflector has done."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Cause = Literal["closed", "idle", "broken", "expired", "throttled", "refused", "
 
 
 class Counters(Struct):
-    """A reflector's activity, for metrics. Durations are in seconds."""
+    """Counts and durations of a reflector's work, for metrics. Durations are in seconds."""
 
     lists: int = 0
     streamed_lists: int = 0

@@ -1,4 +1,4 @@
-"""The errors of caches."""
+"""The errors that caches raise."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class CacheError(Exception):
 
 
 class CacheSyncError(CacheError):
-    """An informer did not sync in time, or can't: the ``__cause__`` is the server's last answer.
+    """An informer did not sync in time, or can't sync; its ``__cause__`` is the server's last answer.
 
-    ``resource`` is the resource to list and ``last_error`` the last answer: an `ApiError` (Forbidden; NotFound where
-    the CustomResourceDefinition is absent), a `TransportError` if there was no answer, or None before the first.
+    ``resource`` is the resource to list. ``last_error`` is the last answer: an `ApiError` (Forbidden, or NotFound if
+    the CustomResourceDefinition is absent), a `TransportError` if there was no answer, or None before the first answer.
     """
 
     def __init__(self, message: str, *, resource: Resource, last_error: Exception | None) -> None:
@@ -25,15 +25,15 @@ class CacheSyncError(CacheError):
 
 
 class InformerStopped(CacheError):
-    """The informer (or its handle, or its factory) has been closed; nothing can be added to it."""
+    """The informer, its handle or its factory has been closed; nothing can be added to it."""
 
 
 class UndeclaredRead(LookupError):
-    """A cached read of a kind for which the controller, the admission or the fleet declares no cache."""
+    """A cached read was of a kind that the controller, admission or fleet did not declare."""
 
 
 class NotFoundInCache(KeyError):
-    """The cache has no object of that key. The server may have one."""
+    """The cache has no object with that key. The server may have one."""
 
     def __init__(self, resource: Resource, key: ObjectKey) -> None:
         super().__init__(key)
@@ -49,14 +49,15 @@ class WatchBroken(CacheError):
 
 
 def is_expired(problem: Exception) -> bool:
-    """Whether the server no longer has the requested version or token (410)."""
+    """Whether the error says that the server no longer has the requested version or token (410)."""
     return isinstance(problem, Gone)
 
 
 def is_too_large(problem: Exception) -> bool:
-    """Whether the server has not reached the requested version in time.
+    """Whether the error says that the server did not reach the requested version in time.
 
-    Depending on their version, servers report it as a cause's reason, a cause's message, or only in the message.
+    Depending on its version, a server says so in the reason of a cause, in the message of a cause, or only in the
+    message of the error.
     """
     if not isinstance(problem, ApiError):
         return False
@@ -67,5 +68,5 @@ def is_too_large(problem: Exception) -> bool:
 
 
 def is_refused(problem: Exception) -> bool:
-    """Whether the request certainly did not reach the server."""
+    """Whether the error shows that the request certainly did not reach the server."""
     return isinstance(problem, TransportError) and not problem.sent

@@ -45,21 +45,21 @@ class InformerFactory:
 
     An informer starts when it is created, or when the factory is entered if that is later.
 
-    ``namespace`` and ``selector`` are the defaults of all informers; ``resync`` (seconds, 0 for
-    never) is that of all handlers. ``sync_timeout`` (seconds, default 120) bounds `wait_for_cache_sync`.
-    ``random`` draws the jitter. ``metrics`` is an `InformerMetrics` to be registered in a Prometheus registry.
-    The client's writes are recorded, if it has observers, so that `caught_up` can wait for them.
+    ``namespace`` and ``selector`` are the defaults of all informers; ``resync`` (seconds, 0 for never) is the default
+    of all handlers. ``sync_timeout`` (seconds, default 120) limits `wait_for_cache_sync`. ``random`` draws the jitter.
+    ``metrics`` is an `InformerMetrics` for a Prometheus registry. If the client has observers of writes, its writes are
+    recorded, so that `caught_up` can wait for them.
 
-    ``idle_timeout`` (seconds) is the longest silence of a watch before it counts as dead; once the server has sent
-    bookmarks, two and a half of the gaps between them, if that is less: 150 s with a kube-apiserver.
+    ``idle_timeout`` (seconds) is the longest silence of a watch before it counts as dead. Once the server has sent
+    bookmarks, the limit is two and a half times the gap between them if that is less: 150 s with a kube-apiserver.
 
-    ``first_list`` matters if the server can't stream lists (before Kubernetes 1.32, or with that feature disabled).
-    ``"newest"`` is the state at the time of the request: it includes everything that this program saw before a restart,
-    and all writes of other clients. A server before 1.31 reads all objects of the collection from etcd for it, in pages
-    of 500; later ones ask etcd for its revision, and answer from memory. ``"any"`` is answered from memory by every
-    server, at once and without etcd, but may be older than the state seen before: a controller that acts on *missing*
-    objects can do harm then. It is for collections so large, in clusters so busy, that etcd can't bear the restart of a
-    program.
+    ``first_list`` matters only if the server can't stream lists (before Kubernetes 1.32, or with that feature
+    disabled). ``"newest"`` requests the state at the time of the request, which includes everything that this program
+    saw before a restart, and all writes of other clients. To answer, a server before 1.31 reads all objects of the
+    collection from etcd, in pages of 500; later servers ask etcd only for its revision, and answer from memory.
+    ``"any"`` is answered from memory by every server, at once and without etcd, but the answer may be older than the
+    state that this program saw before. A controller that acts on *missing* objects can do harm in that case. Use
+    ``"any"`` for collections so large, in clusters so busy, that etcd can't bear the restart of a program.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class InformerFactory:
 
     @property
     def informers(self) -> list[SharedInformer]:
-        """The scopes of the current informers."""
+        """The current informers, one for each scope in use."""
         return list(self._shared.values())
 
     def informer(
@@ -119,12 +119,12 @@ class InformerFactory:
         transform: Transform | None = None,
         keep_managed_fields: bool = False,
     ) -> Informer[K]:
-        """A handle to the informer of that scope, which all handles of the same scope share.
+        """A handle to the informer of this scope; all handles of equal scope share one informer.
 
-        ``namespace``: None means the factory's, ``""`` all. ``metadata_only`` requests and keeps only
-        metadata. ``projection`` keeps the metadata and the fields of that class of each object. ``transform`` gets each
-        object as plain JSON values before it is stored and returns the object to keep. ``managedFields`` are dropped
-        unless ``keep_managed_fields``.
+        ``namespace``: None means the factory's default, ``""`` all namespaces. ``metadata_only`` requests and keeps
+        only metadata. With a ``projection``, only the metadata and the fields of that class are kept. ``transform``
+        receives each object as plain JSON values before it is stored, and returns the object to keep. ``managedFields``
+        are dropped unless ``keep_managed_fields`` is set.
 
         Raises:
             InformerStopped: the factory has been left.
@@ -157,14 +157,14 @@ class InformerFactory:
         return Informer(shared, kind, self._release, resync=self._resync)
 
     async def wait_for_cache_sync(self, timeout: float | None = None) -> None:
-        """Waits until all current informers have synced and all their handlers have got the initial objects.
+        """Waits until all current informers have synced and all their handlers have received the initial objects.
 
-        ``timeout`` in seconds, None for the factory's.
+        ``timeout`` is in seconds; None means the factory's ``sync_timeout``.
 
         Raises:
             CacheSyncError: the deadline passed, or a server refused the same list three times in a row (Forbidden,
-                Unauthorized, or NotFound, as for a missing CustomResourceDefinition). It names every informer
-                that has not synced, with the server's last answer as its cause.
+                Unauthorized, or NotFound, as for a missing CustomResourceDefinition). The message names every informer
+                that has not synced; the cause is the server's last answer.
         """
         deadline = asyncio.timeout(self._sync_timeout if timeout is None else timeout)
         try:
@@ -227,22 +227,24 @@ class InformerFactory:
         deleted: bool = False,
         timeout: float | None = 10.0,
     ) -> bool:
-        """Waits until every cache that would hold the object has seen a write to it; False after ``timeout`` seconds.
+        """Waits until every cache that may hold the object has seen a write to it; returns False if that takes longer
+        than ``timeout`` seconds.
 
-        The ``resource_version`` in the answer identifies the write: it is seen when the object, or the whole cache, is
-        at that version or a later one. ``deleted`` and the ``uid`` identify a deletion answered without a version: it
-        is seen when the object is gone, is being deleted, or is another one.
+        The ``resource_version`` of the write's answer identifies the write: a cache has seen it when the object, or the
+        whole cache, is at that version or a later one. A deletion that was answered without a version is identified by
+        ``deleted`` and ``uid``: a cache has seen it when the object is gone, is being deleted, or has been replaced by
+        a different one.
 
-        Returns True at once if no informer follows that collection. Versions are compared as numbers (KEP-5504); one
-        that is not a number is seen only when the object has exactly that version.
+        Returns True at once if no informer follows that collection. Versions are compared as numbers (KEP-5504). A
+        version that is not a number has been seen only when the object has exactly that version.
         """
         barrier = Barrier(version_number(resource_version), resource_version, uid, deleted)
         return await self._wait(self._covering(kind, key), key, lambda _shared: barrier, timeout)
 
     async def caught_up(self, kind: type[Object] | Resource, key: str, *, timeout: float | None = 10.0) -> bool:
-        """As `observed`, for the newest write of this factory's client to ``key``.
+        """Like `observed`, for the newest write to ``key`` by this factory's client.
 
-        After False the write is no longer waited for: read the object from the server instead.
+        After the result False, later calls no longer wait for that write: read the object from the server instead.
         """
         covering = [shared for shared in self._covering(kind, key) if shared.barriers.unseen(key) is not None]
         seen = await self._wait(covering, key, lambda shared: shared.barriers.unseen(key), timeout)
@@ -317,7 +319,7 @@ class InformerFactory:
         self._running[shared.scope.identity] = task
 
     async def _release(self, shared: SharedInformer) -> None:
-        """Releases one handle; the last one stops the informer."""
+        """Releases one handle, and stops the informer if it was the last one."""
         shared.handles -= 1
         if shared.handles or self._shared.get(shared.scope.identity) is not shared:
             return

@@ -1,4 +1,4 @@
-"""Frames: the lines of a watch stream, parsed no further than needed."""
+"""Frames: the lines of a watch stream, parsed only as far as needed."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ TYPES: dict[bytes, EventType] = {b"ADDED": "ADDED", b"MODIFIED": "MODIFIED", b"D
 
 
 def split_event(line: bytes) -> tuple[bytes, bytes]:
-    """Type and object of one line of a watch stream.
+    """The type and the object in one line of a watch stream.
 
-    Go writes ``{"type":"ADDED","object":{…}}``: there the object is the part between two fixed ends. Any other
-    form is parsed.
+    Go writes ``{"type":"ADDED","object":{…}}``. In this form the object is the text between a fixed beginning and a
+    fixed end. Every other form is parsed.
 
     Raises:
         WatchBroken: the line is not an event.
@@ -60,7 +60,7 @@ def split_event(line: bytes) -> tuple[bytes, bytes]:
 
 
 def ends_list(metadata: MarkMeta) -> bool:
-    """Whether a bookmark ends a streamed list."""
+    """Whether this is the bookmark that ends a streamed list."""
     return (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true"
 
 
@@ -77,7 +77,7 @@ def mark_of(raw: bytes) -> MarkMeta:
 
 
 def status_of(raw: bytes) -> Status:
-    """The Status of an ERROR event; a substitute if it has none."""
+    """The Status of an ERROR event, or a substitute if the event has none."""
     try:
         return _decode_status(raw)
     except (*_MALFORMED, RecursionError):

@@ -1,4 +1,4 @@
-"""Index: the keys of the objects that have a value."""
+"""Index: the keys of the objects by a value that a function computes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _FEW = 8
 class Index:
     """The keys by value, in the order of their insertion.
 
-    A value with one key costs one reference, with up to eight a tuple, with more a dict, which keeps the order and
-    takes half the memory of a set.
+    The keys of a value are stored in little memory: one key as itself, up to eight as a tuple, and more as a dict,
+    which keeps the order and takes half the memory of a set.
 
-    ``function`` must depend only on its argument. With a ``projection`` the function gets an instance of that class,
-    decoded from the object; without, its `Head`. ``values_of`` is the function with its result as a tuple.
+    ``function`` must depend only on its argument: an instance of ``projection`` decoded from the object or, without a
+    projection, the object's `Head`. ``values_of`` is the function with its result as a tuple.
     """
 
     __slots__ = ("_postings", "function", "projection", "values_of")
@@ -62,14 +62,14 @@ class Index:
             self._postings[value] = keys if len(keys) > 1 else "".join(keys)
 
     def keys(self, value: str) -> Iterable[str]:
-        """The keys of the objects that have ``value``; don't hold it across a change."""
+        """The keys of the objects that have ``value``. Don't keep the result across a change of the store."""
         posting = self._postings.get(value)
         if posting is None:
             return ()
         return (posting,) if isinstance(posting, str) else posting
 
     def values(self) -> Iterator[str]:
-        """The values of at least one object."""
+        """The values that at least one object has."""
         return iter(self._postings)
 
     def __len__(self) -> int:
@@ -77,7 +77,9 @@ class Index:
 
 
 def answers(function: IndexFunction) -> Callable[[Any], tuple[str, ...]]:
-    """``function`` with its answer as a tuple of strings. It raises a TypeError for an answer of another type."""
+    """A function that returns the result of ``function`` as a tuple of strings, and raises a TypeError for a result of
+    any other type.
+    """
     if function is by_owner:
         return by_owner
 
@@ -97,13 +99,13 @@ def answers(function: IndexFunction) -> Callable[[Any], tuple[str, ...]]:
 
 
 def by_owner(head: Head) -> tuple[str, ...]:
-    """The uids of the owners."""
+    """The uids of the object's owners."""
     references = head.owner_references
     return tuple([owner.uid for owner in references]) if references else ()
 
 
 def by_label(label: str) -> IndexFunction:
-    """The value of one label."""
+    """An index function for the value of one label."""
 
     def function(head: Head) -> Iterable[str]:
         value = head.labels.get(label)

@@ -25,10 +25,10 @@ _LABEL_INDEXES = 32
 
 
 class Indexes:
-    """The named indexes of a store, and those of labels, which are built when first used.
+    """The named indexes of a store, and the indexes of labels, which are built on first use.
 
-    ``read`` gives head and document of a record. An object for which a function fails is logged, and left out of that
-    index.
+    ``read`` returns the head and the document of a record. If a function raises for an object, the error is logged and
+    the object is left out of that index.
     """
 
     __slots__ = ("_all", "_labels", "_named", "_read", "epoch")
@@ -100,11 +100,11 @@ class Indexes:
         return tuple([self._values(index, head, document) for index in self._all])
 
     def values_of(self, index: Index, record: Record) -> tuple[str, ...]:
-        """The values of an object in one index, at the state of a record."""
+        """The values that an object has in one index, in the state that a record holds."""
         return self._values(index, *self._read(record))
 
     def fingerprint(self, head: Head, values: Values) -> int:
-        """A hash that shows without decoding whether an object's identity, owners or index values changed."""
+        """A hash that shows, without decoding, whether an object's identity, owners or index values have changed."""
         owners = head.owner_references
         if owners:
             refs = tuple([(each.uid, each.controller, each.kind, each.name, each.api_version) for each in owners])
@@ -112,7 +112,9 @@ class Indexes:
         return hash((self.epoch, values, head.uid)) & _MASK
 
     def change(self, key: str, old: Record | None, values: Values | None) -> None:
-        """Updates the indexes: the object at ``key`` was ``old`` and has ``values`` now; None means absence."""
+        """Updates the indexes: the object at ``key`` had the record ``old`` and now has ``values``. None means that
+        it is absent.
+        """
         if old is None:
             for index, new_values in zip(self._all, values or (), strict=values is not None):
                 for value in new_values:

@@ -1,4 +1,4 @@
-"""Informer: one collection, watched once for any number of consumers."""
+"""Informer: a collection that is watched once for any number of consumers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ K = TypeVar("K", bound=Object)
 
 
 class Informer(Generic[K]):
-    """A handle to a shared informer: typed reads, handlers, indexes.
+    """A handle to a shared informer, with typed reads, handlers and indexes.
 
-    Get it from `InformerFactory.informer`. Handles of equal scope share one stream and one store. When the last one is
-    closed (`close`, or leaving ``async with``) the stream ends and the store is dropped.
+    `InformerFactory.informer` returns it. Handles of equal scope share one stream and one store. When the last handle
+    is closed (`close`, or leaving ``async with``), the stream ends and the store is dropped.
 
-    For the guarantees to handlers see `HandlerRegistration`. A handler that is added late first gets the existing
-    objects."""
+    For the guarantees to handlers see `HandlerRegistration`. A handler that is added later first receives the existing
+    objects.
+    """
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Informer(Generic[K]):
 
     @property
     def store(self) -> Store:
-        """The store."""
+        """The store of the shared informer."""
         return self._shared.store
 
     @property
@@ -73,22 +74,23 @@ class Informer(Generic[K]):
 
     @property
     def last_sync_resource_version(self) -> str:
-        """The version that the store is known to be current at, ``""`` before the first sync."""
+        """The newest version at which the store is known to be current; ``""`` before the first sync."""
         return self._shared.store.last_sync_resource_version
 
     @property
     def may_begin_old(self) -> bool:
-        """Whether the first list may show a state that is older than one that an earlier run of this program saw."""
+        """Whether the first list may show an older state than an earlier run of this program saw."""
         return self._shared.first_list == "any"
 
     @property
     def last_error(self) -> Exception | None:
-        """The error of the last attempt to list or watch; None once one has succeeded."""
+        """The error of the last attempt to list or watch; None after an attempt that succeeded."""
         return self._shared.last_error
 
     def age(self) -> float | None:
-        """Seconds since the last message of the server about this resource (a bookmark counts): reads from here may
-        miss changes of this time. None before the first sync."""
+        """Seconds since the server's last message about this resource (a bookmark counts), or None before the first
+        sync. Reads from the cache may miss the changes of this period.
+        """
         heard = self._shared.reflector.counters.heard_at
         return None if heard is None else asyncio.get_running_loop().time() - heard
 
@@ -98,7 +100,7 @@ class Informer(Generic[K]):
         return self._shared
 
     async def wait_synced(self) -> None:
-        """Waits until `has_synced`. It has no deadline; see `InformerFactory.wait_for_cache_sync`."""
+        """Waits until `has_synced`, without a deadline; see also `InformerFactory.wait_for_cache_sync`."""
         await self._shared.wait_synced()
 
     def add_event_handler(
@@ -114,12 +116,13 @@ class Informer(Generic[K]):
     ) -> HandlerRegistration:
         """Registers handlers of changes.
 
-        ``on_add(head, initial)``, ``on_update(old, new)`` and ``on_delete(head, final_state_unknown)`` get heads and
-        flags; they may be functions or coroutine functions. ``on_change(heads)`` is ``on_update`` for handlers that
-        rarely need the old head, whose decoding costs as much as the rest of a delivery: the heads of `HeadUpdate` are
-        decoded on access. ``filter`` shows only the objects it returns true for: an update that makes it true is an
-        add, one that makes it false a delete. ``resync`` seconds (at least 1; 0 for never; default: the factory's) is
-        the period in which all objects come as updates again. ``name`` is for logs.
+        ``on_add(head, initial)``, ``on_update(old, new)`` and ``on_delete(head, final_state_unknown)`` receive heads
+        and flags; they may be functions or coroutine functions. ``on_change(heads)`` replaces ``on_update`` in handlers
+        that rarely need the old head: the heads of `HeadUpdate` are decoded on access, and decoding the old one costs
+        as much as the rest of a delivery. The handlers see only the objects for which ``filter`` returns true: an
+        update that makes it true is delivered as an add, an update that makes it false as a delete. Every ``resync``
+        seconds (at least 1; 0 for never; default: the factory's) all objects are delivered again as updates. ``name``
+        is for logs.
 
         Raises:
             InformerStopped: this handle or its factory has been closed.
@@ -145,14 +148,15 @@ class Informer(Generic[K]):
         return registration
 
     def add_index(self, name: str, function: IndexFunction, *, projection: type[Any] | None = None) -> None:
-        """Indexes objects by the values of ``function`` for their `Head`, or for their ``projection``; at any time.
+        """Adds an index of the values that ``function`` returns for the `Head` or the ``projection`` of each object.
 
-        Adding the same again does nothing. Look up with ``lister.list(index=(name, value))``. Another handle may give
-        the same name to another function: each finds its own. An object for which the function raises is logged, and
-        left out of the index.
+        This may be called at any time; adding the same index again does nothing. Look up with
+        ``lister.list(index=(name, value))``. If a different handle gives the same name to a different function, each
+        handle finds its own index. If the function raises for an object, the error is logged and the object is left out
+        of the index.
 
         Raises:
-            ValueError: another index of this handle has that name.
+            ValueError: this handle has a different index of that name.
             InformerStopped: this handle or its factory has been closed.
         """
         if self.is_stopped:
@@ -166,7 +170,7 @@ class Informer(Generic[K]):
         self._indexes[name] = store.add_index(name, function, projection=projection)
 
     def snapshot(self) -> Snapshot:
-        """The store as it is now; read it with `lister_of`. Close it when done."""
+        """A snapshot of the store as it is now; read it with `lister_of`, and close it when done."""
         return self._shared.store.snapshot()
 
     def lister_of(self, snapshot: Snapshot) -> Lister[K]:
@@ -174,7 +178,7 @@ class Informer(Generic[K]):
         return Lister(snapshot, self._kind, self.resource, indexes=self._indexes)
 
     def has_observed(self, key: str, resource_version: str = "", *, uid: str = "", deleted: bool = False) -> bool:
-        """Whether this cache has seen a write by now; see `InformerFactory.observed`."""
+        """Whether this cache has already seen a write; see `InformerFactory.observed`."""
         return self._shared.barriers.seen(
             key, Barrier(version_number(resource_version), resource_version, uid, deleted)
         )
@@ -188,7 +192,7 @@ class Informer(Generic[K]):
         deleted: bool = False,
         timeout: float | None = 10.0,
     ) -> bool:
-        """Waits until this cache has seen a write; False if it has not within ``timeout`` seconds.
+        """Waits until this cache has seen a write; returns False if that takes longer than ``timeout`` seconds.
 
         See `InformerFactory.observed`.
         """
@@ -196,7 +200,7 @@ class Informer(Generic[K]):
         return await self._shared.barriers.wait(key, barrier, timeout)
 
     async def close(self) -> None:
-        """Removes this handle's handlers and releases the informer. It may be called again."""
+        """Removes this handle's handlers and releases the informer. Closing it again does nothing."""
         if self._closed:
             return
         self._closed = True

@@ -40,19 +40,19 @@ class Readable(Protocol):
 
 
 class Lister(Generic[K]):
-    """Reads one kind from a cache.
+    """Reads the objects of one kind from a cache.
 
-    *Guarantees*: every returned object was decoded for this call, and the caller may change it; one call sees
-    one state of the cache.
+    *Guarantees*: every returned object was decoded for this call, so the caller may change it. Each call sees
+    a single state of the cache.
 
     *Caveats*
 
-    - A cache shows the state of a moment ago. Before the informer has synced it is incomplete.
-    - An object that can't be decoded does not fail a list: it is left out and logged, once for each of its states.
-      `heads` and `keys` have it, and `get` raises its error.
+    - A cache lags slightly behind the server. It is incomplete until the informer has synced.
+    - An object that can't be decoded does not make a list fail: it is left out, and the error is logged once for each
+      state of the object. `heads` and `keys` include the object, and `get` raises its error.
 
-    The cost of a list depends only on its result: namespaces, owners, indexes and labels selected by value are
-    looked up, not searched. ``as_`` is a smaller struct to decode into; other fields are not decoded.
+    The cost of a list depends only on the size of its result: namespaces, owners, indexes, and labels selected by value
+    are looked up in indexes. ``as_`` is a smaller struct to decode into; other fields are not decoded.
     """
 
     __slots__ = ("_indexes", "_kind", "_readable", "_resource", "_told")
@@ -72,11 +72,11 @@ class Lister(Generic[K]):
     def get(self, key: str, namespace: str | None = None, *, as_: type[P]) -> P: ...
 
     def get(self, key: str, namespace: str | None = None, *, as_: type[Any] | None = None) -> Any:
-        """The object of that key (``namespace/name``), or of that name and namespace.
+        """The object with that key (``namespace/name``), or with that name and namespace.
 
         Raises:
             NotFoundInCache: the cache has no such object (a `KeyError`).
-            DecodeError: the object does not fit the class, or is nested too deeply; the message names it.
+            DecodeError: the object does not fit the class, or is nested too deeply; the message names the object.
         """
         full = _key(key, namespace)
         record = self._readable.record(full)
@@ -90,12 +90,12 @@ class Lister(Generic[K]):
     def try_get(self, key: str, namespace: str | None = None, *, as_: type[P]) -> P | None: ...
 
     def try_get(self, key: str, namespace: str | None = None, *, as_: type[Any] | None = None) -> Any:
-        """As `get`, but returns None for a missing object."""
+        """Like `get`, but returns None if the object is missing."""
         record = self._readable.record(_key(key, namespace))
         return None if record is None else decode(as_ or self._kind, self._readable.document(record))
 
     def head(self, key: str, namespace: str | None = None) -> Head | None:
-        """Only the metadata, or None for a missing object."""
+        """The metadata of an object, or None if the object is missing."""
         record = self._readable.record(_key(key, namespace))
         return None if record is None else self._readable.head_of(record)
 
@@ -125,11 +125,11 @@ class Lister(Generic[K]):
         index: tuple[str, str] | None = None,
         as_: type[Any] | None = None,
     ) -> builtins.list[Any]:
-        """The objects that match all arguments, in the order in which they came into the cache (or into the index,
-        under that value): the order depends only on the changes received.
+        """The objects that match all arguments, in the order in which they entered the cache (or the index, under the
+        value). The order depends only on the changes received.
 
-        ``index`` is the name of an index and a value in it. ``selector`` matches labels. A ``namespace`` of None (or
-        ``""``) is all namespaces.
+        ``index`` is a pair: the name of an index, and a value in it. ``selector`` matches labels. A ``namespace`` of
+        None or ``""`` means all namespaces.
 
         Raises:
             KeyError: the index does not exist.
@@ -153,7 +153,7 @@ class Lister(Generic[K]):
         selector: AnySelector = None,
         index: tuple[str, str] | None = None,
     ) -> builtins.list[Head]:
-        """As `list`, but only the metadata."""
+        """Like `list`, but returns only the metadata."""
         readable = self._readable
         records = (readable.record(key) for key in self._select(namespace, Selector.of(selector), index))
         return [readable.head_of(record) for record in records if record is not None]
@@ -165,7 +165,7 @@ class Lister(Generic[K]):
         selector: AnySelector = None,
         index: tuple[str, str] | None = None,
     ) -> builtins.list[ObjectKey]:
-        """As `list`, but only the keys, which costs nothing per object unless labels must be compared."""
+        """Like `list`, but returns only the keys. This has no cost per object unless labels must be compared."""
         return [ObjectKey(key) for key in self._select(namespace, Selector.of(selector), index)]
 
     @overload
@@ -174,7 +174,7 @@ class Lister(Generic[K]):
     def by_owner(self, uid: str, *, as_: type[P]) -> builtins.list[P]: ...
 
     def by_owner(self, uid: str, *, as_: type[Any] | None = None) -> builtins.list[Any]:
-        """The objects that have an owner reference to ``uid``, controlling or not."""
+        """The objects with an owner reference to ``uid``, whether or not that owner is the controller."""
         return self.list(index=(OWNER, uid), as_=as_ or self._kind)
 
     def __len__(self) -> int:

@@ -1,8 +1,8 @@
-"""Lists: the objects of a ``…List`` document one by one, while it is being received.
+"""Lists: the objects of a ``…List`` document, one by one while the document is being received.
 
-The end of an object is found by searching for the beginning of the next one; the text before must then be one complete
-JSON document, which is checked, so a lookalike inside an object can cost time but never give a wrong result. Lists
-without such a pattern are scanned token by token.
+The end of an object is found by searching for the beginning of the next one. The text before it must be a single
+complete JSON document, which is checked, so text inside an object that looks like a beginning can cost time but never
+lead to a wrong result. Lists without such a pattern are scanned token by token.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Envelope(Struct, kw_only=True):
 
 
 class ListSplitter:
-    """Parses a list's bytes as they arrive: `feed` returns the complete items, `finish` the rest.
+    """Parses the bytes of a list as they arrive: `feed` returns the complete items, `finish` the rest.
 
-    An incomplete item is scanned again when an eighth more has arrived: an item that never ends, sent byte by byte,
-    costs only its length times a small number. It is refused when it is longer than any object.
+    An incomplete item is scanned again after its size has grown by an eighth, so an endless item that is sent byte by
+    byte costs only a small multiple of its length. An item that is longer than any object is rejected.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class ListSplitter:
         self._patience = 1 << 20
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Takes the next chunk; returns items that are complete by now. Small chunks are collected first.
+        """Accepts the next chunk; returns the items that are now complete. Small chunks are collected first.
 
         Raises:
             WatchBroken: an item, or the part before the items, is longer than any that a server sends.
@@ -84,7 +84,7 @@ class ListSplitter:
         return bytes(more)
 
     def finish(self) -> tuple[list[bytes], Envelope]:
-        """The last items, and the list's own fields.
+        """The last items, and the fields of the list itself.
 
         Raises:
             WatchBroken: the list is not complete.
@@ -104,7 +104,9 @@ class ListSplitter:
             raise WatchBroken(f"not a complete list: {problem}; it begins with {document[:200]!r}") from None
 
     def _split(self, data: bytes, items: list[bytes]) -> int:
-        """Cuts before each text that begins like an item, after checking it; returns the start of the rest."""
+        """Cuts before each text that looks like the beginning of an item, after checking; returns the start of the
+        rest.
+        """
         position = _skip(data, 0)
         if self._separator is None:
             first = _FIRST_KEY.match(data, position)
@@ -132,7 +134,7 @@ class ListSplitter:
 
     @staticmethod
     def _scan(data: bytes, position: int, items: list[bytes]) -> int:
-        """Cuts by counting brackets; returns the start of the rest."""
+        """Finds the ends of items by counting brackets; returns the start of the rest."""
         while True:
             position = _skip(data, position)
             if data[position : position + 1] != b"{":
@@ -166,7 +168,7 @@ _ITEMS = re.compile(rb"\s*:\s*\[")
 
 
 def _start_of_items(data: bytes) -> int:
-    """The position of the first item or the closing bracket, -1 if not yet received."""
+    """The position of the first item or of the closing bracket; -1 if it has not been received yet."""
     depth = 0
     for token in _TOKEN.finditer(data):
         text = token.group()

@@ -1,6 +1,6 @@
-"""Metrics of informers, collected at each scrape, at no cost per event.
+"""Metrics of informers. They are collected at each scrape and cost nothing per event.
 
-The names are client-go's where it has them: ``reflector_*`` of its reflector metrics, ``informer_*`` of 1.36.
+Where client-go has a metric, its name is used: ``reflector_*`` as in its reflector metrics, ``informer_*`` as in 1.36.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _LABELS = ("name", "group", "version", "resource")
 
 
 class InformerMetrics:
-    """A Prometheus collector for the informers of its factories.
+    """A Prometheus collector for the informers of one or more factories.
 
         metrics = InformerMetrics()
         registry.register(metrics)
         async with InformerFactory(client, metrics=metrics) as factory: ...
 
-    ``name`` distinguishes this program's informers from those of another in the same registry.
+    ``name`` distinguishes this program's informers from those of other programs in the same registry.
     """
 
     def __init__(self, name: str = "setpoint") -> None:
@@ -40,16 +40,17 @@ class InformerMetrics:
         self._factories: dict[_Factory, str] = {}
 
     def follow(self, factory: _Factory, *, name: str = "") -> None:
-        """Adds the informers of this factory, under a ``name`` of its own: two factories may have informers of the same
-        resource."""
+        """Adds the informers of this factory. ``name`` distinguishes them from those of other factories, which may have
+        informers of the same resource.
+        """
         self._factories[factory] = name or self._name
 
     def unfollow(self, factory: _Factory) -> None:
-        """Removes this factory."""
+        """Removes the informers of this factory."""
         self._factories.pop(factory, None)
 
     def describe(self) -> Iterable[Metric]:
-        """No metrics, so that the registry need not collect them in order to register."""
+        """An empty list of metrics, so that the registry does not have to collect in order to register."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
@@ -147,7 +148,7 @@ class InformerMetrics:
 
 
 def _age(moment: float) -> float | None:
-    """Seconds since a moment of the running loop's time; None where no loop runs (a scrape from another thread)."""
+    """Seconds since ``moment``, in the running loop's time; None if no loop runs (a scrape from another thread)."""
     try:
         return asyncio.get_running_loop().time() - moment
     except RuntimeError:

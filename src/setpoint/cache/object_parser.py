@@ -1,15 +1,15 @@
-"""ObjectParser: turns the bytes of one object on the wire into an item of the store, decoding only its metadata.
+"""ObjectParser: turns the bytes of one object from the server into an item of the store, decoding only the metadata.
 
-The Go server writes typed objects in one fixed order: kind, apiVersion, metadata (managedFields last), then the rest.
-For those the head is cut out, ``managedFields`` dropped and the rest copied without parsing. Everything else
-(custom resources have sorted keys; other servers have other orders) takes the general way, which parses the document
-once. Both give the same result.
+The Go server writes typed objects in a fixed order: kind, apiVersion, metadata (with managedFields last), then the
+rest. For these, the head is cut out, ``managedFields`` is dropped, and the rest is copied without parsing. All other
+objects (custom resources have sorted keys; other servers use other orders) are parsed once. Both ways give the same
+result.
 
-Why the cut is exact: the fast way is taken only when the document starts with the expected prefix, and when the text
-between it and ``,"managedFields":[{`` is a complete JSON object once a ``}`` is added, so the cut begins inside the
-object's own metadata. It ends at the first ``}]},"``, if a letter follows and no ``}],"`` comes before it: then
-managedFields is not the last of the metadata. A quote before a letter opens a string in valid JSON and never closes
-one, so the cut's end is outside any string, and field sets hold no arrays of their own.
+The cut is exact for these reasons. It is made only when the document starts with the expected prefix, and when the text
+between the prefix and ``,"managedFields":[{`` is a complete JSON object once a ``}`` is added; so the cut begins inside
+the object's own metadata. It ends at the first ``}]},"`` that is followed by a letter, and only if no ``}],"`` comes
+before (otherwise managedFields is not the last field of the metadata). In valid JSON a quote before a letter opens a
+string and never closes one, so the end of the cut is outside any string; and field sets contain no arrays.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _decode_head = msgspec.json.Decoder(Head).decode
 
 
 class UnexpectedKind(ValueError):
-    """The document has another kind than this cache, so it is skipped."""
+    """The document is of a different kind than this cache, so it is skipped."""
 
 
 class Item(NamedTuple):
-    """One object on its way into the store.
+    """An object that is about to enter the store.
 
     ``document`` is its JSON without managedFields: kind, apiVersion and metadata first, in this order, then the rest.
-    ``end`` is the end of the metadata in it. ``problem`` is the reason why the document is kept unparsed: it was not
-    projected or transformed then, and decoding it will fail.
+    ``end`` is the position in the document where the metadata ends. ``problem`` is the reason why the document was kept
+    unparsed, or ``""``: such a document was not projected or transformed, and decoding it will fail.
     """
 
     head: Head
@@ -51,12 +51,13 @@ class Item(NamedTuple):
 
 
 class ObjectParser:
-    """Reads the objects of one resource.
+    """Parses the objects of one resource.
 
-    ``metadata_only`` keeps only apiVersion, kind and metadata; ``projection`` only these and the
-    projection's fields. ``transform`` gets and returns plain JSON values, before a projection, once per object from the
-    server; it must not change the object's name. ``keep_managed_fields`` keeps these fields, which are dropped by
-    default."""
+    ``metadata_only`` keeps only apiVersion, kind and metadata; ``projection`` keeps these and the fields of the
+    projection. ``transform`` receives and returns plain JSON values, once for each object from the server and before a
+    projection; it must not change the object's name. ``managedFields`` are dropped unless ``keep_managed_fields`` is
+    set.
+    """
 
     def __init__(
         self,
@@ -84,9 +85,9 @@ class ObjectParser:
         """The object in ``raw``.
 
         Raises:
-            DecodeError: it is not an object with metadata, or the transform failed for it. An object that is only
-                            nested too deeply, or does not fit the projection, is kept unchanged: see `Item`.
-            UnexpectedKind: it has another kind.
+            DecodeError: ``raw`` is not an object with metadata, or the transform failed for it. An object that is only
+                nested too deeply, or does not fit the projection, is kept unchanged: see `Item`.
+            UnexpectedKind: the object is of a different kind.
         """
         if self._fast:
             prefix = self._prefix
@@ -111,7 +112,7 @@ class ObjectParser:
         return head_in(document[len(self._prefix) : end])
 
     def _read_any(self, raw: bytes) -> Item:
-        """Reads documents with any order of keys, and everything that Go's decoder tolerates."""
+        """The object in a document with its keys in any order, or with anything else that Go's decoder tolerates."""
         try:
             members, problem = _members(raw)
         except DecodeError as malformed:
@@ -148,7 +149,9 @@ class ObjectParser:
         return Item(head, document, len(self._prefix) + len(metadata), problem)
 
     def _transformed(self, raw: bytes, members: _Members, transform: Transform) -> tuple[bytes, _Members, str]:
-        """The object after the transform; unchanged, with the reason, if it is nested too deeply."""
+        """The object after the transform, and the results of `_members` for it; if the object is nested too deeply, the
+        unchanged arguments and that reason.
+        """
         try:
             document = plain(raw)
             document.setdefault("kind", self._kind)
@@ -173,10 +176,10 @@ _TOO_DEEP = "nested too deeply to be decoded"
 
 
 def _members(raw: bytes) -> tuple[_Members, str]:
-    """The members of an object, and the reason why they can't be decoded, or ``""``.
+    """The members of an object, and the reason why they can't be decoded, or ``""`` if they can.
 
     Raises:
-        DecodeError: it is not an object.
+        DecodeError: ``raw`` is not an object.
     """
     try:
         return _decode_members(raw), ""
@@ -190,7 +193,7 @@ def _members(raw: bytes) -> tuple[_Members, str]:
 
 
 def _end_of_managed(raw: bytes, start: int) -> int:
-    """The position after the brace that ends the metadata, 0 if it can't be found."""
+    """The position after the brace that ends the metadata, or 0 if it can't be found."""
     bracket = start
     for _ in range(_BRACKETS):
         bracket = raw.find(b"]", bracket + 1)  # a search for one byte is many times as fast as for several
