@@ -1,4 +1,4 @@
-"""Finds the handler of a request for resources: by method, subresource and verb."""
+"""Finds the handler of a request for a resource, by method, subresource and verb."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PARTIAL: Final[dict[str, Handler]] = {"GET": get, "HEAD": get, "PUT": update, "
 
 
 def route(call: Call) -> Response:
-    """The answer of the handler that the path and the method lead to. Raises ApiStatusError."""
+    """The response of the handler for the path and the method. Raises ApiStatusError."""
     path = call.path
     if not path.name:
         return _collection(call)

@@ -1,4 +1,4 @@
-"""The server's core: a request in, a response out, no sockets."""
+"""The server's core: it turns a request into a response, without sockets."""
 
 from __future__ import annotations
 
@@ -165,8 +165,9 @@ class ApiServer:
 
     @property
     def kubelets(self) -> Kubelets | None:
-        """The kubelets, which answer logs, commands and connections of containers, and what these use
-        (``metrics.k8s.io``, which is served with them); None where there are no nodes."""
+        """The kubelets, which serve logs, commands and connections of containers, and the usage of containers
+        (``metrics.k8s.io``, which is served together with them); None if there are no nodes.
+        """
         return self.state.kubelets
 
     @kubelets.setter
@@ -182,7 +183,7 @@ class ApiServer:
 
     @property
     def registry(self) -> Registry:
-        """The resources that are served."""
+        """The registry of served resources."""
         return self.state.registry
 
     @property
@@ -191,7 +192,7 @@ class ApiServer:
         return self.state.watches
 
     async def start(self) -> None:
-        """Makes the objects that every cluster has, and serves the custom resources that are stored."""
+        """Creates the objects that every cluster has, and serves the stored custom resources."""
         state = self.state
         if state.running:
             return
@@ -209,20 +210,22 @@ class ApiServer:
             await self._identity.start()
 
     def listens_at(self, host: str, port: int) -> None:
-        """Says where clients reach it, for the Service ``kubernetes`` (if there are default objects) and for those that
-        check tokens of service accounts."""
+        """Sets the address at which clients reach the server, for the Service ``kubernetes`` (if there are default
+        objects) and for clients that verify tokens of service accounts.
+        """
         self.state.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         if self._default_objects:
             publish(self.state, host, port)
 
     @property
     def damage(self) -> list[Damage]:
-        """The stored objects that can't be read or used: those found when the storage was opened, and later ones. Also
-        at ``/debug/damage``."""
+        """The stored objects that can't be read or used, found when the storage was opened or later. They are also
+        listed at ``/debug/damage``.
+        """
         return self.state.damage
 
     async def close(self) -> None:
-        """Ends all watches and closes the storage. Requests are refused from now on."""
+        """Ends all watches and closes the storage. Later requests are refused."""
         state = self.state
         if not state.running:
             return
@@ -240,7 +243,7 @@ class ApiServer:
         self.state.end_watches()
 
     def drain(self) -> None:
-        """Says that it is not ready any more, and ends all watches."""
+        """Reports the server as not ready, and ends all watches."""
         self.state.stopping = True
         self.end_watches()
 
@@ -254,7 +257,7 @@ class ApiServer:
         await self.close()
 
     async def handle(self, request: IncomingRequest) -> Response:
-        """Answers one request. Errors of the client and of the server are answers: nothing is raised."""
+        """The response to a request. Errors of the client and of the server are responses too: nothing is raised."""
         if getattr(request, "peer", None) is None:
             return await self._handled(request)
         kind = "readOnly" if request.method in _READS else "mutating"
@@ -275,8 +278,9 @@ class ApiServer:
         return response
 
     async def _followed(self, request: IncomingRequest) -> tuple[Response, Attributes | None]:
-        """An answer with headers of flow control, which the audit log is told of; and what was asked, if a user is
-        known who did."""
+        """The response, with headers of flow control and logged for the audit, and the attributes of the request if its
+        user is known.
+        """
         came = self.state.now()
         notes: dict[str, str] = {}
         if self._audit is not None:
@@ -323,7 +327,7 @@ class ApiServer:
             return respond(failure.status, failure.code)
 
     async def _replayed(self, request: IncomingRequest) -> Response:
-        """A request that may need webhooks, or much time."""
+        """Runs a request that may call webhooks or take long."""
         limit = _READ_TIMEOUT if request.method in _READS else _WRITE_TIMEOUT
         try:
             async with asyncio.timeout(limit):
@@ -336,7 +340,7 @@ class ApiServer:
             raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
 
     def _at_once(self, request: IncomingRequest) -> Response:
-        """The answer. Writes on the way to it are stored only if it succeeds."""
+        """Runs a request without interruption. Its writes are stored only if it succeeds."""
         state = self.state
         state.at_once = True
         try:
@@ -384,6 +388,6 @@ class ApiServer:
 
 
 def _written(request: IncomingRequest) -> tuple[str, ...] | None:
-    """The object that a request writes, in any version; None if it is new, or there are many."""
+    """The key of the object that a request writes, whatever its version; None if the path does not name an object."""
     path = parse_path(request.path)
     return (path.group, path.resource, path.namespace, path.name) if path is not None and path.name else None

@@ -1,4 +1,4 @@
-"""The parts of a server, for everything that answers requests. Only `setpoint.apiserver.server` makes one."""
+"""The parts of a server that request handlers share. Only `setpoint.apiserver.server` creates a `State`."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ LARGE: Final = 16 * 1024
 
 
 class OpenWatch(Protocol):
-    """One client's watch."""
+    """The watch of one client."""
 
     @property
     def served(self) -> ServedResource: ...
     def stop(self) -> None:
-        """Ends the stream after what is under way."""
+        """Ends the stream after the events that are already being sent."""
         ...
 
 
 class AccountTokens(Protocol):
-    """Tokens of service accounts."""
+    """Verifies tokens of service accounts."""
 
     @property
     def issuers(self) -> Sequence[str]:
-        """The issuers whose tokens are accepted; the first one is this server."""
+        """The issuers whose tokens are accepted; the first is this server."""
         ...
 
     @property
@@ -54,38 +54,40 @@ class AccountTokens(Protocol):
 
     @property
     def jwks(self) -> list[dict[str, Any]]:
-        """The public keys of tokens; none where a secret signs them."""
+        """The public keys of tokens; empty if a secret signs the tokens."""
         ...
 
     @property
     def algorithms(self) -> list[str]:
-        """Those that tokens are signed with."""
+        """The algorithms that sign tokens."""
         ...
 
     def sign(self, claims: dict[str, Any]) -> str: ...
 
 
 class TokenUsers(Protocol):
-    """The users that tokens stand for."""
+    """Finds the users of tokens."""
 
     def user_of(self, token: str, audiences: Sequence[str], now: datetime) -> tuple[UserInfo, list[str]]:
-        """The token's user, and which of ``audiences`` it is for. Raises ValueError saying why it has none."""
+        """The token's user, and those of ``audiences`` for which the token is valid. Raises ValueError with the reason
+        if the token has no user.
+        """
         ...
 
 
 class Metrics(Protocol):
-    """The metrics of a server's requests."""
+    """Provides the metrics of a server's requests."""
 
     def text(self, accept: str, watches: Iterable[OpenWatch]) -> tuple[bytes, str]:
-        """All metrics in a format that the client accepts, and its content type."""
+        """All metrics in a format that the client accepts, and the content type."""
         ...
 
 
 class State:
     """One server's storage, registry, clock and so on.
 
-    ``definitions`` and ``configurations`` follow what is stored of their kinds. ``admin`` makes requests that come
-    without a user. Without an ``authorizer``, everything is allowed.
+    ``definitions`` and ``configurations`` follow the stored CRDs and admission configurations. ``admin`` is the user of
+    requests that have no user. Without an ``authorizer``, everything is allowed.
     """
 
     definitions: Definitions
@@ -142,12 +144,13 @@ class State:
 
     @property
     def guarded(self) -> bool:
-        """Whether `check` has anything to do."""
+        """Whether `check` is needed."""
         return self.authorizer is not None or self.access_record is not None
 
     def check(self, attributes: Attributes, notes: dict[str, str] | None = None) -> None:
-        """Raises ApiStatusError (403) if the user may not do that, and remembers what was asked for. ``notes``: the
-        annotations of an event of the audit log, which are to have the decision."""
+        """Raises ApiStatusError (403) if the user may not make the request, and records the request. ``notes``: the
+        annotations of the request's audit event, to which the decision is added.
+        """
         decision = Decision(True) if self.authorizer is None else self.authorizer.authorize(attributes)
         if self.access_record is not None:
             self.access_record.note(attributes, decision)
@@ -158,16 +161,18 @@ class State:
             raise forbidden(attributes, decision.reason)
 
     def replay(self) -> Replay:
-        """For one request that begins now."""
+        """A new `Replay` for one request that begins now."""
         return Replay(self.random, self.now(), self.slicer, lambda: Reads(self.storage, self.registry.find))
 
     def lengthy(self, size: int = LARGE) -> None:
-        """Said before work on so many bytes. Raises Lengthy if that is too much for one go."""
+        """Must be called before work on ``size`` bytes. Raises Lengthy if that is too much to do without
+        interruption.
+        """
         if self.at_once and size >= LARGE:
             raise Lengthy
 
     def end_watches(self, served: ServedResource | None = None) -> None:
-        """Ends the watches on one resource (in one version), or all of them."""
+        """Ends the watches on one resource (in one version), or all watches."""
         for item in tuple(self.watches):
             if served is None or item.served is served:
                 item.stop()

@@ -29,10 +29,10 @@ class Requesters:
         """The attributes and senders of the requests from the network that are under way, by the requests' ids."""
 
     def user_of(self, request: IncomingRequest) -> UserInfo:
-        """The user that the request is made as, impersonated or not.
+        """The user as whom the request is made, impersonated or not.
 
         Raises:
-            ApiStatusError: 401, or 403 if that user may not do what is asked for, or not act as another.
+            ApiStatusError: 401, or 403 if that user may not make the request or the sender may not impersonate them.
         """
         state = self._state
         user = self._sender(request)

@@ -1,4 +1,4 @@
-"""Selectors in reviews of access: which objects of a list or watch are asked about.
+"""Selectors in access reviews: they say which objects of a list or watch the review covers.
 
 https://kubernetes.io/docs/reference/access-authn-authz/authorization/#authorizing-api-requests-with-field-or-label-selectors
 """

@@ -1,1 +1,1 @@
-"""Parsing of requests: path, options, body, and the object in it."""
+"""Parsing of requests: the path, the options, the body and the object in the body."""

@@ -1,4 +1,4 @@
-"""The Accept header: what a client can read, in the order in which it likes it."""
+"""The Accept header: the media types that a client can read, in its order of preference."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MEDIA: Final[dict[str, Media]] = {
 
 
 class Clause(NamedTuple):
-    """One of the kinds that are accepted."""
+    """One media type of an Accept header, with its parameters."""
 
     kind: str
     parameters: Mapping[str, str]
 
 
 def accepted(header: str) -> list[Clause]:
-    """The header's clauses, the best liked first (by ``q``, then what has no wildcard, then as they stand)."""
+    """The clauses of the header by preference: the highest ``q`` first, then those without wildcards, then as given."""
     found = []
     for item in header.split(",") if header.strip() else ["*/*"]:
         kind, *rest = (part.strip() for part in item.split(";"))
@@ -50,12 +50,12 @@ def _dislike(clause: Clause) -> tuple[float, bool, bool]:
 
 
 def media_of(clause: Clause) -> Media | None:
-    """The supported media type for a clause of ``Accept``; None if there is none."""
+    """The supported media type for a clause of ``Accept``; None if the clause names no supported type."""
     return _MEDIA.get(clause.kind)
 
 
 def of_statuses(header: str) -> Media:
-    """The media type of a Status for a client that accepts ``header``: JSON by default."""
+    """The media type of a Status for a client that sends ``header``; the default is JSON."""
     if header in ("", "*/*", JSON_TYPE):
         return "json"
     for clause in accepted(header):

@@ -1,4 +1,4 @@
-"""The protocol by which handlers of requests ask for admission; `setpoint.apiserver.admission` implements it."""
+"""The protocol through which request handlers ask for admission; `setpoint.apiserver.admission` implements it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EXEMPT: Final = "admissionregistration.k8s.io"
 
 
 class Asked(Protocol):
-    """The part of a request, and of the server, that admission may use."""
+    """The parts of a request, and of the server, that admission may use."""
 
     path: ResourcePath
     state: State
@@ -35,13 +35,13 @@ class Asked(Protocol):
     def random(self) -> Random: ...
     @property
     def plugins_off(self) -> Collection[str]:
-        """The admission plugins that are not asked."""
+        """The admission plugins that are turned off."""
         ...
 
     def now(self) -> datetime: ...
     def warn(self, text: str) -> None: ...
     def annotate(self, key: str, value: str) -> None:
-        """For the event of the request in the audit log, if there is one."""
+        """Adds an annotation to the request's event in the audit log, if there is one."""
         ...
 
 
@@ -49,8 +49,8 @@ class Asked(Protocol):
 class AdmissionAttributes:
     """A request as plugins, policies and webhooks see it; upstream's ``admission.Attributes``.
 
-    ``obj`` and ``old`` are of the version ``served`` is, unless ``kind`` (group, version, kind) says that they are
-    something else, such as a Scale. Plugins that mutate change ``obj`` in place.
+    ``obj`` and ``old`` are of the version of ``served``, unless ``kind`` (group, version, kind) says that they are of a
+    different kind, such as a Scale. Mutating plugins change ``obj`` in place.
     """
 
     call: Asked
@@ -78,7 +78,9 @@ class AdmissionAttributes:
         name: str | None = None,
         kind: tuple[str, str, str] | None = None,
     ) -> AdmissionAttributes:
-        """The attributes of a request for the object of its path; ``name``: if it is not what object or path say."""
+        """The attributes of a request for the object of its path. ``name`` is needed only if the object's name is
+        neither in the object nor in the path.
+        """
         path = call.path
         if name is None:
             name = path.name or str(((obj or old or {}).get("metadata") or {}).get("name") or "")
@@ -89,13 +91,13 @@ class AdmissionAttributes:
 
     @property
     def new(self) -> JsonObject:
-        """The object, where there is one: not of a deletion."""
+        """The new object, for requests that have one: a deletion does not."""
         assert self.obj is not None
         return self.obj
 
     @property
     def spec(self) -> JsonObject:
-        """The object's; ``{}`` if it has none."""
+        """The ``spec`` of the object; ``{}`` if it has none."""
         found = self.new.get("spec")
         return found if isinstance(found, dict) else {}
 
@@ -113,12 +115,12 @@ class AdmissionAttributes:
             yield decode(record.value)
 
     def one(self, collection: str, name: str, namespace: str = "") -> JsonObject | None:
-        """A stored object, None if there is none of that name."""
+        """A stored object; None if no object has that name."""
         record = self.call.storage.get(collection, namespace, name)
         return None if record is None else decode(record.value)
 
     def forbidden(self, why: str) -> errors.ApiStatusError:
-        """The refusal (403), which names the object, or how its name begins, as upstream."""
+        """The error for a refusal (403). It names the object, or the prefix of its name, as upstream."""
         return errors.forbidden(self.resource, self.shown_name, why)
 
     @property
@@ -127,31 +129,34 @@ class AdmissionAttributes:
 
     @property
     def exempt(self) -> bool:
-        """Whether webhooks are not asked: a bad configuration of admission could not be repaired otherwise."""
+        """Whether webhooks are skipped, because a bad configuration of admission could not be repaired otherwise."""
         return self.served.resource.group == _EXEMPT
 
     @property
     def exempt_from_policies(self) -> bool:
-        """Nor are policies subject to policies."""
+        """Whether policies are skipped; they do not apply to policies either."""
         return self.exempt and "admissionpolic" in self.served.resource.plural
 
     @property
     def shown_name(self) -> str:
-        """As refusals call the object."""
+        """The name of the object in refusals."""
         metadata = (self.obj or {}).get("metadata") or {}
         return self.name or metadata.get("name") or metadata.get("generateName") or "Unknown"
 
 
 class Admission(Protocol):
-    """Asks webhooks and policies about one request's objects. Each method may raise Suspended, to be called again
-    when the answers are known, and ApiStatusError for a refusal or a failure."""
+    """Runs webhooks and policies on the objects of one request.
+
+    Each method may raise Suspended, in which case the caller calls it again once the answers are known, and
+    ApiStatusError for a refusal or a failure.
+    """
 
     def mutates(self, attributes: AdmissionAttributes) -> bool:
-        """Whether any mutating webhook or policy is to be asked."""
+        """Whether any mutating webhook or policy has to run."""
         ...
 
     def mutate(self, attributes: AdmissionAttributes) -> JsonObject:
-        """The object as the webhooks want it, with defaults; the object itself if none was asked."""
+        """The object after mutation by webhooks and policies, with defaults; the object itself if none of them ran."""
         ...
 
     def validate(self, attributes: AdmissionAttributes) -> None: ...
@@ -164,9 +169,9 @@ class Admission(Protocol):
         subresource: str,
         kind: tuple[str, str, str],
     ) -> JsonObject:
-        """Admission, whole, of a document that is not stored itself, such as a Binding."""
+        """The complete admission of a document that is not stored itself, such as a Binding."""
         ...
 
     def deletions(self, batch: Sequence[AdmissionAttributes]) -> None:
-        """All at once."""
+        """Runs policies and webhooks for all deletions of a batch at once."""
         ...

@@ -1,4 +1,4 @@
-"""Request bodies: JSON, YAML or protobuf, of bounded size, with the real server's complaints."""
+"""Request bodies: JSON, YAML or protobuf, of limited size, with the real server's error messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ YAML_TYPE: Final = "application/yaml"
 
 
 def content_type(headers: Any) -> str:
-    """Without parameters; JSON if the header is missing."""
+    """The content type, without parameters; JSON if the header is missing."""
     value: str = headers.get("content-type", "")
     return value.partition(";")[0].strip().lower() or JSON_TYPE
 
@@ -45,16 +45,16 @@ def media_type(headers: Any) -> str:
 
 
 def check_size(body: bytes) -> None:
-    """Raises ApiStatusError (413)."""
+    """Checks that the body is not too large. Raises ApiStatusError (413)."""
     if len(body) > MAX_BODY:
         raise request_entity_too_large(f"limit is {MAX_BODY}")
 
 
 def parse_document(body: bytes, kind: str) -> tuple[Any, list[str]]:
-    """The value in ``body`` and the paths of the fields given more than once.
+    """The value in ``body``, and the paths of the fields that occur more than once.
 
     Raises:
-        ValueError: malformed, or nested too deeply; the message says where.
+        ValueError: the body is malformed or nested too deeply; the message says where.
     """
     spend(len(body))
     made = _parse(body, kind)

@@ -1,4 +1,4 @@
-"""One request under way, with everything that its handlers share."""
+"""One request in progress, with everything that its handlers share."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _LONGEST_WARNING: Final = 256
 
 
 class Call:
-    """``served`` and ``path`` say what the request is about.
+    """A request in progress. ``served`` is the requested resource, ``path`` the parsed path.
 
-    ``warnings`` collects what the headers will say, ``missing`` the fields that the object which came in lacks.
-    ``admission`` is None where no webhook is configured, and for what the server does by itself. ``replay`` is None
-    for a request that was never suspended: time and random numbers are then the server's.
+    ``warnings`` collects the texts of warning headers, ``missing`` the required fields that the incoming object lacks.
+    ``admission`` is None if no webhook is configured, and for the server's own changes. ``replay`` is None for a
+    request that was never suspended, which then uses the server's own clock and random numbers.
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class Call:
         return self.state.configurations
 
     def existing(self) -> Record:
-        """The stored record of the path's name. Raises ApiStatusError (404)."""
+        """The stored record of the object that the path names. Raises ApiStatusError (404)."""
         served, path = self.served, self.path
         record = self.storage.get(served.collection, path.namespace, path.name)
         if record is None:
@@ -127,7 +127,9 @@ class Call:
             notes[key] = value
 
     def warn(self, text: str) -> None:
-        """Each text once; where they are more than headers should hold, each is cut, and what is over is left out."""
+        """Adds a warning once. When all texts together exceed the limit for headers, each is cut, and the rest is left
+        out.
+        """
         if text in self._warned:
             return
         self._warned.add(text)
@@ -142,7 +144,7 @@ class Call:
             self.warnings.append(text)
 
     def manager(self, given: str) -> str:
-        """The manager of the fields that this request sets: the given one, else its user agent's first word."""
+        """The field manager of this request: ``given``, or else the first word of the user agent."""
         if given:
             return given
         agent = self.request.headers.get("user-agent", "").split("/", 1)[0]

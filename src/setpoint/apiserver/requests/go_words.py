@@ -21,7 +21,7 @@ _GO = {"integer": "int", "number": "float64", "boolean": "bool", "string": "stri
 def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError) -> str:
     """The message of Go's decoder for ``error``, a TYPE_INVALID of the schema's validation with a path in ``obj``.
 
-    Empty for base64 that Go accepts and the format of schemas does not.
+    The message is empty for base64 that Go accepts although it violates the schema's format.
     """
     steps = _STEP.findall(error.field)
     value = _value_at(obj, steps)
@@ -39,8 +39,8 @@ def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError)
 
 
 def _bad_byte(text: str) -> int | None:
-    """The offset of the error in base64, as Go counts: of the first invalid character, or of an incomplete last group.
-    Line ends are not counted. None if the text is valid.
+    """The offset of the error in base64 as Go counts it: that of the first invalid character, or of an incomplete last
+    group. Line ends are not counted. None if the text is valid.
     """
     digits = 0
     for position, character in enumerate(text):
@@ -57,7 +57,7 @@ def _bad_byte(text: str) -> int | None:
 
 
 def _fields(served: ServedResource, steps: list[str]) -> list[str]:
-    """The steps that are fields of structs: neither positions in lists nor keys of maps are named."""
+    """The steps that are fields of structs; list positions and map keys are left out."""
     definitions = schemas()
     node: dict[str, Any] = {}
     if not served.custom:
@@ -94,7 +94,7 @@ def _value_at(value: Any, steps: list[str]) -> Any:
 
 
 def _described(served: ServedResource, steps: list[str]) -> tuple[str, str]:
-    """The struct that the field belongs to, and the field's type, by their names in Go."""
+    """The struct to which the field belongs, and the field's type, by their names in Go."""
     definitions = schemas()
     name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
     if not served.custom:

@@ -1,7 +1,7 @@
-"""Decoding of incoming objects: checked for unknown fields, brought into the form that is stored.
+"""Decoding of incoming objects: they are checked for unknown fields and brought into the form that is stored.
 
-For built-in kinds this does what Go's decoder does to a typed object, for custom resources what structural schemas ask
-for (pruning, then defaulting).
+For built-in kinds this has the effect of Go's decoder on a typed object; for custom resources, that of structural
+schemas (pruning, then defaulting).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _GO_KINDS: Final = {list: "array", dict: "object", str: "string", bool: "bool", 
 
 
 def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
-    """The request's body, a JSON or YAML object, and its repeated fields. ``kind`` is what it should be.
+    """The request's body, a JSON or YAML object, and its repeated fields. ``kind`` is the expected kind.
 
     Raises ApiStatusError: 400, 413 or 415.
     """
@@ -75,15 +75,17 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
 
 
 def read_typed(call: Call, kind: GroupVersionKind, *, older: tuple[str, ...] = ()) -> JsonObject:
-    """The request's body, of a built-in kind that is never stored, with values of its types. ``older`` are API versions
-    in which it has the same form. Raises ApiStatusError."""
+    """The request's body, an object of a built-in kind that is never stored, with values of the right types.
+
+    ``older`` are API versions in which the kind has the same form. Raises ApiStatusError.
+    """
     document, _ = read_document(call, kind.kind)
     fit_kind(call, document, kind, older=older)
     return typed(document, kind)
 
 
 def fit_kind(call: Call, document: JsonObject, kind: GroupVersionKind, *, older: tuple[str, ...] = ()) -> None:
-    """Makes sure that a document, if it says its kind, is of this one, which is never stored.
+    """Checks that a document that names a kind is of ``kind``, a kind that is never stored.
 
     Raises ApiStatusError (400).
     """
@@ -97,7 +99,7 @@ def fit_kind(call: Call, document: JsonObject, kind: GroupVersionKind, *, older:
 
 
 def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
-    """The document, if its values have the types of its kind, without nulls; missing fields are not checked here.
+    """The document without nulls, if its values have the types of its kind; missing fields are not checked here.
 
     Raises ApiStatusError (400).
     """
@@ -111,7 +113,9 @@ def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
 
 
 def fit_namespace(call: Call, metadata: JsonObject) -> None:
-    """Makes the object's namespace that of the URL, or refuses (400)."""
+    """Sets the object's namespace to the one in the URL. Raises ApiStatusError (400) if the object has a
+    different one.
+    """
     wanted = call.path.namespace
     given = metadata.get("namespace", "")
     if not call.served.resource.namespaced:
@@ -125,7 +129,7 @@ def fit_namespace(call: Call, metadata: JsonObject) -> None:
 
 
 def read_object(call: Call, served: ServedResource, validation: str) -> JsonObject:
-    """The object in the request's body, in the form in which it is worked with. Raises ApiStatusError."""
+    """The object in the request's body, in the form that handlers work with. Raises ApiStatusError."""
     obj, duplicates = read_document(call, served.resource.kind)
     check_kind(call, served, obj)
     coerce(call, served, obj, validation, duplicates)
@@ -133,7 +137,7 @@ def read_object(call: Call, served: ServedResource, validation: str) -> JsonObje
 
 
 def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
-    """Makes sure that the object is of the URL's kind and version. Raises ApiStatusError (400)."""
+    """Checks that the object is of the kind and version in the URL. Raises ApiStatusError (400)."""
     resource = served.resource
     kind, version = obj.get("kind"), obj.get("apiVersion")
     if served.custom and not kind:
@@ -167,13 +171,13 @@ def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
 
 
 def _check_names(kind: object, version: object) -> None:
-    """Makes sure that they are texts: a patch puts anything there."""
+    """Checks that both values are texts, because a patch can set any value."""
     if not isinstance(kind, str) or not isinstance(version, str) or version.count("/") > 1:
         raise bad_request("couldn't get version/kind; apiVersion must be GROUP/VERSION or VERSION, kind a name")
 
 
 def why_not(call: Call, served: ServedResource, found: GroupVersion, kind: str) -> str:
-    """The reason why an object of another kind can't be one of the served, built-in kind."""
+    """The reason why an object of a different kind can't be used as the served, built-in kind."""
     resource = served.resource
     return _why_not(call, resource.group, resource.kind, found, kind, "pkg/api/legacyscheme/scheme.go:30")
 
@@ -192,9 +196,10 @@ def _known(call: Call, version: GroupVersion, kind: str) -> bool:
 def coerce(
     call: Call, served: ServedResource, obj: JsonObject, validation: str, duplicates: list[str], *, patch: bool = False
 ) -> None:
-    """Brings ``obj`` (in place) into the form in which it is worked with; unknown fields go, as ``validation`` says.
+    """Brings ``obj`` (in place) into the form that handlers work with. ``validation`` says how to treat unknown fields,
+    which are dropped.
 
-    Raises ApiStatusError (400; 422 where the object is the result of a ``patch``).
+    Raises ApiStatusError (400; 422 if the object is the result of a ``patch``).
     """
     resource = served.resource
     what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
@@ -246,7 +251,7 @@ def patched_wrong(problem: str) -> ApiStatusError:
 
 
 def dedupe_owners(call: Call, metadata: JsonObject) -> None:
-    """Drops owner references that are given twice, with a warning."""
+    """Drops repeated owner references, with a warning."""
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) < 2:
         return

@@ -1,7 +1,7 @@
 """Limits on the form of requests, checked before anything else: sizes, counts, characters.
 
-Every part of a request may end up in objects, answers and logs, so it must be text that can be encoded again; and
-bodies and headers have a maximum size.
+Any part of a request may end up in objects, responses and logs, so it must be text that can be encoded again; bodies
+and headers have a maximum size.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_HEAD: Final = 1 << 20
 
 
 def check(request: IncomingRequest) -> None:
-    """Raises ApiStatusError: 400 for text that is not Unicode, 413 for too much of it."""
+    """Checks the form of a request. Raises ApiStatusError: 400 for text that is not Unicode, 413 for too much of it."""
     headers, query = request.headers, request.query
     text = "".join(chain((request.method, request.path), headers, headers.values(), *query))
     if len(text) > MAX_HEAD:

@@ -1,4 +1,4 @@
-"""Query parameters: CreateOptions, PatchOptions, ListOptions and their kin, checked as the real server checks them."""
+"""Query parameters: CreateOptions, PatchOptions, ListOptions and the like, validated as on the real server."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
 def check_timeout(pairs: Sequence[tuple[str, str]]) -> None:
-    """Raises ApiStatusError (400) for a ``timeout`` that is not a duration, such as 30s. Its value is ignored: requests
-    take no longer than this server's own limits."""
+    """Raises ApiStatusError (400) for a ``timeout`` that is not a duration, such as 30s. The value is ignored, because
+    no request takes longer than this server's own limits.
+    """
     given = next((value for name, value in pairs if name == "timeout"), "")
     if given and parse_duration(given) is None:
         raise bad_request(f"invalid timeout specified in the request URL - time: invalid duration {quote(given)}")
 
 
 class Query(Mapping[str, str]):
-    """The parameters of one request; of one that is given twice the first value counts, as in Go."""
+    """The parameters of one request; if a parameter occurs twice, the first value counts, as in Go."""
 
     def __init__(self, pairs: tuple[tuple[str, str], ...]) -> None:
         self._values: dict[str, str] = {}
@@ -51,7 +52,7 @@ class Query(Mapping[str, str]):
         return [value for key, value in self.pairs if key == name]
 
     def flag(self, name: str) -> bool | None:
-        """A boolean; None if it is not given. A parameter without value counts as true."""
+        """The value of a boolean parameter; None if it is missing. A parameter without a value counts as true."""
         value = self._values.get(name)
         if value is None:
             return None
@@ -69,7 +70,7 @@ class Query(Mapping[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """CreateOptions, UpdateOptions and PatchOptions."""
+    """The options of a write: CreateOptions, UpdateOptions and PatchOptions."""
 
     dry_run: bool = False
     field_manager: str = ""
@@ -78,7 +79,9 @@ class WriteOptions:
 
     @classmethod
     def parse(cls, query: Query, kind: str, *, apply: bool = False) -> WriteOptions:
-        """``kind`` names the options in errors. Raises ApiStatusError (422) for values that are not allowed."""
+        """Parses a query. ``kind`` names the options in errors. Raises ApiStatusError (422) for values that are not
+        allowed.
+        """
         if not query.pairs and not apply:
             return _PLAIN
         manager = query.get("fieldManager", "")
@@ -108,7 +111,7 @@ _PLAIN: Final = WriteOptions()
 
 @dataclass(slots=True)
 class DeleteOptions:
-    """From the body or, if there is none, from the query."""
+    """The options of a deletion, from the body or, without a body, from the query."""
 
     dry_run: bool = False
     grace_period_seconds: int | None = None
@@ -119,7 +122,9 @@ class DeleteOptions:
 
     @classmethod
     def parse(cls, body: Mapping[str, Any] | None, query: Query) -> DeleteOptions:
-        """Reads a body and a query. Raises ApiStatusError: 400 for another kind of body, 422 for invalid values."""
+        """Parses a body and a query. Raises ApiStatusError: 400 for a body of a different kind, 422 for
+        invalid values.
+        """
         errors: list[FieldError] = []
         if body is not None:
             made = _from_body(body)
@@ -207,7 +212,10 @@ class ListOptions:
 
     @classmethod
     def parse(cls, query: Query, *, watch: bool = False) -> ListOptions:
-        """Raises ApiStatusError: 400 for a selector that can't be parsed, 422 for combinations that are not allowed."""
+        """Parses a query.
+
+        Raises ApiStatusError: 400 for a selector that can't be parsed, 422 for combinations that are not allowed.
+        """
         if not query.pairs and not watch:
             return _EVERYTHING
         try:
@@ -234,7 +242,7 @@ class ListOptions:
 
     @property
     def revision(self) -> int:
-        """``resourceVersion`` as a number, 0 if it is empty. Raises ApiStatusError (400) if it is not a number."""
+        """``resourceVersion`` as a number; 0 if it is empty. Raises ApiStatusError (400) if it is not a number."""
         text = self.resource_version
         if not text:
             return 0

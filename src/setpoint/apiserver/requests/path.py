@@ -27,7 +27,7 @@ class ResourcePath:
 
 
 def parse_path(path: str) -> ResourcePath | None:
-    """None for a path that is not one of a resource, such as ``/version`` or ``/apis/apps``."""
+    """The parsed path; None for a path that does not belong to a resource, such as ``/version`` or ``/apis/apps``."""
     parts = path.split("/")[1:]
     if parts and parts[-1] == "":
         parts.pop()

@@ -1,7 +1,7 @@
-"""Request bodies in Kubernetes' protobuf, as JSON values.
+"""Request bodies in Kubernetes' protobuf, decoded to JSON values.
 
-client-go's clients of built-in kinds send nothing else when they create, update or delete (``kubectl create
-namespace`` is one of them), and have no way back to JSON. `setpoint.apiserver.answers.protobuf` writes it.
+client-go's clients of built-in kinds send only this format when they create, update or delete (``kubectl create
+namespace`` is an example), and can't fall back to JSON. `setpoint.apiserver.answers.protobuf` encodes it.
 
 The numbers of fields are data, see ``tools/generate_protobuf.py``. As in Go, unknown fields are dropped, and
 zeros are left out where JSON would leave them out.
@@ -29,10 +29,10 @@ _DEPTH: Final = 100
 
 
 def decode(body: bytes) -> dict[str, Any]:
-    """The object in ``body``, plain JSON values with ``apiVersion`` and ``kind``.
+    """The object in ``body`` as plain JSON values, with ``apiVersion`` and ``kind``.
 
     Raises:
-        ValueError: it is malformed, or its kind is not built in; the message says which.
+        ValueError: the body is malformed, or its kind is not built in; the message says which.
     """
     if not body.startswith(_MAGIC):
         raise ValueError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
@@ -230,7 +230,7 @@ _SCALARS: Final[dict[str, Callable[[int | memoryview], Any]]] = {
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
-    """Number, wire type and content of each field."""
+    """The number, wire type and content of each field."""
     place, end = 0, len(data)
     while place < end:
         tag, place = _varint(data, place)

@@ -1,4 +1,4 @@
-"""Keys that a document has twice."""
+"""Keys that occur twice in a document."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ __all__ = ["RepeatedKey"]
 
 
 class RepeatedKey(str):
-    """The sentence about a key that a map of YAML has twice; of JSON only the path of such a field is known."""
+    """The message about a key that occurs twice in a YAML map; for JSON, only the path of the field is known."""
 
     __slots__ = ()

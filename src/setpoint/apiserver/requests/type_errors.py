@@ -1,7 +1,7 @@
-"""Whether an object of a built-in kind has the types that its kind asks for.
+"""Type checks of objects of built-in kinds.
 
-The question is asked on every write, so it is first put to the kind's generated model, whose decoder is C; only an
-object that does not fit is looked at by the schema's validation, which knows where and why, and has the last word.
+Every write needs the check, so the kind's generated model, whose decoder is written in C, decodes the object first.
+Only if that fails does the schema's validation examine the object; it knows the place and the reason, and decides.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def type_errors(
 ) -> tuple[str, list[FieldError]]:
     """The error of Go's decoder (empty if there is none), and an error for each missing field.
 
-    ``raw``: what the object was decoded from, or the ``patch`` that made it; long numbers in it are looked at more
-    closely. Of custom resources only the metadata is looked at, the rest is their schema's. Nulls in lists and maps,
-    which Go takes for empty values, are replaced by empty values (in place).
+    ``raw`` is the document from which the object was decoded, or the ``patch`` that made it; it is needed to check long
+    numbers more closely. For custom resources only the metadata is checked, because their schema covers the rest. Nulls
+    in lists and maps, which Go treats as empty values, are replaced by empty values (in place).
     """
     if served.custom:
         schema, value, path = OBJECT_META, obj["metadata"], "metadata"
@@ -94,7 +94,9 @@ def type_errors(
 
 
 def empty_nulls(schema: Schema, value: Any) -> None:
-    """Makes nulls in lists and maps empty values and removes fields that are null (in place), as Go's decoder does."""
+    """Replaces nulls in lists and maps by empty values and removes fields that are null (in place), as Go's decoder
+    does.
+    """
     _fill_nulls(schema, value)
     drop_nulls(schema, value)
 
@@ -137,7 +139,9 @@ def _really_required(field: str) -> bool:
 
 
 def _has_many(obj: dict[str, Any]) -> bool:
-    """Whether the object or one of its parts, down to the third level, has thousands of items that are not plain."""
+    """Whether the object or one of its parts, down to the third level, has thousands of items that are
+    lists or maps.
+    """
     parts: list[Any] = [obj]
     for _ in range(3):
         parts = [

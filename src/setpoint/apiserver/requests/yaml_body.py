@@ -1,7 +1,8 @@
-"""YAML of any client: read event by event, so that depth, size and what aliases make of it are bounded on the way.
+"""YAML from any client, read event by event, so that depth, size and the expansion of aliases can be limited on the
+way.
 
-A loader that makes nodes first has done the work before it can be asked how much it was: forty lines of merge keys are
-more than all memory, and some thousand brackets keep the parser itself busy for minutes.
+A loader that builds all nodes first has done the work before it can measure it: forty lines of merge keys can expand
+beyond all memory, and a few thousand brackets keep the parser itself busy for minutes.
 """
 
 from __future__ import annotations
@@ -39,18 +40,18 @@ _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
-    """The value of the one document in ``body``, of JSON's types only, and the keys given more than once.
+    """The value of the single document in ``body``, with JSON types only, and the keys that occur more than once.
 
-    Keys are texts; what YAML 1.1 takes for numbers and booleans is such, dates are texts.
+    Keys are texts. Numbers and booleans of YAML 1.1 are numbers and booleans; dates are texts.
 
     Raises:
-        ValueError: malformed, or too large, too deep, too often aliased; the message says where.
+        ValueError: the body is malformed, too large, too deep or has too many aliases; the message says where.
     """
     return _read(body, _Reader.document)
 
 
 def parse_yaml_documents(body: bytes) -> list[Any]:
-    """The values of all documents in ``body``, each read as `parse_yaml` reads one. Raises ValueError."""
+    """The values of all documents in ``body``, each parsed like a document of `parse_yaml`. Raises ValueError."""
     return _read(body, _Reader.documents)[0]
 
 
@@ -78,7 +79,7 @@ def _read(body: bytes, read: Callable[[_Reader], T]) -> tuple[T, list[str]]:
 
 
 class _Open:
-    """A list or map whose end has not come yet."""
+    """A list or map that has not ended yet."""
 
     __slots__ = ("anchor", "key", "line", "merges", "size", "value")
 
@@ -94,7 +95,7 @@ class _Open:
 
 
 class _Merge:
-    """The key ``<<``."""
+    """The merge key ``<<``."""
 
 
 _MERGE: Final = _Merge()
@@ -134,7 +135,7 @@ class _Reader:
         return found
 
     def value(self) -> Any:
-        """The next node and all that is in it."""
+        """The value of the next node, with everything in it."""
         stack: list[_Open] = []
         while True:
             spend(_EVENT)
@@ -189,7 +190,9 @@ class _Reader:
             into.value[key] = value
 
     def merge(self, done: _Open, event: Any) -> None:
-        """Adds the keys of the maps that ``<<`` names, unless the map itself has them; of several the first counts."""
+        """Adds the keys of the maps that ``<<`` names, unless the map itself has them; among several maps, the first
+        one counts.
+        """
         made: Any = done.value
         for value in done.merges:
             for source in value if isinstance(value, list) else [value]:
@@ -251,7 +254,7 @@ class _Reader:
 
 
 def _number(text: str) -> float | None:
-    """A number as Go's reader takes it; None for any other text, such as YAML 1.1's base 60."""
+    """A number as Go's reader parses it; None for any other text, such as YAML 1.1's base 60."""
     if len(text) > _MAX_NUMBER:
         return None
     plain = text.replace("_", "").lower()

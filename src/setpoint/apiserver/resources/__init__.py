@@ -1,1 +1,1 @@
-"""The registry of what is served: every resource in every version, with its behaviour and schema."""
+"""The registry of served resources: every resource in every version, with its behaviour and schema."""

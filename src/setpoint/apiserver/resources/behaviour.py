@@ -1,4 +1,6 @@
-"""The protocol by which handlers of requests treat resources differently; `setpoint.apiserver.strategies` has them."""
+"""The protocol through which request handlers treat resources differently; `setpoint.apiserver.strategies` implements
+it.
+"""
 
 from __future__ import annotations
 
@@ -22,45 +24,47 @@ NameRule = Callable[[str], list[str]]
 
 
 class Definitions(Protocol):
-    """CustomResourceDefinitions, which are followed as they are written."""
+    """The stored CustomResourceDefinitions, followed as they change."""
 
     @property
     def damage(self) -> list[Damage]:
-        """Stored ones that can't be served as they are."""
+        """The stored CRDs that can't be served in their present form."""
         ...
 
     def created(self, record: Record) -> Record:
-        """Called after a CRD was stored for the first time; returns its new record."""
+        """Handles a CRD that was just created; returns its new record."""
         ...
 
     def updated(self, record: Record, old: JsonObject) -> Record:
-        """Called after a CRD was changed, or marked as being deleted; returns its new record."""
+        """Handles a CRD that was just changed or marked for deletion; returns its new record."""
         ...
 
     def deleted(self, record: Record) -> None:
-        """Called after a CRD is gone."""
+        """Handles a CRD that was just deleted."""
         ...
 
     def foresee(self, crd: JsonObject) -> None:
-        """Called before a CRD is stored."""
+        """Prepares for a CRD that is about to be stored."""
         ...
 
 
 class AdmissionConfigurations(Protocol):
-    """Configurations of admission webhooks and policies, which are followed as they are written."""
+    """The stored configurations of admission webhooks and policies, followed as they change."""
 
     @property
     def damage(self) -> list[Damage]:
-        """Stored ones that can't be used as they are."""
+        """The stored configurations that can't be used in their present form."""
         ...
 
     def refresh(self, written: Record | None = None) -> None:
-        """Reads them all again. Raises what is wrong with the one that was just ``written``."""
+        """Reads all configurations again. Raises the error of the configuration that was just ``written``, if it has
+        one.
+        """
         ...
 
 
 class WriteContext(Protocol):
-    """The part of a writing request, and of the server, that a behaviour may use."""
+    """The parts of a writing request, and of the server, that a behaviour may use."""
 
     @property
     def storage(self) -> Storage: ...
@@ -68,7 +72,7 @@ class WriteContext(Protocol):
     def user(self) -> UserInfo: ...
     @property
     def authorizer(self) -> Authorizer | None:
-        """None where everything is allowed."""
+        """The server's authorizer; None if everything is allowed."""
         ...
 
     @property
@@ -78,22 +82,22 @@ class WriteContext(Protocol):
 
     @property
     def verb(self) -> str:
-        """The request's verb as roles name it."""
+        """The verb of the request, as in roles."""
         ...
 
     @property
     def subresource(self) -> str:
-        """The one that the request is sent to; empty if it is the object itself."""
+        """The subresource that the request addresses; empty if it addresses the object itself."""
         ...
 
     @property
     def dry_run(self) -> bool:
-        """Whether the parameter of that name is given."""
+        """Whether the request has the parameter ``dryRun``."""
         ...
 
     @property
     def plugins_off(self) -> Collection[str]:
-        """The admission plugins that are not asked."""
+        """The admission plugins that are turned off."""
         ...
 
     @property
@@ -104,40 +108,42 @@ class WriteContext(Protocol):
     def configurations(self) -> AdmissionConfigurations: ...
     def now(self) -> datetime: ...
     def timestamp(self) -> str:
-        """The current time, in the form of Kubernetes' timestamps."""
+        """The current time as a Kubernetes timestamp."""
         ...
 
 
 class Behaviour(Protocol):
-    """One resource's own rules; upstream's ``rest.RESTCreateStrategy`` and its like.
+    """The rules of one resource; upstream's ``rest.RESTCreateStrategy`` and the like.
 
     Objects are plain JSON values of the served version. Methods that get an object to change may change it in place;
-    ``old`` is never to be changed.
+    they must never change ``old``.
     """
 
     def name_rule(self, name: str, /) -> list[str]:
-        """The problems of a name; empty if it is valid."""
+        """The problems with a name; empty if it is valid."""
         ...
 
     def read(self, obj: JsonObject) -> None:
-        """Brings into its form what upstream reads of an incoming object from texts, such as annotations.
+        """Normalizes the texts of an incoming object that upstream parses while it decodes, such as annotations.
 
-        Raises ValueError for a text that can't be read.
+        Raises ValueError for a text that can't be parsed.
         """
         ...
 
     def prefix_rule(self, name: str, /) -> list[str]:
-        """The problems of a ``generateName``; empty if it is valid."""
+        """The problems with a ``generateName``; empty if it is valid."""
         ...
 
     @property
     def counts_dropped(self) -> bool:
-        """Whether fields of features that are off count in the generation, though they are dropped."""
+        """Whether a change of fields that are dropped because their feature is off increases the generation."""
         ...
 
     @property
     def draws_names(self) -> bool:
-        """Whether a generated name is ``generateName`` and random characters, and not ``generateName`` alone."""
+        """Whether a generated name is ``generateName`` followed by random characters; otherwise it is ``generateName``
+        alone.
+        """
         ...
 
     @property
@@ -147,12 +153,12 @@ class Behaviour(Protocol):
 
     @property
     def unconditional_update(self) -> bool:
-        """Whether an update may come without resourceVersion."""
+        """Whether an update may omit resourceVersion."""
         ...
 
     @property
     def generation(self) -> bool:
-        """Whether ``metadata.generation`` counts changes of the desired state."""
+        """Whether ``metadata.generation`` counts the changes of the desired state."""
         ...
 
     @property
@@ -162,49 +168,51 @@ class Behaviour(Protocol):
 
     @property
     def propagation(self) -> str:
-        """The propagation policy of a deletion that does not name one."""
+        """The propagation policy of a deletion that does not specify one."""
         ...
 
     @property
     def propagation_warning(self) -> str:
-        """The warning for a client that leaves it at that."""
+        """The warning for a client whose deletion does not specify a propagation policy."""
         ...
 
     @property
     def returns_deleted(self) -> bool:
-        """Whether a deletion answers with the object even when it is gone."""
+        """Whether the response to a deletion is the object even if the object is gone."""
         ...
 
     @property
     def says_required(self) -> bool:
-        """Whether `validate` says, too, what is missing; else the schema does."""
+        """Whether `validate` reports missing fields too; otherwise the schema does."""
         ...
 
     @property
     def zero(self) -> JsonObject:
-        """The fields that every object has on the server, whatever was sent; no manager owns them."""
+        """The fields that every object has on the server, even if they were not sent; no field manager owns them."""
         ...
 
     def default(self, obj: JsonObject) -> None:
-        """Sets the defaults of fields that were left out."""
+        """Sets the defaults of missing fields."""
         ...
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        """Called before validation. The status, where it is a subresource, is dropped already."""
+        """Prepares a new object for validation. The status, if it is a subresource, is already dropped."""
         ...
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
-        """Called before validation. The status, where it is a subresource, is the old one already."""
+        """Prepares a changed object for validation. The status, if it is a subresource, is already the old one."""
         ...
 
     def prepare_subresource_update(
         self, call: WriteContext, subresource: str, new: JsonObject, old: JsonObject
     ) -> JsonObject:
-        """The object that results from an update of ``/status`` or its like; ``new`` is what was sent."""
+        """The object that results from an update of ``/status`` or another subresource; ``new`` is the object that was
+        sent.
+        """
         ...
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        """Everything wrong with the object beyond its schema; ``old`` is None on creation."""
+        """The errors in the object beyond those of its schema; ``old`` is None on creation."""
         ...
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
@@ -213,36 +221,39 @@ class Behaviour(Protocol):
 
     def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]: ...
     def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
-        """Whether the generation goes up."""
+        """Whether a change increases the generation."""
         ...
 
     def grace_period(self, obj: JsonObject, wanted: int | None) -> int | None:
-        """Seconds that a deletion leaves the object, or None for resources that are deleted at once; ``wanted``: what
-        the request says."""
+        """The grace period of a deletion in seconds; None for resources that are deleted at once. ``wanted`` is the
+        period in the request.
+        """
         ...
 
     def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
-        """May refuse a deletion by raising ApiStatusError."""
+        """Raises ApiStatusError to refuse a deletion."""
         ...
 
     def keeps(self, obj: JsonObject) -> bool:
-        """Whether an object that is being deleted must stay although it has no finalizers in its metadata."""
+        """Whether an object that is being deleted must stay although its metadata has no finalizers."""
         ...
 
     def ignored_fields(self, subresource: str) -> FieldSet:
-        """The fields that requests to the main resource or a subresource can't set and so don't own."""
+        """The fields that requests to the main resource or to a subresource can't set and therefore don't own."""
         ...
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
-        """``obj`` in the version that ``target`` is; may be changed in place."""
+        """``obj`` in the version of ``target``; may be changed in place."""
         ...
 
     def foresee(self, call: WriteContext, obj: JsonObject) -> None:
-        """Does long preparations, as the last step before the object is stored: after it no other request runs."""
+        """Does long preparations, as the last step before the object is stored; after that step, no other
+        request runs.
+        """
         ...
 
     def after_create(self, call: WriteContext, record: Record) -> Record:
-        """Called right after the object was stored; returns the record that the answer shows."""
+        """Handles an object that was just stored; returns the record for the response."""
         ...
 
     def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record: ...

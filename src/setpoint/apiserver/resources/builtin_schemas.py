@@ -12,5 +12,7 @@ __all__ = ["built_in_schemas"]
 
 @cache
 def built_in_schemas() -> Schemas:
-    """Schemas of the built-in kinds, each made when it is first asked for. Immutable, shared by all servers."""
+    """The schemas of the built-in kinds, each made when it is first needed. They are immutable and shared by all
+    servers.
+    """
     return Schemas(schemas())

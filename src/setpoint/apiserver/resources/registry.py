@@ -1,4 +1,4 @@
-"""Everything that a server serves: resource by resource, version by version."""
+"""The registry of everything that a server serves, by resource and version."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Convert = Callable[[dict[str, Any], "ServedResource", Replay | None], dict[str, 
 
 
 class ScalePaths:
-    """The fields of a resource that its scale subresource shows; each a path of field names."""
+    """The fields of a resource that its scale subresource shows, each as a path of field names."""
 
     __slots__ = ("replicas", "selector", "status_replicas")
 
@@ -38,8 +38,8 @@ class ScalePaths:
 class ServedResource:
     """One resource in one version.
 
-    ``stored_as`` is the version that objects are stored in (possibly this one); ``collection`` is the storage's name of
-    the resource, the same for all versions.
+    ``stored_as`` is the version in which objects are stored (possibly this one); ``collection`` is the resource's name
+    in the storage, which is the same for all versions.
     """
 
     def __init__(
@@ -93,9 +93,9 @@ class ServedResource:
         return RuleValidator(self.schema_document or {})
 
     def convert(self, obj: dict[str, Any], target: ServedResource, replay: Replay | None) -> dict[str, Any]:
-        """``obj``, of this version, as ``target`` has it. May change ``obj``.
+        """``obj``, of this version, converted to that of ``target``. May change ``obj``.
 
-        Raises Suspended if a webhook converts and ``replay`` does not know its answer.
+        Raises Suspended if a webhook converts and ``replay`` does not have its answer.
         """
         if target is self:
             return obj
@@ -105,7 +105,7 @@ class ServedResource:
         return obj
 
     def convert_by(self, convert: Convert) -> None:
-        """From now on a webhook converts."""
+        """Makes a webhook convert objects from now on."""
         self._convert = convert
         self.asks = True
 
@@ -114,7 +114,7 @@ class ServedResource:
 
 
 class Registry:
-    """All served resources. ``revision`` changes whenever they do."""
+    """All served resources. ``revision`` changes whenever a resource is added or removed."""
 
     def __init__(self) -> None:
         self._by_path: dict[tuple[str, str, str], ServedResource] = {}
@@ -122,13 +122,13 @@ class Registry:
         self.revision = 0
 
     def add(self, served: ServedResource) -> None:
-        """Serves a resource, in place of another one of the same group, version and plural."""
+        """Serves a resource, in place of any other with the same group, version and plural."""
         resource = served.resource
         self._by_path[resource.group, resource.version, resource.plural] = served
         self._changed()
 
     def remove(self, served: ServedResource) -> None:
-        """Stops serving a resource; does nothing if another one is served in its place by now."""
+        """Stops serving a resource; does nothing if it has been replaced in the meantime."""
         resource = served.resource
         key = (resource.group, resource.version, resource.plural)
         if self._by_path.get(key) is served:
@@ -145,7 +145,7 @@ class Registry:
         return self._by_path.get((group, version, plural))
 
     def versions(self, group: str, plural: str) -> list[ServedResource]:
-        """One resource in all its versions."""
+        """All versions of one resource."""
         return self._versions.get((group, plural), [])
 
     def find_kind(self, group: str, version: str, kind: str) -> ServedResource | None:
