@@ -73,39 +73,38 @@ def _utc_now() -> datetime:
 
 
 class ApiServer:
-    """A Kubernetes API server, as an object: `handle` is all there is to it.
+    """A Kubernetes API server, as an object; `handle` answers all requests.
 
         async with ApiServer() as server:
             response = await server.handle(Request("GET", "/api/v1/pods"))
 
-    ``storage``: where the objects are; memory unless said otherwise. It is closed with the server. ``now`` gives the
-    wall-clock time for timestamps, ``random`` is the source of names and uids. ``admin``: who makes requests that come
-    without a user. ``webhook_caller`` reaches webhooks; unless said otherwise over HTTPS, where a ``url`` is given (a
-    ``service`` leads nowhere here without a resolver). It is closed with the server. ``bookmark_period``: seconds
-    between the bookmarks of a watch.
+    ``storage`` holds the objects; the default is memory. It is closed with the server. ``now`` gives the wall-clock
+    time for timestamps, ``random`` is the source of names and uids. ``admin`` is the user of requests that have no
+    user. ``webhook_caller`` calls webhooks; the default calls those with a ``url`` over HTTPS (a ``service`` can't be
+    reached without a resolver). It is closed with the server. ``bookmark_period`` is the time between the bookmarks of
+    a watch, in seconds.
 
-    *Guarantees*: what a kube-apiserver promises about resource versions, conflicts, watches and lists. A write is
-    stored (see the storage for how safely) before it is answered or seen by any watch, and after everything that can
-    fail, up to the bytes of the answer: a request that is answered with an error has changed nothing. The server
-    starts with any storage: objects that can't be read or used are named in `damage` and in the log, and the rest is
-    served.
-    No request sees half of another: small ones are done in one go of the event loop. Large ones give others their turn
-    every few milliseconds; what they have read is looked at again before anything is stored, and if it changed
-    meanwhile, they begin anew. A request about which webhooks have to be asked waits for them, and is done on what is
-    stored by then.
+    Guarantees: those of a kube-apiserver about resource versions, conflicts, watches and lists. A write is stored (see
+    the storage for its durability) before it is answered or visible to any watch, and after everything that can fail,
+    including the encoding of the response: a request that is answered with an error has changed nothing. The server
+    starts with any storage: `damage` and the log name the objects that can't be read or used, and the others are
+    served. No request sees part of another request's writes. Small requests are done in one go of the event loop. Large
+    ones let other requests run every few milliseconds; their reads are checked again before anything is stored, and if
+    something has changed in the meantime, they start again. A request that needs webhooks waits for their answers, and
+    then works on the objects that are stored at that time.
 
-    ``authentication`` says how users are known; without it, each client is let in: the bearer of a service account's
-    token is that account, any other ``admin``. ``authorizer`` (`Rbac`) decides whether a request is allowed; without
-    it, everything is. Requests in this process, that is without a `Peer`, need no credentials in either case.
-    ``account_tokens`` makes and checks tokens of service accounts; unless said otherwise with a secret that ends with
-    the process. ``access_record`` is told what is asked for. ``default_objects``: whether the roles,
-    bindings, priorities and so on are made that a kube-apiserver makes, with APIServices of custom resources and the
-    server's own Lease; the system's namespaces are there in any case.
+    ``authentication`` says how users are authenticated; without it, every client is accepted: the bearer of a service
+    account's token is that account, any other client is ``admin``. ``authorizer`` (`Rbac`) decides whether a request is
+    allowed; without it, everything is allowed. Requests from this process, which have no `Peer`, need no credentials in
+    either case. ``account_tokens`` issues and verifies tokens of service accounts; the default uses a secret that is
+    lost when the process ends. ``access_record`` records what clients request. ``default_objects``: whether the server
+    creates the roles, bindings, priorities and so on that a kube-apiserver creates, with APIServices of custom
+    resources and the server's own Lease; the system's namespaces exist in any case.
 
-    ``plugins_off``: the admission plugins that are not asked, by upstream's names; those that are of use only where a
-    whole cluster is, unless said otherwise.
+    ``plugins_off``: the admission plugins that are turned off, by upstream's names; by default those that are useful
+    only in a complete cluster.
 
-    ``audit`` is told of every request from the network.
+    ``audit`` logs every request from the network.
     """
 
     def __init__(

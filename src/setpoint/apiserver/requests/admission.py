@@ -78,8 +78,8 @@ class AdmissionAttributes:
         name: str | None = None,
         kind: tuple[str, str, str] | None = None,
     ) -> AdmissionAttributes:
-        """The attributes of a request for the object of its path. ``name`` is needed only if the object's name is
-        neither in the object nor in the path.
+        """The attributes of a request for the object of its path. ``name`` is needed only if it differs from the name
+        in the path or the object.
         """
         path = call.path
         if name is None:
@@ -134,7 +134,7 @@ class AdmissionAttributes:
 
     @property
     def exempt_from_policies(self) -> bool:
-        """Whether policies are skipped; they do not apply to policies either."""
+        """Whether policies are skipped, because policies do not apply to other policies either."""
         return self.exempt and "admissionpolic" in self.served.resource.plural
 
     @property

@@ -1,4 +1,4 @@
-"""The SQLite file of a data directory: opened, locked, checked, brought to the format of today."""
+"""The SQLite file of a data directory: it is opened, locked, checked, and upgraded to the current format."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ _SHORT_READ: Final = 522
 
 
 class DamagedError(Exception):
-    """The file is not as it was written."""
+    """The file's contents are not what was written."""
 
 
 def lock(directory: Path) -> sqlite3.Connection:
-    """Makes the directory this process's until the connection is closed or the process ends.
+    """Locks the directory for this process until the connection is closed or the process ends.
 
-    The lock is on a file of its own, since the database may have to be read and replaced.
+    The lock is on a separate file, because the database may have to be read and replaced.
 
     Raises:
-        StorageError: another process has it, or the directory can't be used.
+        StorageError: another process holds the lock, or the directory can't be used.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -61,11 +61,11 @@ def lock(directory: Path) -> sqlite3.Connection:
 
 
 def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
-    """Opens the database; makes one where there is none. Nothing else may use it as long as it is open.
+    """Opens the database, or creates it if it does not exist. No other process may use it while it is open.
 
     Raises:
-        DamagedError: it is not as it was written.
-        StorageError: it can't be used, or a later setpoint made it.
+        DamagedError: the contents are not what was written.
+        StorageError: the file can't be used, or a later version of setpoint made it.
     """
     fresh = not path.exists() or not path.stat().st_size
     try:
@@ -88,7 +88,7 @@ def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
 
 
 def create(connection: sqlite3.Connection) -> None:
-    """Makes the tables."""
+    """Creates the tables."""
     connection.execute(f"PRAGMA page_size={PAGE}")
     connection.execute("BEGIN")
     connection.execute(_VERSIONS)
@@ -99,10 +99,10 @@ def create(connection: sqlite3.Connection) -> None:
 
 
 def rows(connection: sqlite3.Connection, path: Path) -> list[Row]:
-    """All versions that are stored, in order.
+    """All stored versions of objects, in order.
 
     Raises:
-        DamagedError: one of them is not what was written.
+        DamagedError: a row is not what was written.
     """
     try:
         found = [Row(*row) for row in connection.execute("SELECT * FROM versions ORDER BY revision")]
@@ -115,7 +115,7 @@ def rows(connection: sqlite3.Connection, path: Path) -> list[Row]:
 
 
 def facts(connection: sqlite3.Connection) -> dict[str, int]:
-    """The facts that are stored beside the rows. Raises DamagedError."""
+    """The facts that are stored next to the rows. Raises DamagedError."""
     made: dict[str, int] = {}
     for name, value, checksum in connection.execute("SELECT name, value, checksum FROM facts"):
         if checksum != fact_checksum(name, value):
@@ -125,13 +125,13 @@ def facts(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def write_facts(connection: sqlite3.Connection, noted: dict[str, int]) -> None:
-    """Inside a transaction of the caller's."""
+    """Writes facts, in a transaction of the caller."""
     made = [(name, value, fact_checksum(name, value)) for name, value in noted.items()]
     connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", made)
 
 
 def is_damage(problem: sqlite3.Error, path: Path) -> bool:
-    """Whether an error says that the file is damaged, and not that it can't be reached or written."""
+    """Whether an error means that the file is damaged, rather than that it can't be reached or written."""
     code = _code(problem)
     if code is None or code & 0xFF in _DAMAGE or code == _SHORT_READ:
         return True
@@ -184,7 +184,7 @@ def _set_up(connection: sqlite3.Connection, path: Path, *, fresh: bool, power_sa
 
 
 def _upgrade(connection: sqlite3.Connection, tables: dict[str, str]) -> None:
-    """Adds the checksums that format 1 did not have."""
+    """Adds the checksums that format 1 lacks."""
     if "facts" not in tables:
         raise DamagedError("its tables are not those that were made")
     found = [Row(*row) for row in connection.execute("SELECT *, NULL FROM versions ORDER BY revision")]

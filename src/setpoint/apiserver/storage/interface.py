@@ -1,7 +1,7 @@
-"""Storage: where an API server keeps its objects and their recent history.
+"""Storage: holds the objects of an API server and their recent history.
 
-A storage knows nothing of Kubernetes but this: objects are bytes under (resource, namespace, name), every write gets
-the next number of one counter, the revision, and the recent writes can be read again in order.
+All that a storage knows of Kubernetes is this: objects are bytes under (resource, namespace, name), every write gets
+the next number of a single counter, the revision, and the recent writes can be read again in order.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class Conflict(Exception):
 
 
 class Compacted(Exception):
-    """History does not go back so far. ``oldest`` is the earliest revision that can still be read from."""
+    """The history does not reach back far enough. ``oldest`` is the earliest revision from which it can
+    still be read.
+    """
 
     def __init__(self, revision: int, oldest: int) -> None:
         super().__init__(f"revision {revision} is no longer known, the oldest is {oldest}")
@@ -50,7 +52,7 @@ class Compacted(Exception):
 
 
 class Record:
-    """One object as it was stored by one write."""
+    """One object as one write stored it."""
 
     __slots__ = ("name", "namespace", "revision", "value")
 
@@ -65,7 +67,9 @@ class Record:
 
 
 class Change:
-    """One write: ``record`` is what it left (for a deletion: the last state), ``previous`` what it found."""
+    """One write. ``record`` is the object after the write (for a deletion: its last state), ``previous`` the one before
+    it.
+    """
 
     __slots__ = ("previous", "record", "type")
 
@@ -83,8 +87,9 @@ class Change:
 
 
 class Damage:
-    """Something that was stored and can't be read: ``what`` names it, ``why`` says what is wrong and where its bytes
-    are kept."""
+    """A stored item that can't be read. ``what`` names it; ``why`` gives the reason and the place where its bytes are
+    kept.
+    """
 
     __slots__ = ("what", "why")
 
@@ -97,13 +102,15 @@ class Damage:
 
 
 class Subscription(Protocol):
-    """A reader of one resource's changes. It holds a place in the history, no queue: a slow reader costs nothing."""
+    """A reader of one resource's changes. It holds a position in the history, not a queue, so a slow reader costs
+    nothing.
+    """
 
     def read(self, limit: int = ...) -> list[Change]:
-        """The next changes, none if there are none yet.
+        """The next changes; empty if there are none yet.
 
         Raises:
-            Compacted: the history that was not read yet is gone.
+            Compacted: changes that were not read yet have left the history.
         """
         ...
 
@@ -111,18 +118,18 @@ class Subscription(Protocol):
 
 
 class Storage(Protocol):
-    """The promises:
+    """The protocol of storages, which guarantee:
 
-    - Revisions start above 0 and only grow, over restarts too; every write has its own.
+    - Revisions start above 0 and only grow, even across restarts; every write has its own.
     - A write happens if and only if the object is at the ``expected`` revision (0: it does not exist).
-    - When a write, or the transaction that it is part of, ends, it is as durable as the implementation says, and
+    - When a write, or the transaction that it is part of, ends, it is as durable as the implementation promises, and
       every subscription can read it.
     - Methods are called from one event loop's thread and don't interleave.
     """
 
     @property
     def damage(self) -> Sequence[Damage]:
-        """The rows that could not be read when the storage was opened. The rest is served as usual."""
+        """The rows that could not be read when the storage was opened. All others are served as usual."""
         ...
 
     @property
@@ -131,55 +138,59 @@ class Storage(Protocol):
         ...
 
     def advance(self, revision: int) -> None:
-        """Makes the counter go on from at least ``revision``, so that a server without memory of its former life
-        never gives a number again that it gave then."""
+        """Advances the counter to at least ``revision``, so a server that does not remember its previous run
+        never reuses a number from that run.
+        """
         ...
 
     def transaction(self) -> AbstractContextManager[None]:
-        """All writes inside become durable and visible together when it ends; if anything is raised, none of them
-        happened. Reads inside see them. Nothing may be awaited inside; one inside another is part of it.
+        """A context in which all writes become durable and visible together when it ends; if it raises, none of them
+        happened.
+
+        Reads inside see the writes. The body must not await. A transaction inside another one is part of it.
 
         Raises:
-            StorageError: on its end, if the writes can't be stored.
+            StorageError: when the context ends, if the writes can't be stored.
         """
         ...
 
     def then(self, work: Callable[[], None]) -> None:
-        """Does ``work`` when the transaction has been stored, before it is visible; at once outside of a transaction.
+        """Calls ``work`` after the transaction has been stored and before it is visible; at once if there is no
+        transaction.
 
-        ``work`` brings what is derived from the objects in step with them. It can't undo the writes any more, so it
-        must be prepared such that it can't fail; what it raises all the same is logged.
+        ``work`` updates data that is derived from the objects. It can't undo the writes, so it must be prepared in such
+        a way that it can't fail; an exception is logged all the same.
         """
         ...
 
     def get(self, resource: str, namespace: str, name: str) -> Record | None: ...
 
     def put(self, resource: str, namespace: str, name: str, encode: Encode, *, expected: int) -> Record:
-        """Raises Conflict."""
+        """Stores an object and returns its record. Raises Conflict."""
         ...
 
     def delete(self, resource: str, namespace: str, name: str, encode: Encode, *, expected: int) -> Record:
-        """Removes the object and gives its last state, encoded with the revision of the deletion. Raises Conflict."""
+        """Removes the object and returns its last state, encoded with the revision of the deletion. Raises Conflict."""
         ...
 
     def scan(self, resource: str, namespace: str | None = None, *, at: int | None = None) -> list[Record]:
-        """All objects, of one namespace if one is given, ordered as etcd orders them (by ``namespace/name``); as they
-        were at the revision ``at``.
+        """All objects, or those of ``namespace``, in etcd's order (by ``namespace/name``), at the revision ``at``, if
+        given.
 
         Raises:
-            Compacted: ``at`` is before the history.
+            Compacted: ``at`` is older than the history.
         """
         ...
 
     def changed_since(self, resource: str) -> int:
-        """The revision of the last change of any object of that resource that is still in the history, else 0."""
+        """The revision of the last change to any object of the resource; 0 if the history has none."""
         ...
 
     def subscribe(self, resource: str, since: int, wake: Callable[[], None]) -> Subscription:
-        """Changes after ``since``. ``wake`` is called synchronously whenever there are new ones.
+        """A subscription to the changes after ``since``. ``wake`` is called synchronously whenever there are new ones.
 
         Raises:
-            Compacted: ``since`` is before the history.
+            Compacted: ``since`` is older than the history.
         """
         ...
 

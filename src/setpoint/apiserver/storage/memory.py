@@ -1,4 +1,4 @@
-"""Storage in memory: gone when the process ends."""
+"""Storage in memory, which is lost when the process ends."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _revision = attrgetter("revision")
 
 
 class MemoryStorage:
-    """Objects in dictionaries, history in a list per resource.
+    """A storage with objects in dictionaries and with one list of history per resource.
 
-    ``max_events`` and ``max_bytes`` bound the history of all resources together (bytes are those of the objects as they
-    were written); the oldest changes go first. A resource that changes seldom loses nothing of use: what counts for a
-    reader is whether changes *of its resource* are missing.
+    ``max_events`` and ``max_bytes`` limit the history of all resources together (bytes are those of the objects as
+    written); the oldest changes are removed first. A resource that rarely changes is not affected: a reader only
+    notices if changes *of its resource* are missing.
 
     *Caveats*: nothing is durable.
     """
@@ -127,13 +127,14 @@ class MemoryStorage:
             collection.compacted = max(collection.compacted, self._floor)
 
     def close(self) -> None:
-        """Nothing to do: what was stored stays readable until this object goes."""
+        """Does nothing: stored objects stay readable for the lifetime of the storage."""
 
     # -- for storages that keep their data elsewhere too -----------------------------------------------------------
 
     def _write(self, changes: Sequence[tuple[str, Change]]) -> None:
-        """Stores the changes of one transaction with their resources, all or none, before they are visible. If it
-        raises, nothing has changed, and the writer gets the exception."""
+        """Stores the changes of one transaction with their resources, all or none, before they are visible. If this
+        method raises, nothing has changed, and the writer gets the exception.
+        """
 
     def _trimmed(self, change: Change) -> None:
         """Called when a change leaves the history."""
@@ -202,7 +203,7 @@ class MemoryStorage:
                     wake()
 
     def _remember(self, collection: _Collection, change: Change) -> None:
-        """Makes room in the history for a change that is in its collection's log already."""
+        """Makes room in the history for a change that is already in its collection's log."""
         self._window.append((collection, change))
         self._window_bytes += len(change.record.value)
         while len(self._window) > self._max_events or self._window_bytes > self._max_bytes:
@@ -216,7 +217,7 @@ class MemoryStorage:
 
 
 class _Transaction:
-    """Stores all that is written inside, or undoes it."""
+    """A context that stores all writes inside it, or undoes them."""
 
     __slots__ = ("_pending", "_storage")
 
@@ -245,7 +246,7 @@ class _Write:
 
 
 class _Pending:
-    """The writes of a transaction so far; ``revision`` is the one before it."""
+    """The writes of a transaction so far; ``revision`` is the last revision before it."""
 
     __slots__ = ("revision", "works", "writes")
 
@@ -256,7 +257,7 @@ class _Pending:
 
 
 class _Bucket:
-    """The objects of one namespace. Their sorted names are kept from the first listing on."""
+    """The objects of one namespace. Their sorted names are cached after the first listing."""
 
     __slots__ = ("names", "records")
 
@@ -273,7 +274,8 @@ class _Bucket:
 class _Collection:
     """One resource: its objects and its part of the history.
 
-    Positions in the history are absolute: ``base`` is that of ``log[0]``, and ``log[start]`` is the first that counts.
+    Positions in the history are absolute: ``base`` is the position of ``log[0]``; ``log[start]`` is the first valid
+    entry.
     """
 
     __slots__ = ("base", "buckets", "compacted", "last", "log", "start", "wakes")
@@ -304,7 +306,7 @@ class _Collection:
             del bucket.names[bisect_left(bucket.names, name)]
 
     def note(self, change: Change) -> None:
-        """Appends to the history."""
+        """Appends a change to the history."""
         self.log.append(change)
         self.last = change.record.revision
 

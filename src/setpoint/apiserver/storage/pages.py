@@ -1,4 +1,4 @@
-"""SQLite's file format, as far as it takes to find the rows that are left in a damaged file without SQLite.
+"""A reader of SQLite's file format that finds the remaining rows of a damaged file without SQLite.
 
 Source: https://www.sqlite.org/fileformat2.html
 """
@@ -25,8 +25,9 @@ _FOREIGN: Final = Row(0, "", "", "", 0, b"", None)
 
 
 class Found(NamedTuple):
-    """A place where a row should be. ``row`` is None if nothing there can be read; ``intact`` says whether all of its
-    bytes could be put together, not whether they are right."""
+    """A place where a row should be. ``row`` is None if nothing can be read there; ``intact`` says whether all its
+    bytes were found, not whether they are right.
+    """
 
     page: int
     row: Row | None
@@ -36,8 +37,9 @@ class Found(NamedTuple):
 class Log:
     """A write-ahead log.
 
-    ``pages`` are the newest pages that it has for sure, ``doubtful`` those whose checksum is wrong though they are of
-    this log and not of an earlier use of its file, ``torn`` says whether there are any, or its own head is damaged.
+    ``pages`` are the newest pages with valid checksums. ``doubtful`` are pages with a wrong checksum that belong to
+    this log and not to an earlier use of its file. ``torn`` says whether there are any, or whether the log's header is
+    damaged.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -69,7 +71,9 @@ class Log:
         self._take(frames)
 
     def _take(self, frames: list[tuple[int, int, bytes, bool]]) -> None:
-        """Takes the frames up to the last commit; later ones never happened, unless a commit's frame is damaged."""
+        """Takes the frames up to the last commit; later frames never took effect, unless a commit's frame
+        is damaged.
+        """
         last = max((index for index, frame in enumerate(frames) if frame[1] or not frame[3]), default=-1)
         for number, _, page, good in frames[: last + 1]:
             if good:
@@ -80,7 +84,7 @@ class Log:
 
 
 def rows_of(data: bytes, log: Log) -> Iterator[Found]:
-    """Every row in the database and its log, in no order; the same one may come more than once."""
+    """Every row in the database and its log, in arbitrary order; a row may occur more than once."""
     count = len(data) // PAGE + 1  # of a file that was cut off, the last page is a part
     pages = {
         number: data[(number - 1) * PAGE : number * PAGE].ljust(PAGE, b"\0")
@@ -95,8 +99,9 @@ def rows_of(data: bytes, log: Log) -> Iterator[Found]:
 
 
 def _leaf(number: int, page: bytes, pages: Mapping[int, bytes]) -> Iterator[Found]:
-    """The rows of a page. A page of another kind may have become one by damage, and the other way round, so all are
-    looked at; what only looks like a row has a wrong checksum."""
+    """The rows of a page. Damage may turn a page of a different kind into a leaf page, or the reverse, so all pages are
+    examined; bytes that only look like a row have a wrong checksum.
+    """
     start = 100 if number == 1 else 0
     is_leaf = page[start] == _LEAF
     count = int.from_bytes(page[start + 3 : start + 5], "big")
@@ -113,7 +118,7 @@ def _leaf(number: int, page: bytes, pages: Mapping[int, bytes]) -> Iterator[Foun
 
 
 def _cell(number: int, page: bytes, offset: int, pages: Mapping[int, bytes]) -> Found | None:
-    """The row at an offset; None if it is one of another table."""
+    """The row at an offset; None if it belongs to a different table."""
     try:
         size, offset = _varint(page, offset)
         revision, offset = _varint(page, offset)
@@ -150,7 +155,7 @@ def _overflowing(start: bytes, size: int, following: int, pages: Mapping[int, by
 
 
 def _row(revision: int, payload: bytes) -> Row | None:
-    """A record as a row of this database, None if it can't be one."""
+    """A record as a row of this database; None if it can't be one."""
     try:
         head, at = _varint(payload, 0)
         kinds: list[int] = []
@@ -187,7 +192,7 @@ def _row(revision: int, payload: bytes) -> Row | None:
 
 
 def _integer(kind: int, payload: bytes, at: int) -> tuple[int | None, int]:
-    """Raises ValueError for what is not an integer or NULL."""
+    """The integer or NULL at ``at``, and the offset after it. Raises ValueError for any other value."""
     if kind == 0:
         return None, at
     if kind in (8, 9):
@@ -199,7 +204,7 @@ def _integer(kind: int, payload: bytes, at: int) -> tuple[int | None, int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Raises IndexError at the end of the data."""
+    """The varint at ``at``, and the offset after it. Raises IndexError at the end of the data."""
     value = 0
     for index in range(9):
         byte = data[at + index]

@@ -1,4 +1,4 @@
-"""A row of the database: one version of one object, with a checksum that covers all of it."""
+"""A row of the database: one version of one object, with a checksum of the whole row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Row", "fact_checksum", "sealed", "wrong"]
 
 
 class Row(NamedTuple):
-    """As it is stored. ``checksum`` is None in rows of format 1."""
+    """A row as it is stored. ``checksum`` is None in rows of format 1."""
 
     revision: int
     resource: str
@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
     @property
     def what(self) -> str:
-        """The object's name, for people."""
+        """The object's name, in a form for people."""
         return f"{self.resource} {f'{self.namespace}/' if self.namespace else ''}{self.name}"
 
 
@@ -46,7 +46,7 @@ def sealed(revision: int, resource: str, namespace: str, name: str, deleted: boo
 
 
 def wrong(row: Row) -> str:
-    """The reason why the row is damaged, ``""`` if it is whole."""
+    """The reason why the row is damaged; ``""`` if it is intact."""
     if row.checksum is not None:
         return "" if row.checksum == _checksum(*row[:6]) else "its checksum is wrong"
     if row.deleted:

@@ -1,4 +1,4 @@
-"""Copies the whole rows of a damaged database into a new one; the damaged one is kept."""
+"""Copies the intact rows of a damaged database into a new one; the damaged file is kept."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def salvage(path: Path, log: bytes, why: str) -> list[Damage]:
 
 
 def kept_aside(path: Path) -> list[Damage]:
-    """The files that `salvage` has left in the directory, at any time."""
+    """The files that `salvage` has ever left in the directory."""
     names = sorted(
         found.name for found in path.parent.glob(f"{path.name}.damaged-*") if not found.name.endswith("-wal")
     )

@@ -1,4 +1,4 @@
-"""Storage in a directory: objects and their recent history outlive the process."""
+"""Storage in a directory: objects and their recent history survive the process."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class SqliteStorage(MemoryStorage):
         return self._damage
 
     def _open(self, power_safe: bool) -> tuple[sqlite3.Connection, list[Row]]:
-        """The database and all its rows, of a new one if it is damaged."""
+        """The database and all its rows; a salvaged database if the original is damaged."""
         log = self._left_log()
         if self._path.exists() and not self._path.stat().st_size and not log:
             _log.warning("%s is empty: there are no objects in it", self._path)
@@ -102,7 +102,7 @@ class SqliteStorage(MemoryStorage):
             raise StorageError(f"data directory {self._directory} can't be used: {problem}") from None
 
     def _left_log(self) -> bytes:
-        """The write-ahead log of a process that was killed, as it left it."""
+        """The write-ahead log that a killed process left."""
         try:
             return self._path.with_name(f"{self._path.name}-wal").read_bytes()
         except FileNotFoundError:
@@ -111,7 +111,7 @@ class SqliteStorage(MemoryStorage):
             raise StorageError(f"data directory {self._directory} can't be used: {problem.strerror}") from problem
 
     def _read(self, power_safe: bool) -> tuple[sqlite3.Connection, list[Row]]:
-        """Raises DamagedError."""
+        """Opens the database and reads its rows. Raises DamagedError."""
         connection = database.connect(self._path, power_safe=power_safe)
         try:
             noted = database.facts(connection)
@@ -124,10 +124,10 @@ class SqliteStorage(MemoryStorage):
         return connection, rows
 
     def close(self) -> None:
-        """Flushes and unlocks. Writing afterwards raises `StorageError`.
+        """Flushes and unlocks the database. Later writes raise `StorageError`.
 
         Raises:
-            StorageError: what left the history could not be removed; it is unlocked all the same.
+            StorageError: old versions could not be removed; the database is unlocked all the same.
         """
         if self._closed:
             return
@@ -159,7 +159,7 @@ class SqliteStorage(MemoryStorage):
             raise self._failed(problem) from problem
 
     def _failed(self, problem: sqlite3.Error) -> StorageError:
-        """The error of a failed write, after a rollback, so that later writes are not part of its transaction."""
+        """The error for a failed write, after a rollback, so later writes are not part of the failed transaction."""
         if not self._closed and self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         return StorageError(f"{self._directory}: can't write: {problem}")
@@ -172,7 +172,7 @@ class SqliteStorage(MemoryStorage):
             self._obsolete.append((change.revision,))
 
     def _clean(self) -> None:
-        """Removes what left the history. Done before a write, so that its failure is that of nothing else."""
+        """Removes versions that left the history. This happens before a write, so a failure affects nothing else."""
         if not self._obsolete:
             return
         try:

@@ -1,4 +1,6 @@
-"""The behaviour of single resources. One file a group; a resource that is not here behaves like most."""
+"""The behaviour of single resources, with one file for each group; a resource without a strategy here has the common
+one.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ __all__ = ["AdmissionConfiguration"]
 
 
 class AdmissionConfiguration(Strategy):
-    """A configuration of admission, mutating or validating; it is in force from the next request on."""
+    """A mutating or validating configuration of admission, which is in force from the next request on."""
 
     says_required = True
     generation = True

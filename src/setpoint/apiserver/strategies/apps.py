@@ -72,7 +72,9 @@ class Deployments(_Workload):
                 raise ValueError(f"failed to parse annotation[{_ROLLBACK}]={text} as int64: {problem}") from None
 
     def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
-        """Annotations count, too: replica sets have copies of them."""
+        """Whether a change increases the generation. Annotations count too, because replica sets have
+        copies of them.
+        """
         annotations = [obj["metadata"].get("annotations") or {} for obj in (new, old)]
         return annotations[0] != annotations[1] or super().wants_something_else(new, old)
 
@@ -106,7 +108,7 @@ class ReplicaSets(_Workload):
 
 
 class ReplicationControllers(_Workload):
-    """Replication controllers: their selector is a plain map, by default their template's labels."""
+    """Replication controllers. Their selector is a plain map; the default is the labels of the template."""
 
     propagation = "Orphan"
 

@@ -1,4 +1,4 @@
-"""Annotations of autoscalers in ``autoscaling/v1`` for fields that only ``v2`` has, in the form of v1."""
+"""Annotations of ``autoscaling/v1`` autoscalers that hold the fields that only ``v2`` has, in v1's form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _POLICY: Final = ("Type", "Value", "PeriodSeconds")
 
 
 def written_annotation(name: str, value: Any) -> str:
-    """The text of the annotation for what ``v2`` has as ``name``: a metric, a behaviour, a condition."""
+    """The text of the annotation for the ``v2`` field ``name``: metrics, behaviour or conditions."""
     match name:
         case "metrics" | "currentMetrics":
             value = [_to_v1(metric, current=name != "metrics") for metric in value]
@@ -30,7 +30,7 @@ def written_annotation(name: str, value: Any) -> str:
 
 
 def read_annotation(name: str, text: str) -> Any:
-    """The value that ``v2`` has as ``name``; None for a text that can't be read, which is ignored, as upstream."""
+    """The value of the ``v2`` field ``name``; None for a text that can't be parsed, which is ignored, as upstream."""
     try:
         value = msgspec.json.decode(text)
         match name:
@@ -50,7 +50,7 @@ def read_annotation(name: str, text: str) -> Any:
 
 
 def _schema(name: str) -> Schema:
-    """The schema of the field of ``v2`` that an annotation stands for."""
+    """The schema of the ``v2`` field that an annotation represents."""
     section = "spec" if name in ("metrics", "behavior") else "status"
     return built_in_schemas()["io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler"].properties[section].properties[name]
 
@@ -128,7 +128,7 @@ def _amount(text: Any, otherwise: str | None = None) -> Any:
 
 
 def _measured(text: Any) -> Any:
-    """An amount of a status, in which ``v1`` has a zero for what is not there."""
+    """A quantity of a status; None for a zero, which ``v1`` has in place of a missing quantity."""
     return None if text is None or Quantity(text) == Quantity(0) else str(Quantity(text))
 
 
@@ -157,14 +157,14 @@ def _source(kind: str, source: JsonObject, word: str) -> JsonObject:
 
 
 def _sort(kind: str, value: str | None, average: str | None) -> str:
-    """The type of a target, of which ``v1`` says nothing."""
+    """The type of a target, which ``v1`` does not specify."""
     if kind == "external":
         return "AverageValue" if value is None else "Value"
     return "Value" if average is None else "AverageValue"
 
 
 def _capitalized(behavior: JsonObject) -> JsonObject:
-    """A behaviour as Go writes it where its type has no names for JSON."""
+    """A behaviour with capitalized names, which Go writes because the type has no JSON names."""
     made: JsonObject = {}
     for name, direction in (("ScaleUp", "scaleUp"), ("ScaleDown", "scaleDown")):
         rules = behavior.get(direction)
@@ -181,7 +181,7 @@ def _small(name: str) -> str:
 
 
 def _without_capitals(value: Any) -> Any:
-    """``value`` with fields as the API calls them, whatever their first letter; without what is null."""
+    """``value`` with the API's names of fields, whether they were capitalized or not, and without nulls."""
     if isinstance(value, list):
         return [_without_capitals(item) for item in value]
     if isinstance(value, dict):

@@ -1,4 +1,6 @@
-"""Horizontal pod autoscalers: stored as ``v2``; ``v1`` shows the CPU target and keeps the rest in annotations."""
+"""Horizontal pod autoscalers. They are stored as ``v2``; ``v1`` shows the CPU target and keeps the rest in
+annotations.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _REST: Final = (
 
 
 class Autoscalers(Strategy):
-    """The rules of ``v2``; a ``v1`` object makes the way there and back without loss."""
+    """The rules of ``v2``; a ``v1`` object can be converted to v2 and back without loss."""
 
     generation = True  # since 1.37
     says_required = True
@@ -180,7 +182,7 @@ def _to_v2(obj: JsonObject) -> JsonObject:
 
 
 def _take(made: JsonObject, section: str, field: str, metrics: str, key: str) -> None:
-    """The one number that v1 has, as a metric of v2."""
+    """Turns the single number that v1 has into a metric of v2."""
     part = dict(made.get(section) or {})
     value = part.pop(field, None)
     if section in made:

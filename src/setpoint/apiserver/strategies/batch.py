@@ -1,4 +1,4 @@
-"""Jobs and cron jobs: defaults, the selector that every job is given, and what can't be changed."""
+"""Jobs and cron jobs: defaults, the generated selector of a job, and immutable fields."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _WithTemplate(Strategy):
 
 
 class Jobs(_WithTemplate):
-    """A job's selector is made of its uid, unless it says ``manualSelector``."""
+    """Jobs. The selector of a job is derived from its uid, unless the job sets ``manualSelector``."""
 
     propagation = "Orphan"
     propagation_warning = _WARNING

@@ -1,4 +1,4 @@
-"""The built-in resources of Kubernetes 1.37, as a server of default configuration serves them."""
+"""The built-in resources of Kubernetes 1.37, as a server with the default configuration serves them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAME_PLACE: Final = {"events.events.k8s.io": GroupResource("", "events")}
 
 
 def add_builtin(registry: Registry) -> None:
-    """Serves everything that is generally available; alpha and beta versions are off, as they are by default."""
+    """Serves everything that is generally available; alpha and beta versions are off by default."""
     served: dict[tuple[str, str, str], ServedResource] = {}
     for resource in sorted(BUILTIN, key=_stored_first):
         if _NOT_GENERALLY_AVAILABLE.fullmatch(resource.version):

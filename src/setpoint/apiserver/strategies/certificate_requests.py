@@ -1,4 +1,4 @@
-"""PKCS#10: the requests of certificates in signing requests (PEM) and in those of pods (DER)."""
+"""PKCS#10 certificate requests in CertificateSigningRequests (PEM) and in PodCertificateRequests (DER)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _MODULI: Final = (3072, 4096)
 
 
 def signing_request_errors(text: str, path: str) -> list[FieldError]:
-    """The errors in ``spec.request`` of a CertificateSigningRequest: base64 of PEM, signed with its own key."""
+    """The errors in ``spec.request`` of a CertificateSigningRequest, which is base64 of PEM, signed with the request's
+    own key.
+    """
     der = _first_block(_decoded(text))
     if der is None:
         return [invalid(path, text or None, "PEM block type must be CERTIFICATE REQUEST")]
@@ -36,7 +38,9 @@ def signing_request_errors(text: str, path: str) -> list[FieldError]:
 
 
 def pod_request_errors(text: str, path: str) -> list[FieldError]:
-    """The errors in ``spec.stubPKCS10Request`` of a PodCertificateRequest: base64 of DER; only its key counts."""
+    """The errors in ``spec.stubPKCS10Request`` of a PodCertificateRequest, which is base64 of DER; only its
+    key counts.
+    """
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
@@ -65,7 +69,7 @@ def pod_request_errors(text: str, path: str) -> list[FieldError]:
 
 
 def _decoded(text: str) -> bytes:
-    """Empty for what is not base64, which has been refused already."""
+    """The decoded bytes; empty for invalid base64, which has already been refused."""
     try:
         return base64.b64decode(text)
     except (ValueError, binascii.Error):
@@ -73,7 +77,7 @@ def _decoded(text: str) -> bytes:
 
 
 def _first_block(pem: bytes) -> bytes | None:
-    """The contents of the first block; None if there is none, or one of another kind."""
+    """The contents of the first PEM block; None if there is none, or if it is of a different kind."""
     for found in _BLOCK.finditer(pem):
         try:
             der = base64.b64decode(b"".join(found[2].split()), validate=True)
@@ -84,7 +88,7 @@ def _first_block(pem: bytes) -> bytes | None:
 
 
 def _parsed(der: bytes) -> Any:
-    """The request; the reason why there is none."""
+    """The parsed request, or the error as a string."""
     from cryptography import x509
 
     try:

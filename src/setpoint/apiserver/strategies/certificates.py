@@ -1,4 +1,4 @@
-"""Certificate signing requests: the requester never changes, and approval is a subresource of its own."""
+"""Certificate signing requests: the requester never changes, and approval is a separate subresource."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["SigningRequests"]
 
 
 def _set_times(conditions: Sequence[JsonObject], before: Sequence[JsonObject], now: str) -> None:
-    """Conditions that do not say when they changed are given the time, in place."""
+    """Sets the time, in place, of conditions that do not have one."""
     known = {item.get("type"): item for item in before}
     for item in conditions:
         if not item.get("lastUpdateTime"):
@@ -33,8 +33,8 @@ _DECISIONS = ("Approved", "Denied")
 
 
 class SigningRequests(Strategy):
-    """``spec`` says who asked, as the server knows it, and never changes; ``/approval`` sets decisions, ``/status`` the
-    certificate.
+    """Signing requests. ``spec`` names the user who made the request and never changes; ``/approval`` sets decisions,
+    ``/status`` the certificate.
     """
 
     name_rule = staticmethod(path_segment)

@@ -1,4 +1,4 @@
-"""The rights that a write of a claim's status needs besides that to write statuses."""
+"""The permissions that a write of a claim's status needs in addition to the one for the status itself."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NODE: Final = "authentication.kubernetes.io/node-name"
 
 
 def admin_status_errors(obj: JsonObject, old: JsonObject, namespace: Callable[[], JsonObject]) -> Errors:
-    """An error if the access of administrators is allocated in a namespace without the label that allows it."""
+    """An error if administrator access is allocated in a namespace that lacks the required label."""
     asked = next((index for index, result in enumerate(_results(obj)) if result.get("adminAccess")), None)
     if asked is None or any(result.get("adminAccess") for result in _results(old)) or allows_admins(namespace()):
         return []
@@ -39,8 +39,8 @@ def _results(claim: JsonObject) -> Sequence[JsonObject]:
 
 
 def access_errors(call: WriteContext, obj: JsonObject, old: JsonObject) -> Errors:
-    """An error for each right that is missing: ``resourceclaims/binding`` to allocate and reserve, in all namespaces;
-    ``resourceclaims/driver`` to say something of a driver's devices.
+    """An error for each missing permission: ``resourceclaims/binding`` to allocate and reserve, in all namespaces;
+    ``resourceclaims/driver`` to report on a driver's devices.
     """
     if call.authorizer is None:
         return []
@@ -67,7 +67,7 @@ def access_errors(call: WriteContext, obj: JsonObject, old: JsonObject) -> Error
 
 
 def _problem(call: WriteContext, ways: Sequence[Attributes]) -> str:
-    """The refusal of the first of several rights, if none is given."""
+    """The refusal of the first of several alternative permissions; empty if the user has any of them."""
     assert call.authorizer is not None
     decisions = [call.authorizer.authorize(asked) for asked in ways]
     if any(decision.allowed for decision in decisions):
@@ -77,7 +77,7 @@ def _problem(call: WriteContext, ways: Sequence[Attributes]) -> str:
 
 
 def _is_on_its_node(call: WriteContext, allocation: JsonObject) -> bool:
-    """Whether the user is a service account, with a token bound to the one node for which devices are allocated."""
+    """Whether the user is a service account whose token is bound to the one node for which devices are allocated."""
     terms: Sequence[JsonObject] = (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or ()
     term: JsonObject = terms[0] if len(terms) == 1 and not terms[0].get("matchExpressions") else {}
     fields: Sequence[JsonObject] = term.get("matchFields") or []

@@ -1,4 +1,4 @@
-"""The status of a claim of devices: what is allocated, for whom, and what drivers say of it."""
+"""The status of a device claim: the allocated devices, their consumers, and the reports of drivers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _CONSUMER_FIELDS: Final = ("apiGroup", "resource", "name", "uid")
 
 
 def claim_status_errors(obj: JsonObject, old: JsonObject) -> Errors:
-    """The errors in a claim's status, but for conditions of devices; ``old`` is the claim before the write."""
+    """The errors in a claim's status, except those in conditions of devices; ``old`` is the claim before the write."""
     status, before = obj.get("status") or {}, old.get("status") or {}
     allocation = status.get("allocation")
     errors = _consumers(status.get("reservedFor") or [], "status.reservedFor")
@@ -94,7 +94,7 @@ def _allocated(status: JsonObject) -> set[Device]:
 
 
 def without_deallocated(status: JsonObject, before: JsonObject) -> JsonObject:
-    """``status`` without what drivers said of devices that were allocated before and are not any more."""
+    """``status`` without the reports of drivers on devices that were allocated before and are no longer."""
     gone = _allocated(before) - _allocated(status)
     kept = [item for item in status.get("devices") or () if _identity(item) not in gone]
     made = {name: value for name, value in status.items() if name != "devices"}
@@ -102,7 +102,7 @@ def without_deallocated(status: JsonObject, before: JsonObject) -> JsonObject:
 
 
 def changed_drivers(status: JsonObject, before: JsonObject) -> list[str]:
-    """The drivers of whose devices ``status`` says something new, sorted."""
+    """The drivers of the devices for which ``status`` has a new report, sorted."""
     new, old = ({_identity(item): item for item in source.get("devices") or ()} for source in (status, before))
     return sorted({device[0] for device in new.keys() | old.keys() if not json_equal(new.get(device), old.get(device))})
 
@@ -188,7 +188,7 @@ def _share(holder: JsonObject, path: str) -> Errors:
 
 
 def _several(items: Sequence[str], most: int, path: str, check: Callable[[str, str], Errors]) -> Errors:
-    """The errors in a list of names: too many, wrong ones, and those that are there twice."""
+    """The errors in a list of names: too many, invalid and repeated ones."""
     if len(items) > most:
         errors = [too_many(path, len(items), most)]
     else:
@@ -270,7 +270,7 @@ def _network(data: JsonObject, path: str) -> Errors:
 
 
 def _interface_address(text: str, path: str) -> Errors:
-    """An address with the length of its prefix, in the form in which Go prints it."""
+    """The errors in an IP address with a prefix length, which must have the form in which Go prints it."""
     address, slash, length = text.partition("/")
     if address.replace(".", "").isdecimal():
         address = ".".join(part.lstrip("0") or "0" for part in address.split("."))  # zeros before are read, not printed

@@ -1,4 +1,4 @@
-"""Rules of claims of storage, also of those within other objects."""
+"""Rules for storage claims, including those inside other objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KIND: Final = "must be 'PersistentVolumeClaim' when referencing the default api
 
 
 def access_mode_errors(modes: list[str] | None, path: str, detail: str = "") -> Errors:
-    """The errors in the access modes of volumes and claims. ``detail``: the message for a missing mode."""
+    """The errors in the access modes of volumes and claims. ``detail`` is the message for a missing mode."""
     if not modes:
         return [required(path, detail)]
     errors = [not_supported(path, mode, _MODES) for mode in modes if mode not in _MODES]

@@ -1,4 +1,4 @@
-"""Expressions of admission in configurations: they compile, and give what is wanted."""
+"""Admission expressions in configurations: whether they compile and have the required type."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def condition_errors(conditions: Sequence[JsonObject], path: str, *, params: boo
 def expression_errors(
     text: str, environment: Environment, types: Sequence[Type], path: str
 ) -> tuple[list[FieldError], Expression]:
-    """The errors in an expression, and the expression."""
+    """The errors in an expression, and the compiled expression."""
     expression = compile_admission(text, environment, types)
     if not expression.error:
         return [], expression

@@ -1,4 +1,6 @@
-"""Small strategies of the core group: config maps, secrets, service accounts, nodes, events."""
+"""Small strategies of the core group: config maps, secrets, service accounts, nodes, volumes, claims,
+leases, events.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def _immutable_errors(obj: JsonObject, old: JsonObject | None, fields: tuple[str
 
 
 class ConfigMaps(Strategy):
-    """Keys are file names, all values together have at most 1 MiB."""
+    """Config maps. Keys are file names, and all values together have at most 1 MiB."""
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
@@ -73,7 +75,7 @@ _NEEDED: Final = {
 
 
 class Secrets(Strategy):
-    """``stringData`` is for writing only: it goes into ``data``."""
+    """Secrets. ``stringData`` is write-only: its values are moved into ``data``."""
 
     def default(self, obj: JsonObject) -> None:
         texts = obj.pop("stringData", None)
@@ -114,7 +116,9 @@ class Secrets(Strategy):
 
 
 def _registry_errors(held: bytes, path: str) -> list[FieldError]:
-    """The errors in the credentials of a registry of images, which must be a JSON object; their text is not shown."""
+    """The errors in the credentials of an image registry, which must be a JSON object; the messages do not
+    show them.
+    """
     shown = "<secret contents redacted>"
     try:
         value = json.loads(held.decode("latin-1"))
@@ -176,19 +180,21 @@ def _copyable(source: JsonObject) -> bool:
 
 
 def _drop_source(spec: JsonObject) -> None:
-    """Forgets what the older of the two fields can't hold, unless the newer one is there to disagree."""
+    """Drops the values that the older of the two fields can't hold, unless the newer field is set as well
+    and differs.
+    """
     if spec.get("dataSource") is not None and spec.get("dataSourceRef") is None and not _copyable(spec["dataSource"]):
         del spec["dataSource"]
 
 
 def _drop_reference(spec: JsonObject, before: JsonObject) -> None:
-    """Forgets a reference to another namespace, whose feature is off, unless there was a reference ``before``."""
+    """Drops a reference to another namespace, whose feature is off, unless there was a reference ``before``."""
     if before.get("dataSourceRef") is None and (spec.get("dataSourceRef") or {}).get("namespace"):
         del spec["dataSourceRef"]
 
 
 def _normalize(spec: JsonObject) -> None:
-    """Makes the two fields for what a claim begins with say the same."""
+    """Gives the two fields for a claim's data source the same value."""
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and reference is None:
         spec["dataSourceRef"] = dict(source)
@@ -248,13 +254,13 @@ class Endpoints(Strategy):
 
 
 class Leases(Strategy):
-    """The objects by which leaders are elected."""
+    """Leases, through which controllers elect a leader."""
 
     create_on_update = True
 
 
 class Accounts(Strategy):
-    """Service accounts. Of their secrets only the names are kept."""
+    """Service accounts. Only the names of their secrets are kept."""
 
     returns_deleted = True
 
@@ -264,7 +270,9 @@ class Accounts(Strategy):
 
 
 class Events(Strategy):
-    """Events have no dependents, may be put where none is, and need a namespace that fits what they are about."""
+    """Events. They have no dependents, an update may create them, and their namespace must fit the object that they
+    describe.
+    """
 
     says_required = True
     create_on_update = True

@@ -1,4 +1,4 @@
-"""Schedules of cron jobs and their time zones, refused in the words of robfig/cron, version 3, and of Go."""
+"""Schedules of cron jobs and their time zones; the errors are worded as in robfig/cron, version 3, and in Go."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ _EXPLICIT: Final = "timeZone must be an explicit time zone as defined in https:/
 
 
 def zone_problems(zone: str) -> list[str]:
-    """The errors in the name of a time zone; none if it is in the database of this machine, or there is no database."""
+    """The errors in the name of a time zone; empty if this machine's database has the zone, or if there is
+    no database.
+    """
     if not zone:
         return ["timeZone must be nil or non-empty string"]
     if any(part in (".", "..") or not _ZONE_PART.fullmatch(part) for part in zone.split("/")):
