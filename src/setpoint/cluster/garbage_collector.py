@@ -51,21 +51,21 @@ class _Monitor:
 
 
 class GarbageCollector:
-    """Follows the metadata of everything that can be deleted, and deletes objects whose owners are gone.
+    """Watches the metadata of everything that can be deleted, and deletes objects whose owners are gone.
 
     *Guarantees*
 
-    - Background: an object all of whose owners are gone is deleted; one that has a living owner left only loses the
+    - Background: an object whose owners are all gone is deleted; an object with a living owner only loses the
       references to the others.
-    - Foreground: an owner that waits (``foregroundDeletion``) goes after every dependent that blocks it.
-    - Orphan: dependents lose their reference before the owner goes.
-    - Owners are looked for in the dependent's namespace, or in none if their kind is cluster-scoped: a reference into
-      another namespace has no owner.
-    - Custom resources, and those of aggregated servers, are followed as soon as they are served, and no longer when
-      they aren't: a change of a CustomResourceDefinition or an APIService makes it ask the server what it serves.
+    - Foreground: an owner that waits (``foregroundDeletion``) is deleted after every dependent that blocks it.
+    - Orphan: dependents lose their reference before the owner is deleted.
+    - Owners are looked up in the dependent's namespace, or without a namespace if their kind is cluster-scoped: a
+      reference into another namespace has no owner.
+    - Custom resources and resources of aggregated servers are watched as long as they are served: a change of a
+      CustomResourceDefinition or an APIService makes the collector ask the server again what it serves.
 
-    *Caveats*: an owner of a kind that the server does not serve is neither living nor gone: its dependents stay until
-    it is served again.
+    *Caveats*: an owner of a kind that the server does not serve counts neither as living nor as gone: its dependents
+    stay until the kind is served again.
     """
 
     leader_only = False

@@ -50,12 +50,12 @@ _lists = msgspec.json.Decoder(_List)
 
 
 class NamespaceLifecycle:
-    """Empties a namespace that is being deleted, kind by kind, and lets it go when nothing is left.
+    """Empties a namespace that is being deleted, kind by kind, and removes its finalizer when nothing is left.
 
-    Pods go first: everything else, such as the Secrets and NetworkPolicies that they rely on, stays until the last of
-    them has ended (KEP-5080). Then every namespaced resource that the server serves is deleted, custom ones too. As
-    long as something is left (a finalizer, a pod that is ending), the conditions of the namespace say so, in upstream's
-    words, and the namespace is looked at again.
+    Pods are deleted first: everything else, such as the Secrets and NetworkPolicies that they rely on, stays until the
+    last pod has ended (KEP-5080). Then every namespaced resource that the server serves is deleted, including custom
+    ones. As long as something is left (a finalizer, a pod that is ending), the conditions of the namespace report it in
+    upstream's words, and the namespace is checked again.
     """
 
     def __init__(self, resources: ServedResources, *, poll_seconds: float = 1.0) -> None:
@@ -97,7 +97,7 @@ class NamespaceLifecycle:
         return done()
 
     def _pause(self, namespace: Namespace, ctx: Context) -> float:
-        """Seconds until the next look: few at first, more when the namespace has waited for long."""
+        """The seconds until the next check: few at first, more when the namespace has waited for a long time."""
         since = namespace.metadata.deletion_timestamp
         waited = (ctx.now() - since).total_seconds() if since is not None else 0.0
         return min(max(waited / 8, self._poll_seconds), 8 * self._poll_seconds)
@@ -129,7 +129,7 @@ class NamespaceLifecycle:
 
 
 class Remains:
-    """The remains of a namespace, as far as it was looked at: objects by resource, their finalizers, failures."""
+    """The remains found so far in a namespace: objects by resource, their finalizers, and failures."""
 
     def __init__(self) -> None:
         self.left: dict[str, int] = {}
@@ -143,7 +143,7 @@ class Remains:
         return bool(self.left or self.failed or self.undiscovered)
 
     async def delete(self, resources: Iterable[Resource], namespace: str, client: Client) -> None:
-        """Asks for the deletion of all objects of these resources, and notes those that stay for now."""
+        """Requests the deletion of all objects of these resources, and records those that remain for now."""
         for resource in resources:
             try:
                 items = await _empty(client, resource, namespace)
@@ -157,7 +157,7 @@ class Remains:
                 self.finalizers[finalizer] = self.finalizers.get(finalizer, 0) + 1
 
     def explain(self, namespace: Namespace) -> None:
-        """Writes the conditions in which a namespace says what keeps it."""
+        """Sets the conditions of the namespace that name what prevents its deletion."""
         groups = "; ".join(f"{group}: {why}" for group, why in sorted(self.undiscovered.items()))
         failures = ", ".join(sorted(self.failed))
         left = ", ".join(f"{name} has {count} resource instances" for name, count in sorted(self.left.items()))
@@ -197,7 +197,7 @@ class Remains:
 
 
 async def _empty(client: Client, resource: Resource, namespace: str) -> list[_Item]:
-    """Asks for the deletion of all objects of one resource; returns those that are still there."""
+    """Requests the deletion of all objects of one resource; returns those that are still there."""
     found = await _list(client, resource, namespace)
     if not found or all(item.metadata.deletion_timestamp for item in found):
         return found
@@ -236,7 +236,7 @@ async def _list(client: Client, resource: Resource, namespace: str) -> list[_Ite
 
 
 class DefaultServiceAccounts:
-    """Gives every namespace its ServiceAccount ``default``, and keeps it there."""
+    """Creates the ServiceAccount ``default`` in every namespace, and creates it again if it is deleted."""
 
     def __init__(self) -> None:
         self.controller = Controller(
@@ -250,9 +250,9 @@ class DefaultServiceAccounts:
 
 
 class RootCertificates:
-    """Gives every namespace the ConfigMap ``kube-root-ca.crt``, and keeps its content.
+    """Creates the ConfigMap ``kube-root-ca.crt`` in every namespace, and restores its content if it changes.
 
-    ``ca`` is the certificate (PEM) that clients in the cluster are to trust.
+    ``ca`` is the certificate (PEM) that clients in the cluster should trust.
     """
 
     def __init__(self, *, ca: str = "") -> None:

@@ -20,7 +20,7 @@ _NAME = "metadata.name"
 
 
 def fits(spec: PodSpec, node: Node) -> bool:
-    """Whether the node selector and the required node affinity have this node."""
+    """Whether the node matches the node selector and the required node affinity."""
     if any(node.labels.get(name) != value for name, value in spec.node_selector.items()):
         return False
     terms = _terms(spec)
@@ -28,7 +28,7 @@ def fits(spec: PodSpec, node: Node) -> bool:
 
 
 def selects(selector: NodeSelector, node: Node) -> bool:
-    """Whether one of the selector's terms has this node."""
+    """Whether the node matches one of the selector's terms."""
     return any(holds(term, node) for term in selector.node_selector_terms)
 
 
@@ -39,7 +39,7 @@ def tolerates(tolerations: Iterable[Toleration], taints: Iterable[Taint], effect
 
 
 def pin(spec: PodSpec, node: str) -> None:
-    """Makes the node affinity of a pod one to this node alone, in place of what it required."""
+    """Sets the node affinity of a pod to this node alone, in place of its previous requirements."""
     term = NodeSelectorTerm(match_fields=[NodeSelectorRequirement(key=_NAME, operator="In", values=[node])])
     spec.affinity = spec.affinity or Affinity()
     spec.affinity.node_affinity = spec.affinity.node_affinity or NodeAffinity()
@@ -49,7 +49,7 @@ def pin(spec: PodSpec, node: str) -> None:
 
 
 def pinned(spec: PodSpec) -> str | None:
-    """The only node that the affinity has, if it names one."""
+    """The node that the affinity is limited to; None if it does not name a single node."""
     for term in _terms(spec) or ():
         for each in term.match_fields:
             if (each.key, each.operator) == (_NAME, "In") and len(each.values) == 1:
@@ -64,7 +64,7 @@ def _terms(spec: PodSpec) -> list[NodeSelectorTerm] | None:
 
 
 def holds(term: NodeSelectorTerm, node: Node) -> bool:
-    """A term without requirements has no node."""
+    """Whether the node matches the term; a term without requirements matches no node."""
     if not term.match_expressions and not term.match_fields:
         return False
     return all(_meets(each, node.labels.get(each.key)) for each in term.match_expressions) and all(
@@ -93,7 +93,7 @@ def _meets(requirement: NodeSelectorRequirement, value: str | None) -> bool:
 
 
 def covers(toleration: Toleration, taint: Taint) -> bool:
-    """Whether a toleration is one of this taint."""
+    """Whether the toleration tolerates this taint."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:

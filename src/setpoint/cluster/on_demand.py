@@ -1,4 +1,4 @@
-"""Controllers on demand: each begins to run when there is the first object that concerns it."""
+"""Controllers on demand: each starts when the first object that concerns it appears."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _NAME: Final = "on-demand"
 
 
 class OnDemand:
-    """Starts controllers when the first object of a kind appears, so that a cluster begins with next to nothing.
+    """Starts controllers when the first object of a kind appears, so a cluster starts with almost none.
 
-    It follows the metadata of those kinds, by caches that it shares with the garbage collector, and lets go of each
-    when its controllers run. A controller that was started once runs to the end.
+    It watches the metadata of those kinds through caches that it shares with the garbage collector, and releases each
+    cache when its controllers run. A controller that has been started runs until the end.
 
     Args:
         factory: of the caches.
         sleepers: the controllers, by the kind that wakes them.
-        start: is called with each controller once.
+        start: is called once with each controller.
     """
 
     leader_only = False

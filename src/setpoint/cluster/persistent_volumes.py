@@ -1,4 +1,4 @@
-"""PersistentVolumes: available, bound, released, and what becomes of them when their claim has gone."""
+"""PersistentVolumes: their phases (available, bound, released), and their reclaiming when their claim has gone."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _BY_CLAIM = "claim"
 
 
 class PersistentVolumes:
-    """The volumes' half of kube-controller-manager's ``persistentvolume-binder``; `VolumeClaims` is the other.
+    """The volumes' half of kube-controller-manager's ``persistentvolume-binder``; `VolumeClaims` is the other half.
 
-    A volume without a claim is ``Available``, with one ``Bound``, and ``Released`` when the claim has gone. Then its
-    reclaim policy says what comes: ``Retain`` leaves it, ``Delete`` deletes it, ``Recycle`` makes it available again.
-    Volumes of other provisioners are deleted by those.
+    A volume is ``Available`` without a claim, ``Bound`` with one, and ``Released`` when the claim has gone. The reclaim
+    policy then decides: ``Retain`` leaves the volume, ``Delete`` deletes it, ``Recycle`` makes it available again.
+    Other provisioners delete their own volumes.
     """
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class PersistentVolumes:
 
 
 async def _unbind(volume: PersistentVolume, ctx: Context) -> None:
-    """Makes a volume available again; one that an administrator keeps for a claim stays kept for its name."""
+    """Makes a volume available again; one that an administrator reserved for a claim stays reserved for its name."""
     if BOUND_BY_CONTROLLER in volume.annotations:
         patch: dict[str, Any] = {"metadata": {"annotations": {BOUND_BY_CONTROLLER: None}}, "spec": {"claimRef": None}}
     else:

@@ -19,12 +19,12 @@ _GONE: Final = "PodGC: node no longer exists"
 
 
 class PodGarbage:
-    """Ends what no kubelet ends: pods of nodes that have gone, pods that are deleted before they have a node, and
-    pods that are deleted on a node out of service.
+    """Ends pods that no kubelet ends: pods of nodes that have gone, pods that are deleted before they have a node, and
+    deleted pods on a node that is out of service.
 
-    A pod that has not ended is marked as failed first, with the condition ``DisruptionTarget``, so that Jobs know why.
+    A pod that has not ended is first marked as failed with the condition ``DisruptionTarget``, so that Jobs know why.
 
-    *Caveats*: pods that have ended are not limited in number (upstream: 12,500).
+    *Caveats*: the number of pods that have ended is not limited (upstream: 12,500).
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class PodGarbage:
         return done()
 
     async def _end(self, pod: Pod, why: str, ctx: Context) -> None:
-        """Failed first, then gone; each can be the last before a crash."""
+        """Marks the pod as failed, then deletes it; a crash may follow either step."""
         if not pod.is_finished:
             condition = PodCondition(
                 type="DisruptionTarget", status="True", reason="DeletionByPodGC", message=why,
@@ -80,7 +80,7 @@ class PodGarbage:
 
 
 def _may_be_garbage(old: Head | None, new: Head | None) -> bool:
-    """A pod that is new, or being deleted; what concerns its node is told by the node."""
+    """Whether the pod is new or being deleted; changes that concern its node are reported by the node."""
     return new is not None and (old is None or new.is_deleting)
 
 

@@ -1,4 +1,4 @@
-"""Proportions: how a change of a Deployment's replicas is shared by the ReplicaSets of a rollout under way."""
+"""Proportions: how a changed number of replicas is distributed over the ReplicaSets of a rollout in progress."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ def was_scaled(desired: int, replica_sets: Sequence[ReplicaSet]) -> bool:
 
 
 def only_one(current: ReplicaSet | None, others: Sequence[ReplicaSet]) -> ReplicaSet | None:
-    """The ReplicaSet that takes all replicas: the active one if there is one, the newest if there is none; None if
-    several are active."""
+    """The ReplicaSet that takes all replicas: the only active one, or the newest if none is active; None if several are
+    active.
+    """
     everything = [*others, *([current] if current is not None else [])]
     active = [each for each in everything if size_of(each)]
     if len(active) > 1 or not everything:
@@ -38,7 +39,7 @@ def only_one(current: ReplicaSet | None, others: Sequence[ReplicaSet]) -> Replic
 def shared(
     deployment: Deployment, replica_sets: Sequence[ReplicaSet], desired: int, surge: int
 ) -> list[tuple[ReplicaSet, int]]:
-    """The new sizes of the active ReplicaSets, in proportion to what they are now; the largest takes what is left."""
+    """The new sizes of the active ReplicaSets, in proportion to their old sizes; the largest takes the remainder."""
     active = [each for each in replica_sets if size_of(each)]
     most = desired + surge if desired > 0 else 0
     change = most - sum(map(size_of, active))
@@ -58,7 +59,7 @@ def shared(
 
 
 def _part(deployment: Deployment, replica_set: ReplicaSet, desired: int, most: int) -> int:
-    """The growth of a ReplicaSet, before the rest from rounding is distributed."""
+    """The growth of a ReplicaSet, before the remainder from rounding is distributed."""
     size = size_of(replica_set)
     if not desired:
         return -size

@@ -1,4 +1,4 @@
-"""ReplicaSets and ReplicationControllers: as many pods of one template as were asked for."""
+"""ReplicaSets and ReplicationControllers: the requested number of pods from one template."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ BURST: Final = 500
 
 
 class Replicas(Generic[K]):
-    """Creates and deletes pods until there are as many as the spec says, and counts them in the status.
+    """Creates and deletes pods until their number is that of the spec, and counts them in the status.
 
-    Pods under generated names are never made twice: the next look at the same object sees what the last one made.
-    Pods that match its selector and have no controller are adopted, those that don't match any more are released.
-    While pods are refused, by a quota or by admission, the condition ``ReplicaFailure`` says why; they are tried again
-    with the back-off of a reconcile that fails.
+    Pods with generated names are never made twice: the next reconcile of the object sees what the last one made. Pods
+    that match its selector and have no controller are adopted; those that no longer match are released. While a quota
+    or admission refuses pods, the condition ``ReplicaFailure`` gives the reason, and their creation is retried with the
+    back-off of a failed reconcile.
     """
 
     def __init__(self, kind: type[K], name: str, selector_of: Callable[[K], LabelSelector | None]) -> None:
@@ -67,7 +67,7 @@ class Replicas(Generic[K]):
 
     @staticmethod
     async def _resize(replica_set: K, active: list[Pod], wanted: int, ctx: Context) -> None:
-        """One pod after the other, so that where they are refused one request is made, not all."""
+        """Creates or deletes pods one after the other, so a refusal costs one request and not all of them."""
         template = replica_set.spec.template
         if template is not None:
             for _ in range(min(wanted - len(active), BURST)):
@@ -94,14 +94,16 @@ class Replicas(Generic[K]):
 
 
 class ReplicaSets(Replicas[ReplicaSet]):
-    """As many pods as a ReplicaSet says; see `Replicas`."""
+    """Keeps the number of pods that a ReplicaSet asks for; see `Replicas`."""
 
     def __init__(self) -> None:
         super().__init__(ReplicaSet, "replicaset-controller", lambda replica_set: replica_set.spec.selector)
 
 
 class ReplicationControllers(Replicas[ReplicationController]):
-    """As many pods as a ReplicationController says, which is what came before ReplicaSets; see `Replicas`."""
+    """Keeps the number of pods that a ReplicationController asks for (the predecessor of ReplicaSets); see
+    `Replicas`.
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -110,7 +112,7 @@ class ReplicationControllers(Replicas[ReplicationController]):
 
 
 def _say(replica_set: ReplicaSet | ReplicationController, reason: str, message: str) -> None:
-    """Sets the condition ``ReplicaFailure``; the first failure stays to be read until there is none."""
+    """Sets the condition ``ReplicaFailure``; the first failure stays visible until there are no more failures."""
     if any(each.type == FAILURE for each in replica_set.status.conditions):
         return
     if isinstance(replica_set, ReplicaSet):
@@ -124,7 +126,7 @@ def _say(replica_set: ReplicaSet | ReplicationController, reason: str, message: 
 
 
 def _unsay(replica_set: ReplicaSet | ReplicationController) -> None:
-    """Takes the condition ``ReplicaFailure`` away."""
+    """Removes the condition ``ReplicaFailure``."""
     status = replica_set.status
     if isinstance(status, ReplicaSetStatus):
         status.conditions = [each for each in status.conditions if each.type != FAILURE]
@@ -133,8 +135,9 @@ def _unsay(replica_set: ReplicaSet | ReplicationController) -> None:
 
 
 def _in_order_of_deletion(pods: Sequence[Pod]) -> list[Pod]:
-    """The pods of least use first: not bound, not running, not ready, of the lowest ``pod-deletion-cost``, with the
-    most others on its node, ready for the shortest time, with the most restarts, youngest."""
+    """The pods, the least useful first: not bound, not running, not ready, with the lowest ``pod-deletion-cost``, with
+    the most others on its node, ready for the shortest time, with the most restarts, youngest.
+    """
     neighbours = Counter(pod.spec.node_name for pod in pods)
 
     def usefulness(pod: Pod) -> tuple[bool, bool, bool, int, int, float, int, float]:
@@ -156,6 +159,6 @@ def _in_order_of_deletion(pods: Sequence[Pod]) -> list[Pod]:
 
 
 def _deletion_cost(pod: Pod) -> int:
-    """The annotation's number; one that can't be read counts as 0, as upstream."""
+    """The number in the annotation; as upstream, an unreadable one counts as 0."""
     text = pod.annotations.get(DELETION_COST, "0")
     return int(text) if _NUMBER.fullmatch(text) else 0

@@ -1,4 +1,4 @@
-"""ResourceQuotas: keeps the used amounts of each namespace in their status."""
+"""ResourceQuotas: keeps the used amounts of each namespace in their status up to date."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ class _Status(msgspec.Struct):
 
 
 class _Phase(msgspec.Struct):
-    """The little of a pod that says whether it counts."""
+    """The few fields of a pod that decide whether it counts."""
 
     status: _Status = msgspec.field(default_factory=_Status)
 
 
 class ResourceQuotas:
-    """Counts what a namespace uses of each quota, for the server to enforce.
+    """Counts how much of each quota a namespace uses, for the server to enforce.
 
-    The server counts new objects itself, when it admits them. This counts again when a quota is made or changed, and
-    when something of a kind that it limits has gone or ended: also of custom kinds (``count/widgets.example.com``).
+    The server counts new objects itself when it admits them. This controller counts again when a quota is made or
+    changed, and when an object of a kind that it limits has gone or ended, including custom kinds
+    (``count/widgets.example.com``).
 
-    *Guarantees*: the counting begins with the quota's version and is written for that one only, so that an object
-    which is admitted meanwhile is never forgotten.
+    *Guarantees*: the count starts from a version of the quota and is written only to that version, so an object that is
+    admitted in the meantime is never forgotten.
 
     Args:
-        resources: what the server serves.
-        factory: of the caches by which deletions of all kinds but pods, claims and services are followed.
+        resources: the resources that the server serves.
+        factory: of the caches that follow deletions of all kinds except pods, claims and services.
     """
 
     def __init__(self, resources: ServedResources, factory: InformerFactory) -> None:
@@ -101,7 +102,7 @@ class ResourceQuotas:
         return done()
 
     def _follow(self, resource: Resource) -> None:
-        """From now on, quotas are counted again when an object of this kind is deleted."""
+        """Counts quotas again whenever an object of this kind is deleted, from now on."""
         if resource.gvr in self._followed or "watch" not in resource.verbs:
             return
         informer = self._factory.informer(dynamic(resource), namespace="", metadata_only=True)
@@ -128,7 +129,7 @@ class ResourceQuotas:
 
 
 def _scopes(quota: ResourceQuota) -> JsonObject:
-    """The spec as JSON, as far as `matches` looks at it."""
+    """The spec as JSON, limited to the fields that `matches` reads."""
     selector = quota.spec.scope_selector
     requirements = selector.match_expressions if selector is not None else []
     return {
@@ -143,7 +144,7 @@ def _scopes(quota: ResourceQuota) -> JsonObject:
 
 
 async def _objects(client: Client, resource: Resource, namespace: str, *, whole: bool) -> list[JsonObject]:
-    """The objects of a kind as they are on the server; their metadata alone unless they are wanted whole."""
+    """The objects of a kind as they are on the server; only their metadata unless ``whole``."""
     try:
         body = await client.request(
             "GET",
@@ -168,7 +169,7 @@ def _quotas_of(head: Head, caches: Caches) -> list[ObjectKey]:
 
 
 def _quotas_of_pod(head: Head, caches: Caches) -> Iterable[str]:
-    """A pod frees something when it has gone, and when it has ended."""
+    """The quotas to count again when a pod has gone or ended."""
     quotas = _quotas_of(head, caches)
     pod = caches.lister(Pod).try_get(head.key, as_=_Phase) if quotas else None
     return () if pod is not None and pod.status.phase not in ("Failed", "Succeeded") else quotas

@@ -1,4 +1,4 @@
-"""Resources: what a server serves, in one preferred version each."""
+"""Resources: the resources that a server serves, each in one preferred version."""
 
 from __future__ import annotations
 
@@ -31,11 +31,15 @@ class ServedResources:
         self._asking = asyncio.Lock()
 
     def forget(self) -> None:
-        """Ask anew next time: something about custom resources has changed."""
+        """Makes the next call ask the server again, because something about custom resources has changed."""
         self._until = float("-inf")
 
     async def __call__(self) -> Sequence[Resource]:
-        """The served resources. Raises `ApiError` or `TransportError` if the server can't list its groups."""
+        """The served resources.
+
+        Raises:
+            ApiError, TransportError: the server can't list its groups.
+        """
         async with self._asking:
             now = asyncio.get_running_loop().time()
             if now >= self._until:
@@ -56,5 +60,5 @@ class ServedResources:
 
 
 def is_collectable(resource: Resource) -> bool:
-    """Whether the garbage collector and caches can deal with it. Events are left out."""
+    """Whether the garbage collector and caches can handle the resource. Events are left out."""
     return (resource.group, resource.plural) not in _EVENTS and {"delete", "list", "watch"} <= set(resource.verbs)

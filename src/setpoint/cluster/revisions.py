@@ -1,4 +1,4 @@
-"""Revisions: a workload's templates of the past, each in a ControllerRevision, as ``kubectl rollout`` reads them."""
+"""Revisions: a workload's earlier templates, each in a ControllerRevision, as ``kubectl rollout`` reads them."""
 
 from __future__ import annotations
 
@@ -21,27 +21,29 @@ LIMIT: Final = 10
 
 
 class Revisions(Generic[P]):
-    """The ControllerRevisions of StatefulSets or DaemonSets: the newest is what the spec says, older ones are history.
+    """The ControllerRevisions of StatefulSets or DaemonSets: the newest is the template of the spec, older ones are
+    history.
 
-    A template that is taken again (a roll-back) gets its old revision with the highest number.
+    A template that is used again (a rollback) keeps its old revision, which gets the highest number.
     """
 
     def __init__(self, parent: type[P], selector_of: Callable[[P], LabelSelector | None]) -> None:
         self._claims: Claims[P, ControllerRevision] = Claims(parent, ControllerRevision, selector_of)
 
     def declare(self, controller: Controller[P]) -> Controller[P]:
-        """Has ``controller`` follow revisions."""
+        """Makes ``controller`` watch revisions."""
         return controller.owns(ControllerRevision).watches(ControllerRevision, self.of_orphan)
 
     def of_orphan(self, head: Head) -> Iterable[ObjectKey]:
         return self._claims.of_orphan(head)
 
     def forget_deleted(self, old: Head | None, new: Head | None) -> bool:
-        """A predicate that lets everything through; see `Claims.forget_deleted`."""
+        """Lets every event through (a predicate); see `Claims.forget_deleted`."""
         return self._claims.forget_deleted(old, new)
 
     async def of(self, owner: P, template: PodTemplateSpec, ctx: Context) -> list[ControllerRevision]:
-        """The owner's revisions, oldest first; the last one is that of ``template``, created if there was none.
+        """The owner's revisions, oldest first; the last one is the revision of ``template``, created if it does not
+        exist.
 
         ``status.collisionCount`` of the owner counts names that were taken by other templates.
         """
@@ -60,7 +62,7 @@ class Revisions(Generic[P]):
     async def forget(
         self, revisions: Sequence[ControllerRevision], used: Collection[str], limit: int | None, ctx: Context
     ) -> None:
-        """Deletes the oldest of those that are not ``used`` (by name), down to ``limit``."""
+        """Deletes the oldest revisions whose names are not in ``used``, until ``limit`` of them are left."""
         idle = [each for each in revisions if each.name not in used]
         for revision in idle[: max(len(idle) - (LIMIT if limit is None else limit), 0)]:
             await ctx.delete(revision)
@@ -97,7 +99,7 @@ def template_of(revision: ControllerRevision) -> PodTemplateSpec:
     """The template that a revision holds.
 
     Raises:
-        msgspec.ValidationError: it holds something else.
+        msgspec.ValidationError: the revision holds something else.
     """
     document = msgspec.convert(revision.data, dict[str, dict[str, Any]])["spec"]["template"]
     return msgspec.convert({key: value for key, value in document.items() if key != "$patch"}, PodTemplateSpec)

@@ -1,4 +1,4 @@
-"""ClusterRole aggregation: roles that are made of others."""
+"""ClusterRole aggregation: roles that combine the rules of others."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from setpoint.models.rbac_v1 import ClusterRole, PolicyRule
 
 
 class AggregatedRoles:
-    """Gives a ClusterRole with an ``aggregationRule`` the rules of all that its selectors match, in the order of their
-    names, each rule once."""
+    """Gives a ClusterRole with an ``aggregationRule`` the rules of all roles that its selectors match, in the order of
+    their names, each rule once.
+    """
 
     def __init__(self) -> None:
         self.controller = (

@@ -1,4 +1,4 @@
-"""The progress of rollouts, in the status of their Deployments: the counts, and whether a rollout is late."""
+"""The progress of rollouts in the status of their Deployments: the counts, and whether a rollout is late."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Counts(NamedTuple):
         )  # fmt: skip
 
     def further_than(self, before: Counts) -> bool:
-        """More new pods, fewer old ones, or more that are ready or available."""
+        """Whether there are more new pods, fewer old ones, or more that are ready or available."""
         return (
             self.updated > before.updated
             or self.replicas - self.updated < before.replicas - before.updated
@@ -55,9 +55,9 @@ def report(
     unavailable: int,
     now: datetime,
 ) -> None:
-    """Counts, and sets the conditions ``Available``, ``Progressing`` and ``ReplicaFailure``.
+    """Writes the counts, and sets the conditions ``Available``, ``Progressing`` and ``ReplicaFailure``.
 
-    ``created`` says whether ``current`` is new, ``unavailable`` how many pods may be missing.
+    ``created`` says whether ``current`` is new; ``unavailable`` is the number of pods that may be missing.
     """
     before = Counts.of(deployment)
     status, desired = deployment.status, desired_of(deployment)
@@ -89,7 +89,7 @@ def report(
 
 
 def _failure(deployment: Deployment, replica_sets: Sequence[ReplicaSet], now: datetime) -> None:
-    """Says of the Deployment what the first of its ReplicaSets says whose pods are refused."""
+    """Copies to the Deployment the failure of the first of its ReplicaSets whose pods are refused."""
     for replica_set in replica_sets:
         for each in replica_set.status.conditions:
             if each.type == FAILURE:
@@ -143,7 +143,7 @@ def seconds_left(deployment: Deployment, now: datetime) -> float | None:
 
 
 def is_late(deployment: Deployment, now: datetime) -> bool:
-    """Whether there was no progress for longer than the deadline."""
+    """Whether there has been no progress for longer than the deadline."""
     deadline, known = deadline_of(deployment), progressing(deployment)
     if deadline is None or known is None or known.reason == AVAILABLE:
         return False
@@ -153,7 +153,7 @@ def is_late(deployment: Deployment, now: datetime) -> bool:
 
 
 def is_complete(deployment: Deployment) -> bool:
-    """Whether all pods are there, new, and available."""
+    """Whether all pods exist, are new, and are available."""
     counts, desired = Counts.of(deployment), desired_of(deployment)
     return (counts.updated, counts.replicas, counts.available) == (desired, desired, desired)
 
@@ -174,7 +174,9 @@ def desired_of(deployment: Deployment) -> int:
 def _set(
     deployment: Deployment, type: str, status: str, reason: str, message: str, now: datetime, *, renew: bool = False
 ) -> None:
-    """Nothing, if it says so already, unless it is to be renewed. Transition times are filled in later."""
+    """Sets a condition; one that already has this content stays as it is unless ``renew``. Transition times are filled
+    in later.
+    """
     new = DeploymentCondition(type=type, status=status, reason=reason, message=message, last_update_time=now)
     conditions = deployment.status.conditions
     for place, old in enumerate(conditions):

@@ -1,1 +1,1 @@
-"""The objects of an embedded cluster for people who look: states, histories, and the pages that tell them."""
+"""Data for the pages about an embedded cluster's objects: their states and histories, and the pages themselves."""

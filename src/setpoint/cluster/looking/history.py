@@ -1,4 +1,4 @@
-"""Histories: the last versions of an object that the storage knows, and what changed from one to the next."""
+"""Histories: the latest versions of an object that the storage still has, and the changes between them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ABSENT: Final = object()
 
 
 class Changed(msgspec.Struct, rename="camel", kw_only=True):
-    """A field, before and after, as JSON; None where there was none."""
+    """A field with its old and new value as JSON; None for a value that did not exist."""
 
     path: str
     before: str | None
@@ -33,8 +33,9 @@ class Changed(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Version(msgspec.Struct, rename="camel", kw_only=True):
-    """A version of an object. ``by`` are the field managers that wrote it, as its managed fields tell, ``at`` is the
-    time that they say; ``more`` is the number of further changed fields."""
+    """A version of an object. ``by`` are the field managers that wrote it and ``at`` is the time of the write, both
+    taken from its managed fields; ``more`` is the number of changed fields that are not listed.
+    """
 
     revision: int
     type: str
@@ -47,7 +48,7 @@ class Version(msgspec.Struct, rename="camel", kw_only=True):
 class History:
     """The histories of the objects in one storage.
 
-    The last answer about each of a few objects is kept: a page that stays open asks again and again.
+    The last answers about a few objects are cached, since an open page asks again and again.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -55,8 +56,9 @@ class History:
         self._known: dict[tuple[str, str, str], tuple[int, list[Version], Record | None]] = {}
 
     async def of(self, collection: str, namespace: str, name: str) -> tuple[list[Version], Record | None]:
-        """The versions, the newest first, as far as the storage remembers them, and the last record of an object even
-        if it is deleted. Other tasks have their turn meanwhile."""
+        """The versions that the storage still has, the newest first, and the last record of the object, even if it has
+        been deleted. Other tasks may run in the meantime.
+        """
         place = collection, namespace, name
         revision = self._storage.changed_since(collection)
         known = self._known.get(place)
@@ -96,7 +98,7 @@ class History:
 
 
 def _nothing() -> None:
-    """No one waits for further changes."""
+    """Does nothing: no task waits for further changes."""
 
 
 def _version(change: Change) -> Version:
@@ -128,8 +130,9 @@ Path = tuple[str, ...]
 
 
 def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[Path, Any, Any]]:
-    """The fields that differ. Items of lists are told apart by their ``name`` or ``type``, if all of them have one and
-    those are different, else by their place. The depth is that of the documents, which the server limits."""
+    """The fields that differ. Items of a list are matched by their ``name`` or ``type`` if all of them have distinct
+    ones, otherwise by position. The depth is limited only by the documents, whose depth the server limits.
+    """
     return _compared((), before, after)
 
 
@@ -173,7 +176,7 @@ def _shown(value: Any) -> str:
 
 
 def _entries(obj: Mapping[str, Any]) -> dict[tuple[str, str, str], Mapping[str, Any]]:
-    """The managed fields, by manager, operation and subresource."""
+    """The managed fields, indexed by manager, operation and subresource."""
     metadata = obj.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
     return {
@@ -184,7 +187,7 @@ def _entries(obj: Mapping[str, Any]) -> dict[tuple[str, str, str], Mapping[str, 
 
 
 def _owns(entry: Mapping[str, Any], path: Path) -> bool:
-    """Whether a field manager's entry has the field; in lists and sets, whether it has the list."""
+    """Whether a field manager's entry has the field; for an item of a list or set, whether it has the list."""
     fields = entry.get("fieldsV1")
     for part in path:
         if part.startswith("["):

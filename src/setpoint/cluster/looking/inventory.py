@@ -1,4 +1,4 @@
-"""Inventories: every object of an embedded cluster with its standing, cheap enough to be asked for often."""
+"""Inventories: every object of an embedded cluster with its standing, cheap enough for frequent queries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TURN: Final = 200
 
 
 class Held(NamedTuple):
-    """A stored object: what is told of it without reading it again."""
+    """A stored object: the data that can be shown without reading it again."""
 
     resource: Resource
     record: Record
@@ -36,8 +36,8 @@ class Held(NamedTuple):
 class Inventory:
     """The objects of a server's storage.
 
-    An object is decoded once for each of its versions; resources that have not changed since the last question are not
-    looked through again. Nothing is done while there is no question.
+    An object is decoded once for each of its versions; resources that have not changed since the last query are not
+    scanned again. Nothing is done between queries.
     """
 
     def __init__(self, server: ApiServer) -> None:
@@ -45,7 +45,7 @@ class Inventory:
         self._held: dict[str, tuple[int, dict[str, Held]]] = {}
 
     def served(self) -> dict[str, ServedResource]:
-        """The stored resources by their name, PLURAL or PLURAL.GROUP, each in the version that it is stored in."""
+        """The stored resources by name, PLURAL or PLURAL.GROUP, each in its storage version."""
         found: dict[str, ServedResource] = {}
         for each in self._server.registry:
             if each.stored_as is each and not each.computed:
@@ -53,7 +53,9 @@ class Inventory:
         return found
 
     async def refresh(self) -> None:
-        """Reads what has changed. Other tasks have their turn meanwhile, so states may be of different moments."""
+        """Reads the changes since the last time. Other tasks may run in the meantime, so states may be from different
+        moments.
+        """
         served = self.served()
         for name in [name for name in self._held if name not in served]:
             del self._held[name]

@@ -39,7 +39,9 @@ _QUIET: Final = frozenset({*_EVENTS, "leases.coordination.k8s.io"})
 
 
 class KindTold(msgspec.Struct, rename="camel", kw_only=True):
-    """A stored resource; ``name`` is PLURAL or PLURAL.GROUP, ``attention`` how many of its objects aren't current."""
+    """A stored resource; ``name`` is PLURAL or PLURAL.GROUP, ``attention`` the number of its objects that aren't
+    current.
+    """
 
     name: str
     kind: str
@@ -50,7 +52,7 @@ class KindTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Link(msgspec.Struct, rename="camel", kw_only=True):
-    """An object in a tree, with what it owns."""
+    """An object in a tree, with the objects that it owns."""
 
     resource: str
     kind: str
@@ -61,7 +63,7 @@ class Link(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class By(msgspec.Struct, rename="camel", kw_only=True):
-    """A controller of the control plane and what it says about the object."""
+    """A controller of the control plane, and the state that it reports for the object."""
 
     controller: str
     state: str
@@ -69,7 +71,7 @@ class By(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Pair(msgspec.Struct, rename="camel", kw_only=True):
-    """A field that says what is wanted, and one that says what is there."""
+    """A field with the wanted value, and the field with the actual one."""
 
     wanted: str
     is_wanted: Any
@@ -79,7 +81,7 @@ class Pair(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class StoredTold(msgspec.Struct, rename="camel", kw_only=True):
-    """An object as it is stored, and what is to be known besides. ``hidden`` says what is not shown."""
+    """An object as it is stored, and further facts about it. ``hidden`` describes the data that are not shown."""
 
     resource: str
     kind: str
@@ -103,9 +105,9 @@ class ClusterPages:
     """The pages of an embedded cluster's objects; see `setpoint.manager.parts.Browser`.
 
     - ``/debug/kinds``: the stored resources (`KindTold`);
-    - ``/debug/named?find=WORDS&state=STATE&kind=NAME&limit=NUMBER``: a `Listing` of objects, those
-      first that are not as they are wanted, those last that every cluster has;
-    - ``/debug/stored?kind=NAME&key=NAMESPACE/OBJECT``: one of them (`StoredTold`), as YAML and with its last versions.
+    - ``/debug/named?find=WORDS&state=STATE&kind=NAME&limit=NUMBER``: a `Listing` of objects, beginning with those
+      that are not in the wanted state and ending with those that every cluster has;
+    - ``/debug/stored?kind=NAME&key=NAMESPACE/OBJECT``: one object (`StoredTold`), as YAML and with its last versions.
 
     The data of Secrets are never shown.
     """
@@ -124,7 +126,7 @@ class ClusterPages:
         return {KINDS: self.kinds, NAMED: self.named, STORED: stored}
 
     async def kinds(self, _path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-        """The answer of ``/debug/kinds``: those with objects, and custom ones."""
+        """The answer of ``/debug/kinds``: the resources that have objects, and all custom ones."""
         await self._inventory.refresh()
         told = [
             KindTold(
@@ -232,7 +234,7 @@ class ClusterPages:
         return [_link(name, held, []) for name, held in self._inventory.all() if held.uid in wanted] if wanted else []
 
     def _owned(self, uid: str) -> list[Link]:
-        """The tree of what has an owner reference to that object, at most `OWNED` objects."""
+        """The tree of the objects with an owner reference to that object, limited to `OWNED` objects."""
         below: dict[str, list[tuple[str, Held]]] = {}
         for name, held in self._inventory.all():
             for owner in held.owners:
@@ -279,7 +281,7 @@ def _has(place: str, words: Iterable[str]) -> bool:
 
 
 def _is_the_clusters(held: Held, custom: bool) -> bool:
-    """Whether it is probably one that every cluster has, such as a default role; those are listed last."""
+    """Whether the object is probably one that every cluster has, such as a default role; these come last."""
     namespace = held.record.namespace
     return namespace.startswith("kube-") or held.record.name == "kube-root-ca.crt" or not (namespace or custom)
 

@@ -1,4 +1,4 @@
-"""Standings: how an object is, as its status and metadata say, whatever its kind; the rules are close to kstatus's.
+"""Standings: the state of any object, derived from its status and metadata; the rules are close to kstatus's.
 
 https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md
 """
@@ -29,14 +29,14 @@ _COUNTED: Final = ("readyReplicas", "updatedReplicas", "availableReplicas")
 
 
 class Standing(NamedTuple):
-    """``text`` is the reason, ``""`` for an object that says nothing."""
+    """The state of an object and its reason: ``text`` is ``""`` if the object does not give a reason."""
 
     state: State
     text: str
 
 
 class Difference(NamedTuple):
-    """A field of the spec, and the one of the status that says how far that has come."""
+    """A field of the spec, and the field of the status that shows how far it has been carried out."""
 
     wanted: str
     is_wanted: Any
@@ -49,7 +49,7 @@ class Difference(NamedTuple):
 
 
 def standing(obj: Mapping[str, Any]) -> Standing:
-    """The state of an object. Nothing is raised, whatever it holds."""
+    """The state of an object. Never raises, whatever the object contains."""
     metadata, status = _mapping(obj, "metadata"), _mapping(obj, "status")
     if metadata.get("deletionTimestamp"):
         held = [str(each) for each in _list(metadata, "finalizers")]
@@ -66,8 +66,9 @@ def standing(obj: Mapping[str, Any]) -> Standing:
 
 
 def differences(obj: Mapping[str, Any]) -> list[Difference]:
-    """The pairs of fields that say what is wanted and what is there: the generation and the observed one, replicas
-    and those that are ready, and scalar fields of one name in spec and status."""
+    """The pairs of a wanted and an actual value: the generation and the observed generation, the replicas and the ready
+    replicas, and scalar fields of the same name in spec and status.
+    """
     metadata, spec, status = (_mapping(obj, name) for name in ("metadata", "spec", "status"))
     found: list[Difference] = []
     if "observedGeneration" in status:
@@ -90,7 +91,7 @@ def differences(obj: Mapping[str, Any]) -> list[Difference]:
 
 
 def _troubles(status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> Iterator[str]:
-    """Reasons for which nothing will come of it by itself."""
+    """The reasons why the object will not reach its wanted state by itself."""
     for each in _containers(status):
         waiting = _mapping(_mapping(each, "state"), "waiting")
         if waiting.get("reason") in _BROKEN:
@@ -105,7 +106,7 @@ def _troubles(status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) ->
 
 
 def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> Iterator[str]:
-    """Reasons for which it is not yet as it is wanted."""
+    """The reasons why the object is not yet in its wanted state."""
     # A pod that has no node has no other trouble worth telling.
     for each in conditions:
         if _is(each, "PodScheduled", "False"):

@@ -1,4 +1,4 @@
-"""The behaviour of hollow pods: the times at which containers start, are ready and end, their exit codes and logs."""
+"""The behaviour of hollow pods: when their containers start, become ready and end, their exit codes and their logs."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ PortFunction = Callable[["Connection"], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class ContainerBehaviour:
-    """The life of a container; None stands for that of a container without trouble.
+    """The life of a container; None stands for the value of a container without trouble.
 
-    Times are in seconds; ``NEVER`` (`math.inf`) is one that does not come.
+    Times are in seconds; ``NEVER`` (`math.inf`) is a time that never comes.
     """
 
     pulls: float | None = None
@@ -66,7 +66,7 @@ class ContainerBehaviour:
     """Answer connections to ports of the pod."""
 
     def over(self, other: ContainerBehaviour) -> ContainerBehaviour:
-        """The same behaviour, completed by ``other`` where it says nothing."""
+        """This behaviour, with the values of ``other`` where it does not set any."""
         said = {each.name: getattr(self, each.name) for each in fields(ContainerBehaviour)}
         missing = {name: getattr(other, name) for name, value in said.items() if value in (None, (), {})}
         return replace(self, **missing)
@@ -74,7 +74,7 @@ class ContainerBehaviour:
 
 @dataclass(frozen=True, kw_only=True)
 class PodBehaviour(ContainerBehaviour):
-    """The behaviour of a pod's containers: of all of them, and by name of those that differ."""
+    """The behaviour of a pod's containers: one for all of them, and one by name for each that differs."""
 
     containers: Mapping[str, ContainerBehaviour] = field(default_factory=dict)
 
@@ -84,12 +84,12 @@ Behaviours = Callable[[Pod], PodBehaviour | None]
 
 
 def as_annotated(_pod: Pod) -> PodBehaviour | None:
-    """Leaves every pod to its annotations."""
+    """Leaves the behaviour of every pod to its annotations."""
     return None
 
 
 class Habits:
-    """The behaviour of one pod's containers: by a function first, then by annotations, then by default."""
+    """The behaviour of one pod's containers: from a function first, then from annotations, then from the defaults."""
 
     def __init__(self, pod: Pod, given: PodBehaviour | None, pulls: float, stops: float) -> None:
         self._pod = pod
@@ -118,7 +118,7 @@ class Habits:
 
 
 def annotated(pod: Pod, container: str) -> ContainerBehaviour:
-    """The behaviour of a container by the pod's annotations. Invalid ones are ignored."""
+    """The behaviour of a container according to the pod's annotations. Invalid annotations are ignored."""
     notes = pod.annotations
     if not any(PREFIX in name for name in notes):
         return ContainerBehaviour()
@@ -142,7 +142,7 @@ def annotated(pod: Pod, container: str) -> ContainerBehaviour:
 
 
 def delay_of(probe: Any) -> float:
-    """Seconds from a container's start until a probe that always succeeds has succeeded often enough."""
+    """The seconds from a container's start until a probe that always succeeds has reached its success threshold."""
     if probe is None:
         return 0.0
     more: int = (probe.success_threshold or 1) - 1

@@ -1,4 +1,4 @@
-"""Commands in containers and connections to their ports, as functions of a test see them."""
+"""Commands in containers and connections to their ports, as the functions of a test receive them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Command", "Connection", "TerminalSize"]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One `kubectl exec` or `attach`: which pod, which container, the arguments (none for attach) and the streams.
+    """One `kubectl exec` or `attach`: the pod, the container, the arguments (none for attach) and the streams.
 
-    A function that answers it reads ``stdin``, writes to ``stdout`` and ``stderr``, and returns the exit code (None is
-    0). With ``tty`` there is no ``stderr``. The function is cancelled when the client goes.
+    A function that answers it reads ``stdin``, writes to ``stdout`` and ``stderr``, and returns the exit code (None
+    means 0). With ``tty`` there is no ``stderr``. The function is cancelled when the client disconnects.
     """
 
     pod: Pod
@@ -41,7 +41,7 @@ class Connection:
     sent: Output
 
     async def read(self) -> bytes:
-        """The next bytes; ``b""`` when the client has closed."""
+        """The next bytes; ``b""`` when the client has closed the connection."""
         return await self.received.read()
 
     def write(self, data: bytes | str) -> None:

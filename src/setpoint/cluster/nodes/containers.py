@@ -28,7 +28,7 @@ CRASHES: Final = "CrashLoopBackOff"
 
 
 def waiting(container: Container, reason: str, message: str | None = None) -> ContainerStatus:
-    """A container that has not begun."""
+    """The status of a container that has not started."""
     return ContainerStatus(
         name=container.name,
         image=container.image or "",
@@ -41,7 +41,7 @@ def waiting(container: Container, reason: str, message: str | None = None) -> Co
 
 
 def wait(status: ContainerStatus, reason: str, message: str | None) -> None:
-    """The container waits for that reason; what it did last is remembered."""
+    """Makes the container wait for that reason; its last terminated state is kept."""
     state = status.state
     if state is not None and state.terminated is not None:
         status.last_state = state
@@ -51,7 +51,7 @@ def wait(status: ContainerStatus, reason: str, message: str | None) -> None:
 
 
 def start(status: ContainerStatus, container: Container, pod: Pod, now: datetime) -> None:
-    """The container runs from now on; once more, if it has run before."""
+    """Marks the container as running from now on; as restarted, if it has run before."""
     state = status.state
     if state is not None and state.terminated is not None:
         status.last_state = state
@@ -68,7 +68,7 @@ def start(status: ContainerStatus, container: Container, pod: Pod, now: datetime
 
 
 def end(status: ContainerStatus, code: int, now: datetime, message: str | None = None) -> None:
-    """The container has ended with a code."""
+    """Marks the container as terminated with this exit code."""
     running = status.state.running if status.state is not None else None
     status.state = ContainerState(
         terminated=ContainerStateTerminated(
@@ -95,18 +95,18 @@ def running(status: ContainerStatus) -> ContainerStateRunning | None:
 
 
 def reason(status: ContainerStatus) -> str:
-    """The reason for which a container waits; empty if it does not wait."""
+    """The reason why a container waits; empty if it does not wait."""
     found = status.state.waiting if status.state is not None else None
     return found.reason or "" if found is not None else ""
 
 
 def back_off(crashes: int) -> float:
-    """Seconds before the next start of a container that has ended ``crashes`` times: none before the first."""
+    """The seconds before the next start of a container that has ended ``crashes`` times: 0 before the first start."""
     return 0.0 if crashes < 2 else min(BACK_OFF * 2.0 ** (crashes - 2), MAX_BACK_OFF)
 
 
 def restarts(container: Container, pod: Pod, code: int, *, is_init: bool) -> bool:
-    """Whether a container that has ended with a code begins again."""
+    """Whether a container that has ended with this code is started again."""
     policy = container.restart_policy or pod.spec.restart_policy or "Always"
     for rule in container.restart_policy_rules:
         codes = rule.exit_codes

@@ -1,4 +1,4 @@
-"""Nodes that die and come back: their conditions and taints, and what becomes of the pods on them."""
+"""Nodes that die and come back: their conditions and taints, and the eviction of the pods on them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _NODE_INDEX: Final = "node"
 
 
 class NodeLifecycle:
-    """Keeps the conditions of dead nodes, and the taints of all, as kube-controller-manager does.
+    """Keeps the conditions of dead nodes and the taints of all nodes up to date, as kube-controller-manager does.
 
     A node whose kubelet is dead (annotation ``hollow.setpoint.io/node: dead``) has unknown conditions after `GRACE`
-    seconds, and its pods are not ready; when the annotation goes, all is well again. Taints follow from conditions
-    (``not-ready``, ``unreachable``, pressures) and from being cordoned (``unschedulable``); others' taints stay.
+    seconds, and its pods are not ready; both recover when the annotation is removed. Taints follow from conditions
+    (``not-ready``, ``unreachable``, pressures) and from being cordoned (``unschedulable``); all other taints stay.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class NodeLifecycle:
         )
 
     async def _reconcile(self, node: Node, ctx: Context) -> Outcome:
-        """Conditions are written first, and what follows from them when they are."""
+        """Writes the conditions first, and what follows from them once they are written."""
         if (node.spec.provider_id or "").startswith(PROVIDER):
             left = self._silence(node)
             if await self._hear(node, left, ctx):
@@ -65,7 +65,7 @@ class NodeLifecycle:
         return done() if left is None or left <= 0 else after(left, "a kubelet is silent")
 
     def _silence(self, node: Node) -> float | None:
-        """Seconds until the silence of a node's kubelet counts; None if it lives."""
+        """The seconds until the silence of a node's kubelet counts; None if the kubelet is alive."""
         if node.annotations.get(NODE) != DEAD:
             self._silent.pop(node.name, None)
             return None
@@ -74,7 +74,7 @@ class NodeLifecycle:
 
     @staticmethod
     async def _hear(node: Node, left: float | None, ctx: Context) -> bool:
-        """Notes in the conditions that a kubelet has died, or is back; returns whether anything changed."""
+        """Updates the conditions when a kubelet has died or come back; returns whether anything changed."""
         ready = node_condition(node, "Ready")
         is_known = ready is None or ready.status != "Unknown"
         if left is None and not is_known:
@@ -97,7 +97,7 @@ class NodeLifecycle:
         return True
 
     async def _taint(self, node: Node, ctx: Context) -> None:
-        """Brings the taints that are this controller's to what they are to be; the others stay where they are."""
+        """Brings this controller's taints up to date; all other taints stay as they are."""
         wanted = {(taint.key, taint.effect): taint for taint in taints_of(node)}
         kept = [each for each in node.spec.taints if each.key not in _OWN or (each.key, each.effect) in wanted]
         there = {(each.key, each.effect) for each in kept}
@@ -113,7 +113,7 @@ class NodeLifecycle:
         await ctx.client.update(fresh)
 
     async def _mark_pods(self, node: Node, ctx: Context) -> None:
-        """The pods of a node that is not ready are not ready."""
+        """Marks the pods of a node that is not ready as not ready."""
         for pod in ctx.lister(Pod).list(index=(_NODE_INDEX, node.name)):
             ready = pod_condition(pod, "Ready")
             if ready is None or ready.status != "True" or pod.is_finished:
@@ -127,8 +127,9 @@ class NodeLifecycle:
 
 
 class TaintEvictions:
-    """Deletes pods that don't tolerate a ``NoExecute`` taint of their node, at once or when they have tolerated it for
-    as long as they say."""
+    """Deletes pods that don't tolerate a ``NoExecute`` taint of their node: at once, or at the end of the time for
+    which they tolerate it.
+    """
 
     def __init__(self) -> None:
         self._tainted: set[str] = set()
@@ -216,9 +217,9 @@ def taints_of(node: Node) -> list[Taint]:
 
 
 def tolerated(pod: Pod, taints: Iterable[Taint]) -> float | None:
-    """Seconds for which a pod tolerates taints that execute: 0.0 for not at all, None for ever.
+    """The seconds for which a pod tolerates the ``NoExecute`` taints: 0.0 if it does not tolerate them, None for ever.
 
-    Of the tolerations that are used, the shortest time counts.
+    Of the tolerations that apply, the shortest time counts.
     """
     seconds: list[float] = []
     for taint in taints:

@@ -1,4 +1,4 @@
-"""Logs of hollow containers: which lines there are by now, worked out from behaviour and status."""
+"""Logs of hollow containers: the lines written so far, computed from behaviour and status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Run", "encoded", "lines_of", "run_of"]
 
 
 class Line(NamedTuple):
-    """One line and when it was written."""
+    """One line, and the time when it was written."""
 
     at: datetime
     text: str
@@ -31,10 +31,10 @@ class Run(NamedTuple):
 
 
 def run_of(pod: Pod, asked: LogRequest) -> Run:
-    """The run that a request means: the last one, or the one before that.
+    """The run that a request refers to: the last one, or the previous one.
 
     Raises:
-        ApiStatusError: there is none (400).
+        ApiStatusError: there is no such run (400).
     """
     status = _status(pod, asked.container)
     state, before = status.state if status is not None else None, status.last_state if status is not None else None
@@ -57,9 +57,9 @@ def run_of(pod: Pod, asked: LogRequest) -> Run:
 
 
 def lines_of(run: Run, habit: ContainerBehaviour, what: str) -> Iterator[Line]:
-    """Every line of a run, as far as its end is known; those to come have times in the future.
+    """Every line of a run until its end, if the end is known; future lines have times in the future.
 
-    A container that is told nothing about its log says that it is hollow; ``what`` names it.
+    A container whose behaviour does not set a log says that it is hollow; ``what`` is its name in that message.
     """
     texts = habit.log if habit.log is not None else (f"hollow: nothing is executed in {what}",)
     every = habit.log_every or 0.0
@@ -73,7 +73,7 @@ def lines_of(run: Run, habit: ContainerBehaviour, what: str) -> Iterator[Line]:
 
 
 def encoded(line: Line, asked: LogRequest) -> bytes:
-    """A line as it is sent."""
+    """A line as the bytes that the request asks for."""
     stamp = line.at.strftime("%Y-%m-%dT%H:%M:%S.%f000Z ") if asked.timestamps else ""
     return f"{stamp}{line.text}\n".encode()
 
@@ -91,6 +91,6 @@ def is_running(pod: Pod, container: str) -> bool:
 
 
 def not_found(container: str) -> ApiStatusError:
-    """The refusal where a container does not run."""
+    """The error for a container that is not running."""
     said = f'unable to upgrade connection: container not found ("{container}")'
     return ApiStatusError(500, "InternalError", f"Internal error occurred: {said}")

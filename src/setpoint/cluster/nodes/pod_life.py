@@ -1,4 +1,4 @@
-"""The life of a hollow pod: what its status is now, and when that changes."""
+"""The life of a hollow pod: its current status, and when that status changes."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _ROUNDS: Final = 1000
 
 
 class PodLife:
-    """One look at a pod: `advance` brings its status to what it is now, and says when to look again.
+    """One look at a pod: `advance` brings its status up to date, and returns when to look again.
 
-    Nothing is kept here between two looks: what has happened is in the status, when exactly in the stopwatch. States
-    that last for no time are passed at once, without being written.
+    No state is kept here between two looks: events are recorded in the status, and their exact times in the stopwatch.
+    States that last no time are skipped without being written.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class PodLife:
         self._waits: list[float] = []
 
     def advance(self) -> float | None:
-        """Seconds until the status changes by itself; None if it doesn't."""
+        """Brings the status up to date; returns the seconds until it changes by itself, None if it doesn't."""
         pod, status = self._pod, self._pod.status
         if status.start_time is None:
             status.start_time = self._now
@@ -71,7 +71,9 @@ class PodLife:
         return min(self._waits, default=None)
 
     def stop(self) -> float:
-        """Seconds until all containers have ended that were asked to; 0.0 when they have, and their states say so."""
+        """Ends the containers; returns the seconds until all of them have ended, 0.0 when they have and their states
+        say so.
+        """
         pod = self._pod
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
         since = pod.metadata.deletion_timestamp
@@ -94,7 +96,7 @@ class PodLife:
     # -- a round -------------------------------------------------------------------------------------------------------
 
     def _round(self) -> None:
-        """Every container, as far as those before it let it come."""
+        """Advances every container that the containers before it allow to run."""
         pod = self._pod
         ready = True
         for container in pod.spec.init_containers:
@@ -164,7 +166,7 @@ class PodLife:
             containers.wait(status, PULL_WAITS, f"{why}: {PULL_FAILED}: {text}")
 
     def _start(self, container: Container, status: ContainerStatus, pulled: float = 0.0) -> None:
-        """Starts a container, whose image took so many seconds to be pulled, if it was not there."""
+        """Starts a container. ``pulled``: the seconds that pulling its image took; 0.0 if the image was there."""
         image = f'image "{container.image or ""}"'
         took = f"{pulled:g}s"
         self._say(
@@ -226,7 +228,7 @@ class PodLife:
         return True
 
     def _come_back(self, container: Container, status: ContainerStatus, *, is_init: bool) -> None:
-        """A container that has ended, or waits after that: it begins again, in time, or stays as it is."""
+        """Restarts a container that has ended once its back-off is over, or leaves it as it is."""
         pod = self._pod
         last = containers.ended(status) or (status.last_state.terminated if status.last_state is not None else None)
         assert last is not None
@@ -253,7 +255,7 @@ class PodLife:
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _deadline_passed(self) -> bool:
-        """Whether the pod has been active for too long; then it has failed."""
+        """Whether the pod has been active for longer than its deadline; in that case, it has failed."""
         pod, deadline = self._pod, self._pod.spec.active_deadline_seconds
         if deadline is None:
             return False
@@ -271,7 +273,7 @@ class PodLife:
         return self._processes is not None and self._processes.has(self._pod, container)
 
     def _end_processes(self, grace: float) -> bool:
-        """Asks the processes to end; returns whether any still runs."""
+        """Asks the processes to end; returns whether any is still running."""
         any_left = False
         for container, status in self._pairs():
             if self._processes is None or containers.running(status) is None or not self._is_process(container):
@@ -296,7 +298,7 @@ class PodLife:
         return bool(found) and phase_of(self._pod) in ("Succeeded", "Failed")
 
     def _say_killing(self) -> None:
-        """Reports, at the first look at a pod that is being deleted, which containers are asked to end."""
+        """Reports the containers that are asked to end, at the first look at a pod that is being deleted."""
         if not self._stopwatch.begins(self._pod.uid, "killing"):
             return
         for container, status in self._pairs():
@@ -304,7 +306,7 @@ class PodLife:
                 self._say("Normal", "Killing", f"Stopping container {container.name}")
 
     def _stopping(self) -> tuple[float, dict[str, float]]:
-        """Seconds until all have ended, the sidecars after the others and in reverse; and until each has."""
+        """The seconds until all containers have ended, and until each has; sidecars end last, in reverse order."""
         spec = self._pod.spec
         takes: dict[str, float] = {}
         for container in spec.containers:
@@ -350,6 +352,6 @@ class PodLife:
 
 
 def delay_text(seconds: float) -> str:
-    """A duration as Go writes it."""
+    """A duration in the notation of Go."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"

@@ -1,4 +1,4 @@
-"""Probes of hollow containers: the time at which one that fails has failed often enough."""
+"""Probes of hollow containers: the time at which a failing probe reaches its failure threshold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GRACE: Final = 30.0
 
 
 class Failure(NamedTuple):
-    """A probe for which a container is ended: ``at`` seconds after its start, with so much grace."""
+    """The failure of a probe that ends a container, ``at`` seconds after its start, with this grace period."""
 
     probe: str
     at: float
@@ -23,10 +23,10 @@ class Failure(NamedTuple):
 
 
 def failure(container: Container, habit: ContainerBehaviour, grace: float) -> Failure | None:
-    """The first probe for which a container is ended and started again; None for one that lives.
+    """The first probe failure that ends and restarts the container; None if no probe does.
 
-    A startup probe fails where the container starts later than its numbers allow, a liveness probe from the time on
-    that the behaviour says. A container without the probe is not ended.
+    A startup probe fails if the container starts later than the probe allows, a liveness probe from the time given by
+    the behaviour on. A container without the probe is not ended.
     """
     started = habit.started or 0.0
     probe = container.startup_probe
@@ -42,7 +42,7 @@ def failure(container: Container, habit: ContainerBehaviour, grace: float) -> Fa
 
 
 def _last(probe: Probe, first: float) -> float:
-    """Seconds after the start of the failure that counts, if ``first`` is the first of them."""
+    """The seconds from the start to the failure that reaches the threshold, if the first failure is at ``first``."""
     return first + ((probe.failure_threshold or _FAILURES) - 1) * (probe.period_seconds or _PERIOD)
 
 

@@ -22,7 +22,7 @@ _PART: Final = 1 << 15
 
 
 async def log_of(run: ProcessRun, asked: LogRequest) -> AsyncIterator[bytes]:
-    """The lines of a run so far; with ``follow`` those to come, until it has ended."""
+    """The lines of a run so far; with ``follow``, further lines until the run has ended."""
     seen = run.written
     left = asked.limit
     for at, line in _last(run, asked):
@@ -45,10 +45,10 @@ async def log_of(run: ProcessRun, asked: LogRequest) -> AsyncIterator[bytes]:
 
 
 def command_in(processes: Processes, pod: Pod, container: Container, asked: CommandRequest) -> Run:
-    """Runs a command beside a container: with its environment, folder and limits.
+    """Runs a command beside a container, with the container's environment, directory and limits.
 
     Raises:
-        ApiStatusError: it is `kubectl attach`, which is not there for processes.
+        ApiStatusError: the request is a `kubectl attach`, which processes don't support.
     """
     if not asked.arguments:
         raise bad_request("a process can't be attached to; its output is in its log")

@@ -49,15 +49,15 @@ class ProcessRun:
 
 
 class Processes:
-    """Runs containers as child processes: their output is the log, limits of memory and storage are rlimits.
+    """Runs containers as child processes: their output is the log, and their memory and storage limits are rlimits.
 
-    Only containers whose image is of ``process.setpoint.dev``, or whose pod has the annotation for a command, are run;
-    never others. A process has the environment that its container says, and of the server's only PATH, HOME and the
-    like. It gets SIGTERM when its pod ends, and SIGKILL after the grace period. All end with `run`.
+    Only containers whose image is of ``process.setpoint.dev``, or whose pod has the annotation for a command, are run.
+    A process has the environment that its container sets, and only a few variables of the server's, such as PATH and
+    HOME. It gets SIGTERM when its pod ends, and SIGKILL after the grace period. All processes end with `run`.
 
-    *Caveats*: there is no isolation: a process is one of the user that runs the server. Probes count by their numbers
-    alone; ``envFrom``, volumes and values from Secrets are not there. A process does not outlive the server: a
-    container that another server left running has ended with code 137.
+    *Caveats*: there is no isolation: a process belongs to the user that runs the server. Probes are decided by their
+    settings alone; ``envFrom``, volumes and values from Secrets are not supported. A process does not outlive the
+    server: a container that another server left running has ended with code 137.
     """
 
     leader_only = False
@@ -74,11 +74,11 @@ class Processes:
     # -- for the kubelet -----------------------------------------------------------------------------------------------
 
     def has(self, pod: Pod, container: Container) -> bool:
-        """Whether a container is one that is run."""
+        """Whether the container is to run as a process."""
         return bool(command_of(pod, container))
 
     def begin(self, pod: Pod, container: Container, number: int) -> None:
-        """Starts a run of a container, if it has not been started already."""
+        """Starts a run of a container unless it has been started already."""
         if (pod.uid, container.name, number) in self._runs:
             return
         run = self._runs[pod.uid, container.name, number] = ProcessRun(pod.key)
@@ -91,7 +91,7 @@ class Processes:
         return _UNKNOWN if run is None else run.code
 
     def found(self, pod: Pod, container: str, number: int) -> ProcessRun | None:
-        """A run that this process has begun."""
+        """A run that this process has started; None if there is none."""
         return self._runs.get((pod.uid, container, number))
 
     def end(self, pod: Pod, container: str, number: int, grace: float) -> None:
@@ -103,21 +103,21 @@ class Processes:
             asyncio.get_running_loop().call_later(grace, _signal, run, signal.SIGKILL)
 
     def forget(self, uid: str) -> None:
-        """The pod is gone: what still runs is killed."""
+        """Kills the remaining processes of a pod that is gone."""
         for place in [place for place in self._runs if place[0] == uid]:
             run = self._runs.pop(place)
             run.stopping = True
             _signal(run, signal.SIGKILL)
 
     async def ended(self) -> AsyncIterator[ObjectKey]:
-        """The pods one of whose processes has ended, as they do."""
+        """Yields the keys of pods as their processes end."""
         while True:
             yield await self._ended.get()
 
     # -- the runnable --------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Runs processes until it is stopped or cancelled; then none of them is left."""
+        """Runs processes until it is stopped or cancelled; none of them is left afterwards."""
         async with TaskScope() as scope:
             stopping = scope.start(self._stopped.wait())
             while not self._stopped.is_set():
@@ -130,7 +130,7 @@ class Processes:
         self._stopped.set()
 
     async def _live(self, run: ProcessRun, command: Sequence[str], pod: Pod, container: Container) -> None:
-        """One process from its start to its end."""
+        """Runs one process from its start to its end."""
         try:
             if run.stopping:
                 run.code = _UNKNOWN
@@ -161,12 +161,12 @@ class Processes:
     async def start(
         self, pod: Pod, container: Container, command: Sequence[str], output: int | None = None
     ) -> asyncio.subprocess.Process:
-        """Starts a program as a container would have it; a process group of its own.
+        """Starts a program with a container's environment, in a process group of its own.
 
-        ``output`` is the file descriptor of all that it prints; without one its three streams are pipes.
+        ``output`` is the file descriptor for all its output; without it, the three standard streams are pipes.
 
         Raises:
-            OSError: there is no such program or folder.
+            OSError: there is no such program or directory.
         """
         limited = limits_of(container)
         words = ["/bin/sh", "-c", f'{limited}exec "$0" "$@"', *command] if limited else list(command)
@@ -205,7 +205,7 @@ class Processes:
 
 
 def this_machine() -> HollowNode:
-    """A node with what this machine has."""
+    """A node with the resources of this machine."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return HollowNode(name="local", cpu=str(os.cpu_count() or 1), memory=f"{pages // 1024}Ki", pods=110)
 
@@ -222,7 +222,7 @@ def command_of(pod: Pod, container: Container) -> list[str]:
 
 
 def limits_of(container: Container) -> str:
-    """Commands of a shell that set the rlimits of a container: address space from memory, file size from storage."""
+    """Shell commands that set the rlimits of a container: address space from memory, file size from storage."""
     limits = container.resources.limits if container.resources is not None else {}
     found = ""
     if "memory" in limits:
@@ -233,7 +233,7 @@ def limits_of(container: Container) -> str:
 
 
 def _value(variable: EnvVar, pod: Pod) -> str:
-    """The value of a variable; of fields of the pod, those that are about its name and place."""
+    """The value of a variable; of the pod's fields, only those about its name and location are supported."""
     source = variable.value_from.field_ref if variable.value_from is not None else None
     if source is None:
         return variable.value or ""
@@ -251,10 +251,10 @@ def _value(variable: EnvVar, pod: Pod) -> str:
 
 @asynccontextmanager
 async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
-    """A reader, and the file descriptor of what is read, which the caller closes.
+    """A reader, and the file descriptor to write to, which the caller closes.
 
-    Not the pipe that asyncio makes for a process: with that one, some versions of Python say that the process has ended
-    only when nothing has the pipe open any more.
+    It replaces the pipe that asyncio makes for a process: with that pipe, some versions of Python report the end of the
+    process only when no other process has the pipe open any more.
     """
     reading, into = os.pipe()
     output = asyncio.StreamReader(limit=_LINE)
@@ -268,7 +268,7 @@ async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
 
 
 def _signal(run: ProcessRun, number: signal.Signals) -> None:
-    """Sends a signal to a process, as to a container; SIGKILL to all that it has begun, too."""
+    """Sends a signal to a process, as to a container; SIGKILL also goes to all its descendants."""
     if run.process is None or run.process.returncode is not None:
         return
     if number is signal.SIGKILL:
@@ -279,6 +279,6 @@ def _signal(run: ProcessRun, number: signal.Signals) -> None:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """Ends a process and all that it has begun: with its first process, a container ends."""
+    """Kills a process and all its descendants: a container ends with its first process."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Hollow nodes: Node objects with capacity, labels, addresses and Leases, so that pods can be bound to them."""
+"""Hollow nodes: Node objects with capacity, labels, addresses and Leases, to which pods can be bound."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _PRESSURES: Final = (
 
 @dataclass(frozen=True)
 class HollowNode:
-    """One node: its name, and how much of what it has.
+    """One node: its name and its resources.
 
-    ``name`` of None is ``hollow-N``. ``labels`` are in addition to those that every node has (hostname, os, arch, zone,
-    region, instance type), and win over them. ``extended`` are further resources, such as ``{"example.com/gpu": "2"}``.
+    A ``name`` of None means ``hollow-N``. ``labels`` are added to those that every node has (hostname, os, arch, zone,
+    region, instance type), and override them. ``extended`` are further resources, such as ``{"example.com/gpu": "2"}``.
     """
 
     name: str | None = None
@@ -59,11 +59,11 @@ class HollowNode:
 class HollowNodes:
     """Registers Nodes that are Ready, each with a Lease, when it starts.
 
-    ``nodes`` is their number, or what each is like. As a kubelet does, it registers at its start; a Node that is
-    deleted later stays away until the next start. Taints are given to a new Node only.
+    ``nodes`` is the number of nodes, or a description of each. Like a kubelet, it registers nodes when it starts; a
+    Node that is deleted later stays away until the next start. Taints are set only on new Nodes.
 
-    *Caveats*: a Lease is written when the node is registered or comes back, and not every ten seconds: whether a hollow
-    node lives is known without it, and what waits does not poll.
+    *Caveats*: a Lease is written when the node is registered or comes back, not every ten seconds: whether a hollow
+    node is alive is known without it, and a cluster with nothing to do does not poll.
     """
 
     leader_only = False
@@ -82,7 +82,7 @@ class HollowNodes:
         self._loop: WorkLoop[str] = WorkLoop(self.name, self._register, workers=2)
 
     async def run(self) -> None:
-        """Registers the nodes, trying again as long as it takes; then waits to be stopped."""
+        """Registers the nodes, retrying for as long as necessary; then waits until it is stopped."""
         for name in self.names:
             self._loop.queue.add(name)
         await self._loop.run()
@@ -91,12 +91,12 @@ class HollowNodes:
         self._loop.stop()
 
     def idle(self) -> bool:
-        """Whether every node has been registered, or is waiting for another try."""
+        """Whether every node has been registered or is waiting for a retry."""
         depths = self._loop.queue.depths()
         return not depths.ready and not depths.processing
 
     async def _register(self, name: str) -> Outcome:
-        """Creates or repairs a node and its status; correct ones are left alone, as by a kubelet that starts again."""
+        """Creates or repairs a node and its status; like a restarted kubelet, it leaves a correct node alone."""
         number, shape = self.names.index(name), self._shapes[name]
         cidr = f"10.{64 + number // 256}.{number % 256}.0/24"
         spec = NodeSpec(pod_cidr=cidr, pod_cidrs=[cidr], provider_id=f"{PROVIDER}{name}")
@@ -128,7 +128,7 @@ class HollowNodes:
 
 
 def _amounts(resources: dict[str, str]) -> dict[str, Quantity]:
-    """For comparison: a server writes the same amount in another way, 10000 as 10k."""
+    """The resources as amounts to compare: a server may write the same amount differently, 10000 as 10k."""
     return {name: Quantity(amount) for name, amount in resources.items()}
 
 
@@ -160,7 +160,7 @@ def labels_of(name: str, number: int) -> dict[str, str]:
 
 
 def conditions(now: datetime) -> list[NodeCondition]:
-    """The conditions of a node on which all is well."""
+    """The conditions of a healthy node."""
     moment = now.replace(microsecond=0)
     text = "hollow kubelet is posting ready status"
     found = [(type, "False", reason, text) for type, reason, text in _PRESSURES]
@@ -179,7 +179,7 @@ def conditions(now: datetime) -> list[NodeCondition]:
 
 
 async def renew_lease(client: Client, node: Node, now: datetime) -> None:
-    """Writes the Lease of a node whose kubelet lives.
+    """Writes the Lease of a node whose kubelet is alive.
 
     Raises:
         ApiError: the server refused.

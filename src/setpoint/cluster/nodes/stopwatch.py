@@ -1,4 +1,4 @@
-"""Stopwatch: how long ago things began, by the loop's clock, also for what began before this process."""
+"""Stopwatch: the time since things began by the loop's clock, including things that began before this process."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from datetime import datetime
 
 
 class Stopwatch:
-    """Remembers when what concerns a pod began. Statuses have whole seconds; the loop's clock is exact.
+    """Remembers when the states of a pod began. Statuses have whole seconds; the loop's clock is exact.
 
-    A state that began before this process counts from the time in the object, so that a new process goes on where the
-    last one was, up to a second earlier.
+    A state that began before this process is timed from the time in the object, so a new process continues where the
+    last one stopped, up to a second earlier.
     """
 
     def __init__(self) -> None:
         self._began: dict[str, dict[str, float]] = {}
 
     def begin(self, uid: str, what: str) -> None:
-        """It begins now."""
+        """Records that ``what`` begins now."""
         self._began.setdefault(uid, {})[what] = asyncio.get_running_loop().time()
 
     def begins(self, uid: str, what: str) -> bool:
-        """Whether it has not begun before, as far as this process knows; it begins now."""
+        """Records that ``what`` begins now, unless this process has recorded it before; returns whether it was new."""
         began = self._began.setdefault(uid, {})
         if what in began:
             return False
@@ -29,7 +29,9 @@ class Stopwatch:
         return True
 
     def elapsed(self, uid: str, what: str, since: datetime | None, now: datetime) -> float:
-        """Seconds since it began: as this process saw it, else since ``since``, else since this was first asked."""
+        """The seconds since ``what`` began: as seen by this process, otherwise since ``since``, otherwise since the
+        first call.
+        """
         time = asyncio.get_running_loop().time()
         began = self._began.setdefault(uid, {})
         if what not in began:
@@ -37,5 +39,5 @@ class Stopwatch:
         return time - began[what]
 
     def forget(self, uid: str) -> None:
-        """The pod is gone, or has ended."""
+        """Forgets a pod that is gone or has ended."""
         self._began.pop(uid, None)

@@ -1,4 +1,4 @@
-"""The answers of hollow kubelets about containers: logs, usage, commands, connections to ports."""
+"""The answers of hollow kubelets about containers: logs, usage, commands and connections to ports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ JsonObject = dict[str, Any]
 
 
 class HollowStreams:
-    """Answers with what the behaviour of a pod says; refuses where it says nothing.
+    """Answers requests by the behaviour of a pod; refuses a request for which the behaviour does not say anything.
 
     See `setpoint.apiserver.streams.kubelets.Kubelets`.
     """
@@ -38,7 +38,11 @@ class HollowStreams:
     # -- logs ----------------------------------------------------------------------------------------------------------
 
     def log(self, pod: JsonObject, asked: LogRequest) -> AsyncIterator[bytes]:
-        """Raises `ApiStatusError`."""
+        """The log of a container.
+
+        Raises:
+            ApiStatusError: the container has no such log.
+        """
         found = self._pod(pod)
         number = run_of(found, asked).number
         processes = self._kubelet.processes
@@ -46,7 +50,7 @@ class HollowStreams:
         return self._lines(found, asked) if real is None else log_of(real, asked)
 
     async def _lines(self, pod: Pod, asked: LogRequest) -> AsyncIterator[bytes]:
-        """The lines so far; with ``follow`` those to come, until the container has ended."""
+        """The lines so far; with ``follow``, further lines until the container has ended."""
         run = run_of(pod, asked)
         habit, what = self._habit(pod, asked.container), f"container {asked.container} of pod {pod.key}"
         so_far = [line for line in lines_of(run, habit, what) if self._is_written(line, asked)]
@@ -89,13 +93,17 @@ class HollowStreams:
     # -- usage ---------------------------------------------------------------------------------------------------------
 
     def usage(self, pod: JsonObject) -> dict[str, dict[str, str]]:
-        """As the annotations say; see `setpoint.cluster.nodes.usage`."""
+        """The usage of the containers according to annotations; see `setpoint.cluster.nodes.usage`."""
         return usage_of(pod) if self._kubelet.answers((pod.get("spec") or {}).get("nodeName", "")) else {}
 
     # -- commands and connections --------------------------------------------------------------------------------------
 
     def command(self, pod: JsonObject, asked: CommandRequest) -> Run:
-        """Raises `ApiStatusError`."""
+        """The command in a container, ready to run.
+
+        Raises:
+            ApiStatusError: the container is not running, or nothing answers commands in it.
+        """
         found = self._pod(pod)
         if not is_running(found, asked.container):
             raise not_found(asked.container)
@@ -125,7 +133,11 @@ class HollowStreams:
         return run
 
     def port(self, pod: JsonObject, port: int) -> Talk:
-        """Raises `ApiStatusError`."""
+        """The connection to a port of the pod, ready to run.
+
+        Raises:
+            ApiStatusError: the pod is not running, or nothing answers at this port.
+        """
         found = self._pod(pod)
         if found.status.phase != "Running":
             raise bad_request(f"unable to forward port because pod is not running. Current status={found.status.phase}")
@@ -165,7 +177,7 @@ def _talk(function: PortFunction, pod: Pod, port: int) -> Talk:
 
 
 def _cut(data: bytes, left: int | None) -> tuple[bytes, int | None]:
-    """The data that fits into ``left`` bytes, and the number of bytes that are left after it."""
+    """The data that fit into ``left`` bytes, and the number of bytes left after them."""
     if left is None:
         return data, None
     return data[:left], left - min(left, len(data))

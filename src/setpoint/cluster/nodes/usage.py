@@ -1,4 +1,4 @@
-"""The usage of processors and memory by hollow containers, as ``metrics.k8s.io`` shows it."""
+"""The CPU and memory usage of hollow containers, as shown by ``metrics.k8s.io``."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ IDLE: Final = {"cpu": Quantity("1m"), "memory": Quantity("16Mi")}
 def usage_of(pod: JsonObject) -> dict[str, dict[str, str]]:
     """The usage of each running container of a pod, by name.
 
-    The annotation of a container counts first. The amount of the pod's annotation is shared, in equal parts, by the
-    containers that have none of their own. An annotation that is not a quantity counts as not there.
+    The annotation for a container comes first. The amount in the pod's annotation is divided equally among the
+    containers without one of their own. An annotation that is not a quantity is ignored.
     """
     names = list(_running(pod))
     notes = pod.get("metadata", {}).get("annotations") or {}

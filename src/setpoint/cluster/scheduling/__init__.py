@@ -1,4 +1,4 @@
-"""The scheduler: which node a pod is bound to, as kube-scheduler decides with its default plugins."""
+"""The scheduler: chooses the node that a pod is bound to, as kube-scheduler does with its default plugins."""
 
 from setpoint.cluster.scheduling.scheduler import Scheduler
 

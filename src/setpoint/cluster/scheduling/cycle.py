@@ -1,4 +1,4 @@
-"""One look for a place: every node is asked, the best of those that don't refuse is chosen."""
+"""One scheduling cycle: every node is checked, and the best of those that don't refuse the pod is chosen."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from setpoint.meta import ObjectKey
 
 
 class Cycle:
-    """The look for a place for one pod. It changes nothing.
+    """The search for a node for one pod. It changes nothing.
 
-    ``selected`` is the node for which volumes of the pod were chosen before.
+    ``selected`` is the node for which volumes of the pod have already been chosen.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Cycle:
         """The reason why each node was left out, in the order of the nodes."""
 
     def choose(self) -> Place | None:
-        """The best place; None if every node refuses, see `refusals`."""
+        """The best place; None if every node refuses the pod (see `refusals`)."""
         pod, occupancy = self._pod, self._occupancy
         feasible = []
         for place in occupancy:
@@ -59,7 +59,7 @@ class Cycle:
         return best(pod, feasible, self._spread, self._neighbours)
 
     def fits_without(self, place: Place, victims: Iterable[PlacedPod]) -> bool:
-        """Whether the pod might be on a node if these pods were not there."""
+        """Whether the pod could run on the node if these pods were not there."""
         gone = list(victims)
         changed = place.without(gone)
         places = [changed if each is place else each for each in self._occupancy]

@@ -1,4 +1,4 @@
-"""Filters: why a pod can't be on a node, in the words of kube-scheduler's plugins."""
+"""Filters: the reasons why a pod can't be on a node, in the words of kube-scheduler's plugins."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def refusal(
     *,
     in_use: bool = False,
 ) -> Refusal | None:
-    """The refusal of the first plugin that refuses, in upstream's order; None if the pod may be there.
+    """The refusal of the first plugin, in upstream's order, that refuses; None if the pod may be there.
 
-    ``in_use``: another pod uses a claim of this one that only one may use.
+    ``in_use``: another pod uses a claim of this pod that only one pod may use.
     """
     spec, node = pod.spec, place.node
     if node.spec.unschedulable and not tolerates(spec.tolerations, (UNSCHEDULABLE,), ("NoSchedule",)):
@@ -48,7 +48,9 @@ def refusal(
 
 
 def _short_of(pod: PlacedPod, place: Place) -> Refusal | None:
-    """NodeResourcesFit: every resource that there is too little of. More than the whole node has is lasting."""
+    """The refusal of NodeResourcesFit: every resource of which there is too little. Requests that exceed the whole node
+    make the refusal lasting.
+    """
     allocatable, used = place.allocatable, place.used
     reasons = []
     lasting = False

@@ -1,4 +1,4 @@
-"""Affinities between pods: which domains a pod is drawn to, and which it is kept from."""
+"""Affinities between pods: the domains that attract a pod, and those that repel it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ HARD_WEIGHT = 1
 
 
 class Neighbours:
-    """A pod's affinities, and those of the pods on nodes to it, against one set of places."""
+    """A pod's affinities, and the affinities that pods on nodes have to it, for one set of places."""
 
     def __init__(self, pod: PlacedPod, places: Iterable[Place], namespaces: NamespaceLabels, *, others: bool) -> None:
-        """``others``: whether any pod on a node has affinities at all."""
+        """Counts the matching pods of ``places``. ``others``: whether any pod on a node has affinities."""
         self._pod = pod
         self._namespaces = namespaces
         self._near: Counter[Domain] = Counter()
@@ -34,7 +34,7 @@ class Neighbours:
                         self._hear(other, place)
 
     def refusal(self, place: Place) -> Refusal | None:
-        """The required affinity that keeps the pod from a node; None if there is none."""
+        """The required affinity that excludes the pod from a node; None if there is none."""
         pod, labels = self._pod, place.node.labels
         if pod.near and not self._is_near(labels):
             return Refusal(("node(s) didn't match pod affinity rules",))
@@ -48,11 +48,11 @@ class Neighbours:
 
     @property
     def prefers(self) -> bool:
-        """Whether the affinities tell nodes apart."""
+        """Whether the affinities prefer some nodes to others."""
         return bool(self._pull)
 
     def pull(self, place: Place) -> int:
-        """The weight of the affinities that draw the pod to a node, less that of those that keep it away."""
+        """The weight of the affinities that attract the pod to a node, less that of those that repel it."""
         labels = place.node.labels
         return sum(weight for (key, value), weight in self._pull.items() if labels.get(key) == value)
 
@@ -65,7 +65,7 @@ class Neighbours:
         return not self._near and self._all_match(terms, self._pod)
 
     def _see(self, other: PlacedPod, place: Place) -> None:
-        """Counts another pod by the pod's own terms."""
+        """Counts another pod for those of the pod's own terms that match it."""
         pod = self._pod
         if pod.near and self._all_match(pod.near, other):
             self._near.update(_domains(pod.near, place))
@@ -75,7 +75,7 @@ class Neighbours:
             self._draw(sign, (each for each in terms if self._matches(each, other)), place)
 
     def _hear(self, other: PlacedPod, place: Place) -> None:
-        """Counts another pod's terms that match the pod."""
+        """Counts those of another pod's terms that match the pod."""
         pod = self._pod
         self._kept_out.update(_domains((each for each in other.apart if self._matches(each, pod)), place))
         self._draw(HARD_WEIGHT, (each for each in other.near if self._matches(each, pod)), place)

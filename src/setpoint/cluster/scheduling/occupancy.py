@@ -1,4 +1,4 @@
-"""Occupancy: the nodes, and the pods that are on them or soon will be."""
+"""Occupancy: the nodes, and the pods that are or soon will be on them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NamespaceLabels = Callable[[str], dict[str, str]]
 
 
 class Term:
-    """One term of a pod's affinity to other pods: which pods, and within what."""
+    """One term of a pod's affinity to other pods: which pods it concerns, and in which domain."""
 
     __slots__ = ("_alike", "_namespaces", "_of_namespace", "_unlike", "selector", "topology", "weight")
 
@@ -31,7 +31,7 @@ class Term:
         self._namespaces = frozenset([key.namespace] if only_own else term.namespaces)
 
     def matches(self, pod: PlacedPod, namespaces: NamespaceLabels) -> bool:
-        """Whether the term is about that pod; a term without a selector is about none."""
+        """Whether the term selects that pod; a term without a selector selects none."""
         if self.selector is None or not self.selector.matches(pod.labels):
             return False
         if any(pod.labels.get(name) != value for name, value in self._alike.items()):
@@ -46,7 +46,7 @@ class Term:
 
 @dataclass(slots=True, eq=False)
 class PlacedPod:
-    """The scheduler's record of a pod, waiting or on a node."""
+    """The scheduler's record of a pod, whether it waits or is on a node."""
 
     key: ObjectKey
     uid: str
@@ -69,7 +69,11 @@ class PlacedPod:
 
     @classmethod
     def of(cls, pod: Pod) -> PlacedPod:
-        """The record of a pod. Raises `SelectorError` if a selector of its affinities is not valid."""
+        """The record of a pod.
+
+        Raises:
+            SelectorError: a selector of the pod's affinities is invalid.
+        """
         spec = pod.spec
         made = cls(
             key=pod.key,
@@ -101,11 +105,11 @@ class PlacedPod:
 
     @property
     def has_terms(self) -> bool:
-        """Whether it has affinities to other pods of any kind."""
+        """Whether it has any affinities or anti-affinities to other pods."""
         return bool(self.near or self.apart or self.would_be_near or self.would_be_apart)
 
     def wants_the_same(self, pod: Pod) -> bool:
-        """Whether nothing has changed that a scheduler looks at."""
+        """Whether everything that the scheduler looks at is unchanged."""
         return (self.uid, self.generation, self.labels) == (pod.uid, pod.metadata.generation, pod.labels)
 
     def _terms(self, terms: Iterable[PodAffinityTerm]) -> list[Term]:
@@ -143,7 +147,7 @@ class Place:
         self._count(self.pods.pop(key), -1)
 
     def without(self, pods: Iterable[PlacedPod]) -> Place:
-        """The same node as it would be without these pods."""
+        """The same node without these pods."""
         gone = {pod.key for pod in pods}
         return Place(self.node, (pod for key, pod in self.pods.items() if key not in gone))
 
@@ -155,7 +159,7 @@ class Place:
 
 
 class Occupancy:
-    """All nodes with their pods, kept up to date from single changes.
+    """All nodes with their pods, updated by single changes.
 
     A pod that was just bound counts for its node at once (`assume`), before the cache shows it there.
     """
@@ -172,11 +176,11 @@ class Occupancy:
         """Pods on nodes that are not known, or not yet."""
 
     def __iter__(self) -> Iterator[Place]:
-        """The places, in the order in which the nodes came."""
+        """The places, in the order in which their nodes were added."""
         return iter(self.places.values())
 
     def put_node(self, node: Node) -> bool:
-        """Returns whether a pod might fit now that did not before."""
+        """Adds or updates a node; returns whether a pod that did not fit before might fit now."""
         old = self.places.get(node.name)
         if old is not None and _same(old.node, node):
             old.node = node
@@ -186,14 +190,16 @@ class Occupancy:
         return True
 
     def remove_node(self, name: str) -> bool:
-        """Returns whether there was one of that name."""
+        """Removes a node; returns whether there was one of that name."""
         place = self.places.pop(name, None)
         if place is not None and place.pods:
             self._homeless[name] = dict(place.pods)
         return place is not None
 
     def put(self, pod: Pod) -> bool:
-        """Returns whether a waiting pod might fit now that did not before: one has ended, or has other labels."""
+        """Adds or updates a pod; returns whether a waiting pod that did not fit before might fit now, because the pod
+        has ended or has other labels.
+        """
         key, known = pod.key, self.pods.get(pod.key)
         if known is not None and known.uid == pod.uid and known.version == pod.metadata.resource_version:
             return False
@@ -211,7 +217,7 @@ class Occupancy:
         return known is not None and bool(known.node) and (known.uid != new.uid or known.labels != new.labels)
 
     def remove(self, key: ObjectKey) -> bool:
-        """Returns whether a place has become free."""
+        """Removes a pod; returns whether that has freed a place."""
         known = self.pods.pop(key, None)
         self.nominated.pop(key, None)
         if known is None or not known.node:
@@ -225,18 +231,18 @@ class Occupancy:
         return True
 
     def assume(self, key: ObjectKey, node: str) -> None:
-        """The pod is on that node from now on."""
+        """Places the pod on that node from now on."""
         pod = self.pods[key]
         self.remove(key)
         self.pods[key] = placed = replace(pod, node=node)
         self._enter(placed)
 
     def nominate(self, key: ObjectKey, node: str) -> None:
-        """The pod will have what becomes free on that node."""
+        """Reserves for the pod the resources that become free on that node."""
         self.nominated[key] = node
 
     def expected(self, place: Place, pod: PlacedPod) -> Place:
-        """A place with the pods of the same or a higher priority that wait for what becomes free there."""
+        """The place with the pods of the same or a higher priority that wait for resources to become free there."""
         if not self.nominated:
             return place
         coming = [
@@ -257,7 +263,7 @@ class Occupancy:
 
 
 def _same(one: Node, other: Node) -> bool:
-    """Whether two states of a node are alike for the scheduler."""
+    """Whether two states of a node are equal for the scheduler."""
     return (
         one.uid == other.uid
         and one.labels == other.labels
