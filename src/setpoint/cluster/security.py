@@ -47,11 +47,11 @@ class SecurityError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class OidcOptions:
-    """As kube-apiserver's ``--oidc-…`` flags.
+    """The settings of kube-apiserver's ``--oidc-…`` flags.
 
-    The provider's keys are those of ``jwks_file``; without it they are fetched from ``issuer_url``, at the start and
-    when it has changed them (`ProviderKeys`). The provider's certificate is checked by ``ca_file`` or the system's
-    authorities. ``username_prefix``: see `OidcProvider`.
+    The provider's keys come from ``jwks_file``; without it, they are fetched from ``issuer_url``, at the start and when
+    the provider has changed them (`ProviderKeys`). The provider's certificate is checked against ``ca_file`` or the
+    system's authorities. ``username_prefix``: see `OidcProvider`.
     """
 
     issuer_url: str
@@ -68,11 +68,11 @@ class OidcOptions:
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """TLS and authentication of an `EmbeddedCluster`; each field is as kube-apiserver's flag of that name.
+    """TLS and authentication of an `EmbeddedCluster`; each field has the meaning of kube-apiserver's flag of that name.
 
-    ``auth``: whether users are authenticated and held to roles; without it, all that reach the server may do
-    everything. The cluster's kubeconfig is an administrator's in either case. Without ``tls_cert_file`` and
-    ``tls_private_key_file`` the server makes an authority and a certificate, and keeps them in the data directory.
+    ``auth``: whether users are authenticated and restricted by roles; without it, every client that reaches the server
+    may do everything. The cluster's kubeconfig belongs to an administrator in either case. Without ``tls_cert_file``
+    and ``tls_private_key_file``, the server makes an authority and a certificate, and keeps them in the data directory.
     """
 
     auth: bool = False
@@ -92,9 +92,10 @@ class Security:
 
 @dataclass(frozen=True, slots=True)
 class Secured:
-    """The result of `secure`: ``authority`` (PEM) is the CA that clients trust, ``token`` an administrator's where
-    users are authenticated; any token will do elsewhere. ``client_ca`` are the authorities of users; ``signer`` is the
-    server's own, unless its certificate comes from files."""
+    """The result of `secure`: ``authority`` (PEM) is the CA that clients trust. ``token`` is an administrator's token
+    if users are authenticated; otherwise any token works. ``client_ca`` are the authorities of users; ``signer`` is the
+    server's own authority, unless its certificate comes from files.
+    """
 
     tls: ssl.SSLContext
     authority: bytes
@@ -107,9 +108,9 @@ class Secured:
 
 
 async def secure(security: Security, host: str, directory: Path | None) -> Secured:
-    """Reads and makes keys, certificates and tokens for a server at ``host``.
+    """Reads or makes the keys, certificates and tokens for a server at ``host``.
 
-    ``directory`` keeps what is made, so that clients and tokens are good for the server's next life, too.
+    ``directory`` stores everything that is made, so clients and tokens still work after a restart of the server.
 
     Raises:
         SecurityError: a file can't be used.
@@ -158,7 +159,11 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
 
 
 def audit_log(policy: Path | None, path: Path | None) -> AuditLog | None:
-    """A log that is appended to, line by line; ``-`` is stdout. Raises SecurityError."""
+    """A log to which lines are appended; ``-`` is stdout.
+
+    Raises:
+        SecurityError: the policy or the log file can't be used.
+    """
     if policy is None and path is None:
         return None
     if policy is None or path is None:
@@ -196,7 +201,7 @@ def _only_with_auth(security: Security) -> str:
 
 
 def _certificate(security: Security, host: str, directory: Path | None) -> tuple[Pair, bytes, Pair | None]:
-    """The serving certificate, the authority that made it, if that was here, and what clients trust."""
+    """The serving certificate, the certificates that clients trust, and the authority if it was made here."""
     certificate, key = security.tls_cert_file, security.tls_private_key_file
     if (certificate is None) != (key is None):
         raise SecurityError("--tls-cert-file and --tls-private-key-file belong together, and only one of them is given")
@@ -246,7 +251,7 @@ def _keep(directory: Path | None, name: str, pair: Pair) -> Pair:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """In one step, and for its owner only."""
+    """Writes a file atomically, readable only by its owner."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -302,7 +307,11 @@ def _check_signing(pem: bytes, name: str) -> None:
 
 
 async def oidc_provider(options: OidcOptions) -> OidcProvider:
-    """The provider with its keys, read or fetched. Raises SecurityError."""
+    """The provider with its keys, read from the file or fetched.
+
+    Raises:
+        SecurityError: the keys can't be read or fetched.
+    """
     if not options.issuer_url.startswith("https://"):
         raise SecurityError(f"--oidc-issuer-url {options.issuer_url}: the URL of a provider begins with https://")
     if not options.client_id:
@@ -340,7 +349,11 @@ async def _provided(options: OidcOptions) -> list[PublicKey]:
 
 
 async def _provided_again(options: OidcOptions) -> list[PublicKey]:
-    """Raises BadKeyError."""
+    """The provider's current keys.
+
+    Raises:
+        BadKeyError: the keys can't be read or fetched.
+    """
     try:
         return await _provided(options)
     except SecurityError as problem:
@@ -348,7 +361,7 @@ async def _provided_again(options: OidcOptions) -> list[PublicKey]:
 
 
 async def _fetched(options: OidcOptions) -> bytes:
-    """The provider's key set, as its discovery document says where it is."""
+    """The provider's key set, from the URL in its discovery document."""
     import aiohttp
 
     where = f"--oidc-issuer-url {options.issuer_url}"

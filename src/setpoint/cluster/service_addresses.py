@@ -26,11 +26,11 @@ _PODS: Final = "pods"
 
 
 class ServiceAddresses:
-    """Finds the address of a Service's port, as a kube-apiserver does: that of one ready pod, each in its turn.
+    """Finds the address of a Service's port, as a kube-apiserver does: the address of one ready pod, each pod in turn.
 
-    There is no network of pods here. The pods that can be reached are processes of this machine, and hollow ones with
-    an annotation that says where a program answers for them (`AT`). A Service of the type ExternalName leads to that
-    name.
+    There is no pod network here. The pods that can be reached are processes of this machine, and hollow pods with an
+    annotation that names the address of a program that answers for them (`AT`). A Service of type ExternalName leads to
+    its external name.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -41,7 +41,7 @@ class ServiceAddresses:
         """``host:port`` for ``(namespace, name, port)``; None if there is no such Service.
 
         Raises:
-            CallFailed: the Service has no such port, or no pod that is ready and can be reached.
+            CallFailed: the Service does not have that port, or none of its pods is ready and can be reached.
         """
         namespace, name, port = service
         record = self._storage.get(_SERVICES, namespace, name)
@@ -66,7 +66,7 @@ class ServiceAddresses:
         raise CallFailed(f'no endpoints available for service "{name}"')
 
     def _endpoints(self, namespace: str, service: str, port: str) -> Iterator[tuple[str, int, str]]:
-        """The ready endpoints of a port: address, number, and the name of the pod."""
+        """The ready endpoints of a port: the address, the number, and the name of the pod."""
         for record in self._storage.scan(_SLICES, namespace):
             found: Document = msgspec.json.decode(record.value)
             if (found["metadata"].get("labels") or {}).get(SERVICE) != service:
@@ -78,7 +78,7 @@ class ServiceAddresses:
                     yield endpoint["addresses"][0], numbers[0], pod
 
     def _real(self, address: str, number: int, namespace: str, pod: str) -> str:
-        """The address of a program on this machine; empty for a hollow pod that names none."""
+        """The address of a program on this machine; empty for a hollow pod without the annotation."""
         record = self._storage.get(_PODS, namespace, pod) if pod else None
         if record is None or address == LOOPBACK:
             return f"{address}:{number}"  # a process; or an endpoint that a user has written

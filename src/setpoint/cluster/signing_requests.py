@@ -1,4 +1,4 @@
-"""CertificateSigningRequests: approved ones are signed for the signers that Kubernetes has itself; old ones go."""
+"""CertificateSigningRequests: approved ones for the built-in signers of Kubernetes are signed, and old ones deleted."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ _SERVING: Final = frozenset({"digital signature", "key encipherment", "server au
 
 class SigningRequests:
     """Signs approved requests for ``kubernetes.io/kube-apiserver-client``, ``…-client-kubelet``, ``kubelet-serving``
-    and ``legacy-unknown``, with the cluster's authority.
+    and ``legacy-unknown`` with the cluster's authority.
 
-    A request that its signer does not sign (other usages, another subject) gets the condition ``Failed``. Requests for
-    other signers are left to them.
+    A request that its signer does not sign (wrong usages or subject) gets the condition ``Failed``. Requests for other
+    signers are left alone.
 
     Args:
-        authority: whose certificates the server accepts from clients; None for one that is made with the first request.
+        authority: the authority whose certificates the server accepts from clients; with None, one is made for the
+            first request.
 
     No request is approved here; `KubeletRequests` approves those of kubelets.
     """
@@ -69,8 +70,9 @@ class SigningRequests:
 
 
 class OldSigningRequests:
-    """Deletes requests an hour after they were decided, a day after they were made if they were not, and those whose
-    certificate has expired."""
+    """Deletes a request one hour after its decision, one day after its creation if it has not been decided, or when its
+    certificate has expired.
+    """
 
     def __init__(self) -> None:
         self.controller = Controller(
@@ -114,7 +116,9 @@ def _usages(found: frozenset[str], allowed: frozenset[str], needed: str) -> str:
 
 
 def _exactly(found: frozenset[str], needed: frozenset[str]) -> str:
-    """Kubelets ask for all of them; only keys other than RSA do without the encipherment of keys."""
+    """The reason for a refusal, or ``""``. Kubelets ask for all usages; only keys other than RSA may omit key
+    encipherment.
+    """
     if found not in (needed, needed - {"key encipherment"}):
         return f"usages are {sorted(found)}: this signer needs {sorted(needed)}"
     return ""

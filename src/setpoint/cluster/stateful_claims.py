@@ -1,4 +1,6 @@
-"""Claims of StatefulSets: one for each template and pod, and whether it goes with the pod, the set, or neither."""
+"""Claims of StatefulSets: one for each template and pod, and whether it is deleted with the pod, the set,
+or neither.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ from setpoint.models.core_v1 import PersistentVolumeClaim, PersistentVolumeClaim
 
 
 class StatefulClaims:
-    """Makes the claims of a StatefulSet's pods, and makes those owned that are to go with their pod or set."""
+    """Makes the claims of a StatefulSet's pods, and sets the owners of those that are deleted with their pod or set."""
 
     async def create(self, stateful_set: StatefulSet, ordinal: int, ctx: Context) -> None:
-        """Creates what is missing."""
+        """Creates the missing claims of a pod."""
         for claim in claims_of(stateful_set, ordinal):
             if await ctx.get(PersistentVolumeClaim, claim.name) is not None:
                 continue
@@ -39,9 +41,9 @@ class StatefulClaims:
         return False
 
     async def retain(self, stateful_set: StatefulSet, pod: Pod, *, condemned: bool, ctx: Context) -> None:
-        """Makes the pod or the set owner of the pod's claims, or neither of them, as the policy says.
+        """Makes the pod, the set or neither of them the owner of the pod's claims, as the policy says.
 
-        ``condemned`` says that the pod goes because there are to be fewer.
+        ``condemned``: the pod is being removed by scaling down.
         """
         policy = stateful_set.spec.persistent_volume_claim_retention_policy
         scaled = policy is not None and policy.when_scaled == "Delete" and condemned
@@ -79,7 +81,7 @@ def claim_name(stateful_set: StatefulSet, template: PersistentVolumeClaim, ordin
 
 
 def with_claims(stateful_set: StatefulSet, ordinal: int, volumes: Sequence[Volume]) -> list[Volume]:
-    """A pod's volumes: its claims, and those of the template that have other names."""
+    """A pod's volumes: its claims, and the volumes of the template with different names."""
     templates = stateful_set.spec.volume_claim_templates
     claimed = [
         Volume(

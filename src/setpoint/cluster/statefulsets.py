@@ -1,4 +1,4 @@
-"""StatefulSets: pods with a name, a place and claims of their own that outlive them."""
+"""StatefulSets: pods with stable names and claims of their own that outlive them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 class StatefulSets:
     """Keeps the pods ``NAME-0``, ``NAME-1``, … of a StatefulSet.
 
-    In order (`OrderedReady`), a pod is made when all before it are available, and one goes when all that stay are, the
-    last first; with `Parallel` all at once. `RollingUpdate` replaces pods from the last one down to the partition,
-    ``maxUnavailable`` at a time; `OnDelete` leaves that to others. Pods that have ended are made again.
-    Claims are made before their pod and stay, unless the retention policy says otherwise.
+    With `OrderedReady`, a pod is made when all pods before it are available, and surplus pods are ended from the last
+    one down while all others are available; with `Parallel`, all are made or ended at once. `RollingUpdate` replaces
+    pods from the last one down to the partition, ``maxUnavailable`` at a time; `OnDelete` leaves the replacement to
+    others. Pods that have ended are made again. Claims are made before their pod, and stay unless the retention policy
+    says otherwise.
     """
 
     def __init__(self) -> None:
@@ -79,7 +80,7 @@ class StatefulSets:
         update: ControllerRevision,
         ctx: Context,
     ) -> None:
-        """One step towards what is wanted: first pods that are missing, then those that are too many, then updates."""
+        """Takes one step towards the wanted state: first missing pods, then surplus pods, then updates."""
         ordered = stateful_set.spec.pod_management_policy != "Parallel"
         wanted = ordinals_of(stateful_set)
         for ordinal in wanted:
@@ -112,7 +113,7 @@ class StatefulSets:
         revision: ControllerRevision,
         ctx: Context,
     ) -> bool:
-        """Whether there is something to wait for before the next pod is looked at."""
+        """Makes or repairs one pod; returns whether the next pod has to wait for it."""
         if pod is None:
             if await self._volumes.is_stale(stateful_set, ordinal, ctx):
                 return True
@@ -161,7 +162,7 @@ class StatefulSets:
     async def _update(
         self, stateful_set: StatefulSet, pods: list[Pod], update: ControllerRevision, ctx: Context
     ) -> None:
-        """Ends pods of other revisions, the last first, as far as enough pods serve."""
+        """Ends pods of other revisions, the last first, as long as enough pods are available."""
         strategy = stateful_set.spec.update_strategy
         if strategy is not None and strategy.type == "OnDelete":
             return
@@ -189,7 +190,7 @@ class StatefulSets:
 
     @staticmethod
     def _stays_old(stateful_set: StatefulSet, ordinal: int) -> bool:
-        """Whether a pod of this ordinal is not to be updated yet."""
+        """Whether the pod with this ordinal must not be updated yet."""
         strategy = stateful_set.spec.update_strategy
         if strategy is not None and strategy.type == "OnDelete":
             return False
@@ -227,14 +228,14 @@ class StatefulSets:
 
 
 def ordinals_of(stateful_set: StatefulSet) -> range:
-    """The numbers that pods have."""
+    """The ordinals of a StatefulSet's pods."""
     start = (stateful_set.spec.ordinals.start or 0) if stateful_set.spec.ordinals is not None else 0
     replicas = stateful_set.spec.replicas
     return range(start, start + (1 if replicas is None else replicas))
 
 
 def ordinal_of(stateful_set: StatefulSet, pod: Pod) -> int | None:
-    """The number of a pod, None if its name is not one that the StatefulSet gives."""
+    """The ordinal of a pod; None if its name is not one that the StatefulSet gives."""
     name, _, number = pod.name.rpartition("-")
     if name != stateful_set.name:
         return None
@@ -246,7 +247,7 @@ def ordinal_of(stateful_set: StatefulSet, pod: Pod) -> int | None:
 
 
 def _sets_of_claim(head: Head) -> Iterable[ObjectKey]:
-    """The StatefulSets for whose pods a claim was made, as far as it goes with one of them."""
+    """The StatefulSets for whose pods a claim was made, found by the claim's owners."""
     for owner in head.owner_references:
         if owner.kind == "StatefulSet":
             yield ObjectKey.of(head.namespace, owner.name)

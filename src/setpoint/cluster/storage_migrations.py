@@ -1,4 +1,4 @@
-"""StorageVersionMigrations: the objects of a resource are written once more, so that each is stored as it is now."""
+"""StorageVersionMigrations: every object of a resource is written again, so it is stored in the current form."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _REASON: Final = "StorageVersionMigration"
 
 
 class StorageMigrations:
-    """Writes every object of the resource of a StorageVersionMigration without changing it: a server stores what it
-    writes in the storage version of today, under the key of today.
+    """Writes every object of a StorageVersionMigration's resource without changing it: the server stores what it writes
+    in the current storage version, under the current key.
 
     The conditions are upstream's: ``Running``, then ``Succeeded``, or ``Failed`` if the resource is not served or an
-    object is refused. An object that another client writes or deletes meanwhile needs no other write.
+    object is refused. An object that another client writes or deletes in the meantime does not need a further write.
 
-    *Guarantees*: a crash leads to another run from the beginning, which does no harm; a finished migration is never run
-    again.
+    *Guarantees*: after a crash, the migration runs again from the beginning, which does no harm; a finished migration
+    is never run again.
 
     *Caveats*: ``status.storedVersions`` of a CustomResourceDefinition is left alone; `setpoint crd migrate` cleans it.
     """
@@ -81,7 +81,7 @@ async def _write_all(kind: type[PartialObjectMetadata], ctx: Context) -> bool:
     """Writes every object as it is; returns False as soon as one is refused.
 
     Raises:
-        ApiError: the server asks to try again later, or fails; the migration is tried again.
+        ApiError: the server failed, or asks the client to try again later; the migration is tried again.
     """
     token = ""
     while True:

@@ -1,4 +1,4 @@
-"""Pods of a template: how workload controllers name, create, count and end them."""
+"""Pods from a template: how workload controllers name, create, count and end them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def pod_of(template: PodTemplateSpec, *, name: str = "", prefix: str = "") -> Pod:
-    """A new pod of a template, under ``name`` or one that the server draws."""
+    """A new pod from a template, with the name ``name`` or one that the server generates."""
     metadata = ObjectMeta(
         name=name,
         generate_name=prefix,
@@ -33,10 +33,11 @@ def pod_of(template: PodTemplateSpec, *, name: str = "", prefix: str = "") -> Po
 
 
 async def create_pod(pod: Pod, ctx: Context) -> Pod | None:
-    """Creates a pod and says so in an event; None if its name is taken, so that the next look tries again.
+    """Creates a pod and reports it in an event; None if its name is taken, so the next reconcile tries again.
 
     Raises:
-        ApiError: the server refused; an event says why, unless the namespace is being deleted, where no pod can be.
+        ApiError: the server refused; an event gives the reason, unless the namespace is being deleted, where no pod can
+            be created.
     """
     try:
         made = await ctx.create(pod)
@@ -51,10 +52,10 @@ async def create_pod(pod: Pod, ctx: Context) -> Pod | None:
 
 
 async def delete_pod(pod: Pod, ctx: Context) -> None:
-    """Asks for the end of a pod and says so in an event.
+    """Requests the deletion of a pod and reports it in an event.
 
     Raises:
-        ApiError: the server refused; an event says why.
+        ApiError: the server refused; an event gives the reason.
     """
     try:
         await ctx.delete(pod)
@@ -65,7 +66,9 @@ async def delete_pod(pod: Pod, ctx: Context) -> None:
 
 
 def until_available(pod: Pod, min_ready: int | None, now: datetime) -> float | None:
-    """Seconds until a pod has been ready for ``min_ready`` of them, 0.0 or less if it has; None if it is not ready."""
+    """The seconds until a pod has been ready for ``min_ready`` seconds, 0.0 or less if it has; None if it
+    is not ready.
+    """
     if not pod.is_ready:
         return None
     since = next((found.last_transition_time for found in pod.status.conditions if found.type == "Ready"), None)
@@ -79,7 +82,7 @@ def is_available(pod: Pod, min_ready: int | None, now: datetime) -> bool:
 
 
 def template_hash(template: PodTemplateSpec, collisions: int = 0) -> str:
-    """A short name for a template: the same for the same content."""
+    """A short hash of a template, equal for equal content."""
     content = msgspec.json.encode(plain(template), order="deterministic") + str(collisions).encode()
     number = int.from_bytes(blake2b(content, digest_size=8).digest(), "big")
     word = ""
@@ -90,7 +93,7 @@ def template_hash(template: PodTemplateSpec, collisions: int = 0) -> str:
 
 
 def plain(template: PodTemplateSpec) -> Any:
-    """A template as JSON values, without what Deployments add to it."""
+    """A template as JSON values, without the additions of Deployments."""
     document = to_wire(template)
     metadata = dict(document.get("metadata") or {})
     labels = {name: value for name, value in metadata.get("labels", {}).items() if name != HASH_LABEL}
@@ -100,7 +103,7 @@ def plain(template: PodTemplateSpec) -> Any:
 
 
 def share(value: int | str | None, whole: int, *, up: bool, default: int | str) -> int:
-    """A number of pods that is given as such or in percent of ``whole``; at least 0. An invalid text is 0."""
+    """A number of pods, given as a number or as a percentage of ``whole``; at least 0. An invalid text counts as 0."""
     text = default if value is None else value
     if isinstance(text, str):
         try:

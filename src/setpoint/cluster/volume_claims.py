@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims: each gets the volume that fits it best, or a new hollow one."""
+"""PersistentVolumeClaims: each gets the best-fitting volume, or a new hollow one."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ NOTHING: Final = "no persistent volumes available for this claim and no storage 
 class VolumeClaims:
     """Binds claims: the claims' half of kube-controller-manager's ``persistentvolume-binder``.
 
-    A claim gets the volume that it names, one that is kept for it, the smallest one that fits, or a new one of its
+    A claim gets the volume that it names, a volume reserved for it, the smallest volume that fits, or a new one of its
     class. Claims of a class with ``WaitForFirstConsumer`` wait until the scheduler has selected a node (the annotation
-    ``volume.kubernetes.io/selected-node``), or a pod that uses them is on one. New volumes are made by this controller
-    for hollow classes (`setpoint.cluster.volumes.HOLLOW`); for others it waits for their provisioner. Where there is
-    not any class when it begins, it makes the default class ``standard``, which is hollow.
+    ``volume.kubernetes.io/selected-node``), or until a pod that uses them is on a node. This controller makes the new
+    volumes of hollow classes (`setpoint.cluster.volumes.HOLLOW`); for other classes it waits for their provisioner. If
+    there is no class when it starts, it makes the default class ``standard``, which is hollow.
 
-    *Guarantees*: the volume is bound first, in the version that was looked at, so that two claims never get the same
-    one; a claim that was bound and whose volume is not its own any more is ``Lost``.
+    *Guarantees*: the volume is bound first, in the version that was read, so two claims never get the same volume; a
+    claim that was bound becomes ``Lost`` if its volume is no longer its own.
 
     ``news`` is told of each claim that was looked at, for a scheduler in the same control plane.
     """
@@ -104,7 +104,7 @@ class VolumeClaims:
         return done()
 
     async def _bound(self, claim: PersistentVolumeClaim, ctx: Context) -> None:
-        """A claim that was bound once."""
+        """Handles a claim that has been bound before."""
         if not claim.spec.volume_name:
             _lose(claim, ctx, "ClaimLost", f"Bound claim has lost reference to PersistentVolume. {_LOST}")
             return
@@ -118,7 +118,7 @@ class VolumeClaims:
             _lose(claim, ctx, "ClaimMisbound", why)
 
     async def _asked_for(self, claim: PersistentVolumeClaim, name: str, ctx: Context) -> None:
-        """A claim that names its volume."""
+        """Handles a claim that names its volume."""
         volume = await ctx.get(PersistentVolume, name)
         if volume is None:
             _say(claim, "Pending", None)
@@ -134,7 +134,7 @@ class VolumeClaims:
             await self._bind(claim, volume, ctx)
 
     async def _search(self, claim: PersistentVolumeClaim, ctx: Context) -> None:
-        """A claim that takes any volume which fits."""
+        """Handles a claim that takes any volume that fits."""
         wanted = class_of(claim)
         storage_class = await ctx.get(StorageClass, wanted) if wanted else None
         delayed = storage_class is not None and storage_class.volume_binding_mode == DELAYED
@@ -188,7 +188,7 @@ class VolumeClaims:
         await self._bind(claim, made, ctx)
 
     async def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume, ctx: Context) -> None:
-        """The volume first, then the claim; each step can be the last before a crash."""
+        """Binds the volume first, then the claim; a crash may follow either step."""
         reference = volume.spec.claim_ref
         if reference is None or reference.uid != claim.uid:
             patch: dict[str, Any] = {
@@ -231,7 +231,7 @@ def _say(claim: PersistentVolumeClaim, phase: str, volume: PersistentVolume | No
 
 
 def hollow_volume(claim: PersistentVolumeClaim, storage_class: StorageClass) -> PersistentVolume:
-    """A new volume that is made for a claim and holds nothing."""
+    """A new, empty volume for a claim."""
     spec = PersistentVolumeSpec(
         capacity={"storage": str(requested(claim))},
         access_modes=list(claim.spec.access_modes),
@@ -259,7 +259,9 @@ def reference_to(claim: PersistentVolumeClaim) -> ObjectReference:
 
 
 async def _selected_node(claim: PersistentVolumeClaim, ctx: Context) -> Node | None:
-    """The node of a claim that waits: the one that the scheduler has written down, or that of a pod which uses it."""
+    """The node of a waiting claim: the one that the scheduler has recorded, or the node of a pod that uses
+    the claim.
+    """
     name = claim.annotations.get(SELECTED_NODE)
     if not name:
         pods = await ctx.list(Pod, index=(BY_CLAIM, claim.key))
@@ -269,7 +271,7 @@ async def _selected_node(claim: PersistentVolumeClaim, ctx: Context) -> Node | N
 
 
 async def _standard(ctx: Context) -> None:
-    """Makes the class ``standard`` if there is not any class."""
+    """Makes the class ``standard`` if there is no class."""
     if (await ctx.client.list(StorageClass)).items:
         return
     made = StorageClass(
@@ -286,7 +288,7 @@ async def _standard(ctx: Context) -> None:
 
 
 def _claims_of_volume(head: Head, caches: Caches) -> Iterable[str]:
-    """Those that have the volume, and all that wait for one."""
+    """The claims that have the volume, and all claims that wait for one."""
     claims = caches.lister(PersistentVolumeClaim)
     return [*claims.keys(index=(BY_VOLUME, head.name)), *claims.keys(index=(BY_VOLUME, WAITING))]
 

@@ -1,4 +1,4 @@
-"""Protection of objects in use: claims that pods mount, volumes that claims have, classes of volumes' attributes."""
+"""Protection of objects in use: claims that pods mount, volumes that claims use, and VolumeAttributesClasses."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _BY_CLASS: Final = "attributes class"
 
 
 class ClaimProtection:
-    """Lets a claim that is being deleted go when no pod on a node mounts it, and protects those that are not.
+    """Releases a claim that is being deleted when no pod on a node mounts it, and protects all other claims.
 
-    The server protects new claims itself; claims of an older server get the finalizer here.
+    The server itself protects new claims; claims from an older server get the finalizer here.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class ClaimProtection:
 
 
 class VolumeProtection:
-    """Lets a volume that is being deleted go when it is not bound, and protects those that are not being deleted."""
+    """Releases a volume that is being deleted when it is not bound, and protects all other volumes."""
 
     def __init__(self) -> None:
         self.controller = Controller(
@@ -76,7 +76,7 @@ class VolumeProtection:
 
 
 class AttributesProtection:
-    """Lets a VolumeAttributesClass that is being deleted go when no claim and no volume has it."""
+    """Releases a VolumeAttributesClass that is being deleted when no claim and no volume uses it."""
 
     def __init__(self) -> None:
         self.controller = (
@@ -103,7 +103,7 @@ class AttributesProtection:
 
 
 async def _protect(obj: Object, finalizer: str, ctx: Context) -> None:
-    """Takes the finalizer away from an object that is being deleted, and gives it to another."""
+    """Removes the finalizer from an object that is being deleted, and adds it to any other object."""
     finalizers = obj.metadata.finalizers
     if (finalizer in finalizers) != obj.is_deleting:
         return
@@ -116,7 +116,7 @@ async def _protect(obj: Object, finalizer: str, ctx: Context) -> None:
 
 
 def _mounts(pod: Pod, claim: PersistentVolumeClaim) -> bool:
-    """Whether the pod is on a node and uses the claim; an ephemeral volume uses the claim that is the pod's own."""
+    """Whether the pod is on a node and uses the claim; an ephemeral volume uses a claim only if the pod owns it."""
     if not pod.spec.node_name:
         return False
     name, owner = claim.name, claim.metadata.controller
@@ -134,7 +134,7 @@ def _classes_of_claim(claim: PersistentVolumeClaim) -> list[str]:
 
 
 def _claims_that_go(pod: Head, caches: Caches) -> Iterable[str]:
-    """The claims of the pod's namespace that are being deleted: a deleted pod no longer says which ones it mounted."""
+    """The claims in the pod's namespace that are being deleted: a deleted pod no longer says which ones it mounted."""
     heads = caches.lister(PersistentVolumeClaim).heads(namespace=pod.namespace)
     return [head.key for head in heads if head.is_deleting]
 

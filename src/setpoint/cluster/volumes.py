@@ -1,4 +1,4 @@
-"""Volumes: which claim a PersistentVolume belongs to, and which volume fits a claim best."""
+"""Volumes: the claim that a PersistentVolume belongs to, and the volume that fits a claim best."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def class_of(obj: PersistentVolume | PersistentVolumeClaim) -> str:
-    """The name of the storage class; empty for none. The annotation of old comes first, as upstream."""
+    """The name of the storage class; empty for none. As upstream, the old annotation takes precedence."""
     return obj.annotations.get(CLASS) or obj.spec.storage_class_name or ""
 
 
 def has_class(claim: PersistentVolumeClaim) -> bool:
-    """Whether a claim says which class it wants; that it wants none counts."""
+    """Whether a claim sets a class; an explicit empty class counts."""
     return CLASS in claim.annotations or claim.spec.storage_class_name is not None
 
 
@@ -48,7 +48,7 @@ def capacity(volume: PersistentVolume) -> Quantity:
 
 
 def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
-    """The newest of the default classes; of several made at once, the first by name."""
+    """The newest of the default classes; of several made at the same time, the first by name. None if there is none."""
     found = [each for each in classes if each.annotations.get(DEFAULT_CLASS) == "true"]
     found.sort(key=lambda each: each.name)
     return max(found, key=lambda each: each.metadata.creation_timestamp or _NEVER, default=None)
@@ -64,7 +64,7 @@ def claim_key(reference: ObjectReference) -> ObjectKey:
 
 
 def is_meant(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume is bound to this claim, or kept for one of its name."""
+    """Whether the volume is bound to this claim, or reserved for a claim of its name."""
     reference = volume.spec.claim_ref
     if reference is None or claim_key(reference) != claim.key:
         return False
@@ -72,7 +72,7 @@ def is_meant(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
-    """The reason why the volume is not good enough for the claim; empty if it is."""
+    """The reason why the volume does not satisfy the claim; empty if it does."""
     if volume.is_deleting:
         return f'the volume is marked for deletion "{volume.name}"'
     if capacity(volume) < requested(claim):
@@ -99,10 +99,11 @@ def best_match(
     delayed: bool = False,
     node: Node | None = None,
 ) -> PersistentVolume | None:
-    """The volume for a claim: one that is kept for it, else the smallest that is large enough, with as few other access
-    modes as there are.
+    """The best volume for a claim: one that is reserved for it, otherwise the smallest that is large enough, with as
+    few additional access modes as possible.
 
-    ``delayed`` claims take volumes that are not kept for them only for a ``node``, which must be able to reach them.
+    ``delayed`` claims take volumes that are not reserved for them only for a ``node``, which must be able to reach
+    them.
     """
     selector = Selector.of(claim.spec.selector) if claim.spec.selector is not None else None
     found: list[PersistentVolume] = []
@@ -152,14 +153,14 @@ class _Metadata(msgspec.Struct):
 
 
 class Mounting(msgspec.Struct):
-    """The little of a pod that says which claims it mounts."""
+    """The few fields of a pod that say which claims it mounts."""
 
     metadata: _Metadata
     spec: _Spec
 
 
 def claims_of(pod: Mounting) -> list[str]:
-    """The keys of the claims that a pod mounts, those of its ephemeral volumes among them."""
+    """The keys of the claims that a pod mounts, including those of its ephemeral volumes."""
     names = []
     for volume in pod.spec.volumes or ():
         if volume.persistent_volume_claim is not None:
@@ -170,5 +171,7 @@ def claims_of(pod: Mounting) -> list[str]:
 
 
 def claims_in_use(pod: Mounting) -> list[str]:
-    """As `claims_of`, of a pod that is on a node; no other pod can begin to use a claim that is being deleted."""
+    """The keys of the claims that a pod on a node mounts; no other pod can start to use a claim that is
+    being deleted.
+    """
     return claims_of(pod) if pod.spec.node_name else []

@@ -1,4 +1,4 @@
-"""The cluster that a scenario gets: `setpoint.testing.Cluster`, with real time and a program outside."""
+"""The cluster that a scenario gets: `setpoint.testing.Cluster`, but in real time and with an external program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ K = TypeVar("K", bound=Object)
 
 
 class Backstage(Protocol):
-    """A trial, as far as its scenario leads it."""
+    """The part of a trial that a scenario controls."""
 
     @property
     def setup(self) -> Setup: ...
@@ -31,7 +31,8 @@ class Backstage(Protocol):
 
 class TorturedCluster(Cluster):
     """The cluster of a scenario. Each wait (`settle`, `until`, `eventually`) ends a step, as in the simulation. There
-    is no ``manager``, and nothing to `describe`: the controllers are in another process."""
+    is no ``manager``, and nothing to `describe`: the controllers are in a different process.
+    """
 
     def __init__(self, trial: Backstage) -> None:
         setup = trial.setup
@@ -43,30 +44,31 @@ class TorturedCluster(Cluster):
         return datetime.now(UTC)
 
     async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
-        """Until the program is silent; a step ends."""
+        """Waits until the program is silent, and ends a step."""
         await self._trial.end_step()
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0) -> None:
-        """Until ``condition()`` holds; a step ends. A condition that can't come true while faults last ends them.
+        """Waits until ``condition()`` holds, and ends a step. If the condition can't come true while faults last, they
+        are ended.
 
         Raises:
-            AssertionError: it does not come true.
+            AssertionError: the condition did not come true in time.
         """
         await self._trial.wait_until(lambda: _held(condition), within, "")
 
     async def eventually(
         self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0, why: str = ""
     ) -> None:
-        """As `until`."""
+        """Waits like `until`."""
         await self._trial.wait_until(lambda: _held(condition), within, why)
 
     async def apply(self, obj: K) -> K:
-        """As in a test; what is on its way out is waited for, as users do who make the same anew."""
+        """Applies an object, as in a test; if an older one is being deleted, waits until it is gone, as users do."""
         await self._gone(obj)
         return await super().apply(obj)
 
     async def create(self, obj: K) -> K:
-        """As `apply`."""
+        """Creates an object like `apply`."""
         await self._gone(obj)
         return await super().create(obj)
 

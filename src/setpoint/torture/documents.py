@@ -1,4 +1,4 @@
-"""Documents: objects as they stand in YAML files, of kinds that have no class."""
+"""Documents: objects from YAML files, whose kinds do not have a class."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ Document = Mapping[str, Any]
 
 
 class ScenarioError(Exception):
-    """A scenario, or a file that it names, can't be used; the message says which and what to do."""
+    """A scenario, or a file that it names, can't be used; the message names it and says what to do."""
 
 
 def read_documents(path: Path) -> list[dict[str, Any]]:
-    """The objects in a file, or in all YAML and JSON files of a folder, by name; lists are taken apart.
+    """The objects in a file, or in all YAML and JSON files of a directory in order of their names; lists are taken
+    apart.
 
     Raises:
-        ScenarioError: it can't be read, or holds something else.
+        ScenarioError: a file can't be read, or contains something else.
     """
     if path.is_dir():
         files = sorted(each for each in path.iterdir() if each.suffix in (".yaml", ".yml", ".json"))
@@ -50,7 +51,11 @@ def _items(document: Any) -> list[Any]:
 
 
 def check_object(document: Any, where: str) -> None:
-    """Raises ScenarioError if ``document`` is not an object with a kind and a name."""
+    """Checks that ``document`` is an object with a kind and a name.
+
+    Raises:
+        ScenarioError: it is not.
+    """
     if not isinstance(document, dict):
         raise ScenarioError(f"{where}: an object is a mapping with apiVersion, kind and metadata, not {document!r:.60}")
     for field in ("apiVersion", "kind"):
@@ -62,10 +67,10 @@ def check_object(document: Any, where: str) -> None:
 
 
 async def as_object(client: Client, document: Document) -> DynamicObject:
-    """An object that every verb takes.
+    """An object that every verb accepts.
 
     Raises:
-        ScenarioError: the server does not serve its kind.
+        ScenarioError: the server does not serve the object's kind.
     """
     group, _, version = document["apiVersion"].rpartition("/")
     kind = GroupVersionKind(group, version, document["kind"])

@@ -1,4 +1,4 @@
-"""Edge: what stands between the program's connections and the server, and the place where requests go wrong."""
+"""Edge: the layer between the program's connections and the server, in which requests fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SLOW: Final = 2.0
 
 
 class Inside(Protocol):
-    """A trial, as far as the edge of its server knows it."""
+    """The part of a trial that the edge of its server uses."""
 
     @property
     def server(self) -> ApiServer: ...
@@ -54,7 +54,7 @@ class Inside(Protocol):
 
 
 class Edge:
-    """The server, as the program under test meets it. It answers as `ApiServer` does, but for the plan's faults."""
+    """The server, as the program under test sees it. It answers like `ApiServer`, except for the plan's faults."""
 
     def __init__(self, trial: Inside) -> None:
         self._trial = trial
@@ -75,7 +75,7 @@ class Edge:
         self._trial.server.drain()
 
     def watched(self) -> set[str]:
-        """The kinds that are watched now."""
+        """The kinds that the program watches now."""
         return {name for name, gate in self.gates.items() if gate.streams}
 
     def gate(self, collection: str) -> Gate:
@@ -87,7 +87,11 @@ class Edge:
     # -- requests ------------------------------------------------------------------------------------------------------
 
     async def handle(self, request: Request) -> Response:
-        """Answers one request of the program. Raises HungUp: the connection breaks instead."""
+        """Answers one request of the program.
+
+        Raises:
+            HungUp: the connection breaks instead.
+        """
         self.requests += 1
         asked = _asked(request)
         if asked is not None and asked.collection in ASIDE:
@@ -152,7 +156,7 @@ class Edge:
         return answer
 
     async def _plain(self, request: Request) -> Response:
-        """The server's answer; its writes count as the program's."""
+        """The server's answer; writes of the request count as the program's."""
         token = AUTHOR.set(self._trial.lives.actor)
         try:
             return await self._trial.server.handle(request)
@@ -197,7 +201,7 @@ class Edge:
         await over
 
     def _arrive_late(self, request: Request, asked: Asked, fault: Fault) -> None:
-        """Carries the request out when the fault is over."""
+        """Carries out the request when the fault is over."""
         trial = self._trial
 
         async def arrive() -> None:
@@ -211,7 +215,7 @@ class Edge:
         trial.steps.begin(fault, lambda: trial.start(arrive()), seconds=SLOW)
 
     async def _touch(self, request: Request, asked: Asked) -> None:
-        """Another program writes the object, and takes it back: it has another version, and is the same."""
+        """Writes the object as another program and reverts it: the object has a new version, but the same content."""
         path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path
         headers = {"content-type": "application/merge-patch+json", "user-agent": "another-program"}
         for value in ("yes", None):
@@ -226,7 +230,7 @@ class Edge:
     # -- caches --------------------------------------------------------------------------------------------------------
 
     def changed(self, entry: Entry) -> None:
-        """Called with every change, before any watch shows it."""
+        """Records a change; called for every change, before any watch shows it."""
         gate = self.gates.get(entry.collection)
         if gate is None or not gate.streams or gate.since is not None:
             return
@@ -258,12 +262,12 @@ class Edge:
         self._heard = event
 
     def forget(self) -> None:
-        """The program starts anew: it has asked for, and heard, nothing."""
+        """Resets the record of requests and events, because the program starts again."""
         self.requests = 0
         self._heard = ""
 
     def _from_cache(self, request: Request, asked: Asked) -> Request:
-        """A list that may be served from a watch cache is as old as that is."""
+        """The request, changed so that a list that may come from a watch cache is as old as this cache."""
         query = dict(request.query)
         wanted = query.get("resourceVersion", "")
         since = self.gate(asked.collection).since
@@ -278,7 +282,7 @@ class Edge:
 
 
 def _asked(request: Request) -> Asked | None:
-    """The object that a request is about. Bodies of protobuf are looked at as the JSON that they stand for."""
+    """The object that a request concerns; None if it concerns none. Protobuf bodies are read as the equivalent JSON."""
     if request.body and content_type(request.headers) == protobuf.PROTOBUF_TYPE:
         try:
             body = msgspec.json.encode(protobuf.decode(request.body))
@@ -298,14 +302,14 @@ def _refusal(faults: Mapping[str, Fault]) -> Response | None:
 
 
 def timed_out() -> Response:
-    """The answer of a kube-apiserver to a request that took too long: whether it is carried out is not known."""
+    """The answer of a kube-apiserver to a request that took too long: the request may or may not be carried out."""
     return refusal(
         504, "Timeout", "Timeout: request did not complete within requested timeout - context deadline exceeded"
     )
 
 
 def refusal(code: int, reason: str, message: str, retry_after: int = 0) -> Response:
-    """A `Status`."""
+    """A refusal in the form of a `Status`."""
     body: dict[str, Any] = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -323,5 +327,5 @@ def refusal(code: int, reason: str, message: str, retry_after: int = 0) -> Respo
 
 
 def deletes_now(record: bytes) -> bool:
-    """Whether an object is on its way out."""
+    """Whether an object is being deleted."""
     return sketch(record).metadata.deletion_timestamp is not None

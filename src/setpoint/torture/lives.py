@@ -1,4 +1,4 @@
-"""Lives: the program under test, from life to life: started, killed, stopped, and started again when it ends."""
+"""Lives: the program under test across its lives: started, killed, stopped, and started again when it ends."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _EXITS: Final = 3
 
 
 class ProgramError(Exception):
-    """The program can't be tortured: it can't be started, ends by itself, or never asks the server for anything."""
+    """The program can't be tortured: it can't be started, ends by itself, or never sends the server a request."""
 
 
 class Guardian(Protocol):
-    """The part of a trial that looks after its program."""
+    """The part of a trial that its program's lives depend on."""
 
     @property
     def setup(self) -> Setup: ...
@@ -50,7 +50,9 @@ class Guardian(Protocol):
 
 
 class Lives:
-    """``told`` is called with the number of every process that is started."""
+    """The lives of the program in one trial. ``told`` is called with the process id of every process that
+    is started.
+    """
 
     def __init__(self, trial: Guardian, *, told: Callable[[int], None]) -> None:
         self._trial = trial
@@ -65,13 +67,17 @@ class Lives:
 
     @property
     def runs(self) -> bool:
-        """Whether the program has been started, and is not meant to be away."""
+        """Whether the program has been started and is not meant to be down."""
         return self._program is not None and not self.is_away
 
     # -- beginnings ----------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Starts the program. Raises ProgramError."""
+        """Starts the program.
+
+        Raises:
+            ProgramError: it can't be started.
+        """
         trial = self._trial
         self._number += 1
         self.actor = Actor(f"program {self._number}", "controller")
@@ -88,12 +94,16 @@ class Lives:
         trial.tape.tell("controller", self.actor.name, "starts", "starts with empty memory")
 
     def revive(self) -> None:
-        """Starts the program if it was killed."""
+        """Starts the program again if it was killed."""
         if self._program is None or self._program.killed:
             self.start()
 
     async def contact(self) -> None:
-        """Returns when the program has asked for something. Raises ProgramError."""
+        """Waits until the program has sent a request.
+
+        Raises:
+            ProgramError: it ended, or did not send one in time.
+        """
         setup = self._trial.setup
         deadline = asyncio.get_running_loop().time() + setup.start_within
         while not self._trial.heard_from():
@@ -108,7 +118,11 @@ class Lives:
     # -- ends ----------------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Raises ProgramError if the program has ended by itself in an undisturbed run."""
+        """Checks that the program has not ended by itself.
+
+        Raises:
+            ProgramError: it has ended by itself in an undisturbed run.
+        """
         program = self._program
         if self._trial.is_disturbed or program is None or program.killed or (status := program.ended()) is None:
             return
@@ -121,7 +135,7 @@ class Lives:
         return "; it said:\n" + "\n".join(f"  {line}" for line in said.splitlines()) if said else "; it said nothing"
 
     async def mind(self) -> None:
-        """Starts the program again when it has ended by itself under faults."""
+        """Restarts the program when it has ended by itself under faults."""
         trial = self._trial
         while True:
             await asyncio.sleep(TURN)
@@ -151,13 +165,13 @@ class Lives:
         self._trial.steps.begin(fault, self.revive)
 
     def down(self, step: int) -> None:
-        """Ends the program for as long as this step of the user lasts."""
+        """Ends the program for the duration of this step of the user."""
         self.is_away = True
         self.kill("down while the user goes on")
         self._trial.steps.over(step, self.revive)
 
     def pause(self, step: int) -> None:
-        """Stops the program for as long as this step of the user lasts."""
+        """Suspends the program for the duration of this step of the user."""
         self.is_away = True
         if self._program is not None:
             self._program.pause()

@@ -1,4 +1,4 @@
-"""Outcome: what one run of a tortured program has led to, and what it is compared with."""
+"""Outcome: the result of one run of a tortured program, and the result that it is compared with."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from setpoint.simulation.state import Snapshot
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """The results of the undisturbed runs. ``silence``: seconds without a write that mean rest; ``hears``: the kinds
-    that the program watches then."""
+    """The results of the undisturbed runs. ``silence``: the seconds without a write that count as rest; ``hears``: the
+    kinds that the program watches in these runs.
+    """
 
     silence: float
     hears: frozenset[str] = frozenset()
@@ -21,7 +22,7 @@ class Expected(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct):
-    """The outcome of a trial. ``failed``: why the program can't be tortured, ``""`` if it can."""
+    """The outcome of a trial. ``failed``: the reason why the program can't be tortured, ``""`` if it can."""
 
     result: Result
     longest: float = 0.0

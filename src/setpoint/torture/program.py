@@ -1,4 +1,4 @@
-"""Program: the process under test and all that it started, in a process group of its own."""
+"""Program: the process under test and its descendants, in a process group of its own."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _DEATH: Final = 5.0
 
 
 class Program:
-    """One life of the program: `kill` ends it and every process of its group, and nothing else.
+    """One life of the program: `kill` ends it and every process of its group, and no others.
 
-    Its output is added to ``log``. Its environment is this process's, but for ``KUBECONFIG``, and
-    for what would make it believe that it runs in a pod.
+    Its output is appended to ``log``. It has this process's environment, except for ``KUBECONFIG`` and the variables
+    that would make it believe that it runs in a pod.
 
     Raises:
         OSError: it can't be started.
@@ -54,8 +54,9 @@ class Program:
         return not self.killed and self.ended() is None
 
     def ended(self) -> int | None:
-        """The exit status, negative for a signal; None while it runs. The process is left to be waited for, so that its
-        number, which is the group's, can't become another's."""
+        """The exit status, negative for a signal; None while the program runs. The process is not reaped, so its
+        process id, which is also that of the group, can't be reused.
+        """
         if self._status is None:
             found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if found is not None:
@@ -64,7 +65,7 @@ class Program:
         return self._status
 
     def kill(self) -> None:
-        """SIGKILL to the whole group; returns when the program is gone."""
+        """Sends SIGKILL to the whole group; returns when the program is gone."""
         if self.killed:
             return
         self.killed = True
@@ -87,7 +88,7 @@ class Program:
 
 
 def filled(words: Sequence[str], *, kubeconfig: Path, server: str) -> list[str]:
-    """The words with everything in braces filled in; ``{port}`` is another free port in every word."""
+    """The words with every placeholder in braces filled in; ``{port}`` is a different free port in every word."""
 
     def value(found: re.Match[str]) -> str:
         return {"kubeconfig": str(kubeconfig), "server": server}.get(found[1]) or str(_free_port())

@@ -1,4 +1,4 @@
-"""Rest: when nothing is left to do, as far as the server can see."""
+"""Rest: the state in which nothing is left to do, as seen by the server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from setpoint.torture.steps import Steps
 
 
 class Restless(Protocol):
-    """A trial, as far as its rest goes."""
+    """The part of a trial that decides whether it is at rest."""
 
     @property
     def expected(self) -> Expected: ...
@@ -29,17 +29,18 @@ class Restless(Protocol):
 
 
 class Rest:
-    """Waits in real time."""
+    """Waits for rest in real time."""
 
     def __init__(self, trial: Restless) -> None:
         self._trial = trial
 
     async def within(self, patience: float) -> None:
-        """Returns when nothing is left to do, as far as the server can see, or after ``patience`` seconds.
+        """Returns when nothing is left to do, as seen by the server, or after ``patience`` seconds.
 
-        That is: no request is under way but watches, whatever the program watches at rest is watched, the control plane
-        is idle, nothing ends by itself soon, and for ``silence`` there was neither a change nor a request. Requests
-        that only read are waited for no longer than three times that: there are programs that ask again and again.
+        Nothing is left to do when no request except watches is in progress, everything that the program watches at rest
+        is watched, the control plane is idle, no effect is about to end by itself, and for ``silence`` seconds there
+        was neither a change nor a request. Requests that only read delay this by at most three times ``silence``, since
+        some programs poll.
         """
         trial, edge, silence = self._trial, self._trial.edge, self._trial.expected.silence
 
@@ -50,7 +51,7 @@ class Rest:
         await self.since(last, silence, patience)
 
     async def since(self, last: Callable[[], float], silence: float, patience: float) -> None:
-        """Returns when ``last()`` is ``silence`` seconds ago and everything is idle, or after ``patience`` seconds."""
+        """Returns when ``last()`` was ``silence`` seconds ago and everything is idle, or after ``patience`` seconds."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience
         while True:
@@ -74,7 +75,7 @@ class Rest:
         return bool(edge.requests) and not edge.under_way and trial.expected.hears <= edge.watched()
 
     async def holds(self, condition: Callable[[], Awaitable[bool]], within: float) -> bool:
-        """Whether a condition comes true within so many seconds."""
+        """Whether a condition comes true within ``within`` seconds."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within
         while not await condition():

@@ -1,4 +1,6 @@
-"""Scenario: what users do, read from a file: functions of Python, or the plain form for users of other languages."""
+"""Scenario: the actions of users, read from a file: Python functions, or the plain form for users of other
+languages.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _VERBS: Final = ("apply", "delete", "settle", "wait")
 
 
 class Wait(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """``wait:`` of the plain form. ``until``: ``present``, ``gone``, or fields that the object has then."""
+    """A ``wait:`` of the plain form. ``until``: ``present``, ``gone``, or fields that the object must have."""
 
     object: dict[str, Any]
     until: str | dict[str, Any] = "present"
@@ -47,10 +49,10 @@ class Plain:
 
 
 def read_plain(path: Path) -> Plain:
-    """The scenario of a YAML file.
+    """The scenario in a YAML file.
 
     Raises:
-        ScenarioError: it can't be read, or is not of the form.
+        ScenarioError: the file can't be read, or does not have the plain form.
     """
     try:
         document = yaml.safe_load(path.read_bytes())
@@ -139,7 +141,9 @@ def _wait(what: Any, where: str) -> Callable[[Cluster], Awaitable[None]]:
 
 
 def has(found: Any, wanted: Any) -> bool:
-    """Whether ``found`` says all that ``wanted`` says; of lists each item must be in there somewhere."""
+    """Whether ``found`` contains everything in ``wanted``; each item of a wanted list must be anywhere in the found
+    one.
+    """
     if isinstance(wanted, Mapping):
         return isinstance(found, Mapping) and all(
             name in found and has(found[name], value) for name, value in wanted.items()

@@ -1,4 +1,4 @@
-"""Search: undisturbed trials, then every single fault; what is found is tried again, to say how often it shows."""
+"""Search: undisturbed trials, then every single fault; findings are repeated to report how often they occur."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LIMIT: Final = 600.0
 
 
 class Search:
-    """One search. `findings` gives what it finds, `report` says what it has tried so far."""
+    """One search. `findings` yields its findings, `report` says what it has tried so far."""
 
     def __init__(
         self,
@@ -66,11 +66,11 @@ class Search:
     # -- what there is to find -----------------------------------------------------------------------------------------
 
     def findings(self) -> Iterator[Counterexample]:
-        """Counter-examples, each confirmed; it goes on for as long as the caller iterates and the budget lasts.
+        """Yields confirmed counter-examples, for as long as the caller iterates and the budget lasts.
 
         Raises:
             ProgramError: the program can't be tortured.
-            WorkerError: a trial could not be made.
+            WorkerError: a trial could not be run.
         """
         with self._pool:
             reference = self._undisturbed()
@@ -85,7 +85,7 @@ class Search:
             yield from self._try([Plan((each,)) for each in singles])
 
     def replay(self, plan: Plan) -> Counterexample | None:
-        """One plan, as often as a finding is repeated; None if nothing is wrong with it any more."""
+        """Runs one plan as often as a finding is repeated; None if it no longer shows a finding."""
         with self._pool:
             reference = self._undisturbed()
             if not plan.faults:
@@ -127,7 +127,9 @@ class Search:
             yield plan
 
     def _repeated(self, plan: Plan, finding: Finding | None) -> Counterexample | None:
-        """Tries a plan again, and the world without faults beside it: what shows there is no fault's doing."""
+        """Repeats a plan, and runs trials without faults beside it: no fault caused a finding that occurs
+        in these too.
+        """
         runs = [plan] * self._repeat + ([Plan()] if finding is not None else [])
         shown: list[tuple[list[Finding], Outcome]] = []
         calm: list[Outcome] = []
@@ -166,8 +168,9 @@ class Search:
     # -- undisturbed ---------------------------------------------------------------------------------------------------
 
     def _undisturbed(self) -> Reference:
-        """A few at once, as the others will be; again with more patience while the program is slower than was waited
-        for."""
+        """The results of several undisturbed trials at once, as later trials also run at once; repeated with more
+        patience while the program is slower than expected.
+        """
         self._what = "without faults"
         silence = self.expected.silence
         while True:

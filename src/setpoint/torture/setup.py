@@ -1,4 +1,4 @@
-"""Setup: which program is tortured, with which scenario; the same for all runs."""
+"""Setup: the program to torture and the scenario, the same for all runs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
 @dataclass(frozen=True, kw_only=True)
 class Setup:
     """``command``: the program and its arguments; ``{kubeconfig}``, ``{server}`` and ``{port}`` are filled in.
-    ``scenario``: what users do; ``name`` is what it is called, ``source`` its file.
+    ``scenario``: the actions of users; ``name`` is its name, ``source`` its file.
 
-    ``before``: documents that are there before the program starts, definitions of resources first; ``objects`` and
-    ``crds`` the same as classes. ``converge``: seconds after the last fault within which everything must be as it
-    should be. ``silence``: seconds without a write that count as rest; None for what the program's own rhythm says.
-    ``start_within``: seconds in which the program must have asked the server for something.
+    ``before``: documents that exist before the program starts, definitions of resources first; ``objects`` and ``crds``
+    are the same documents as classes. ``converge``: the seconds after the last fault within which everything must reach
+    its expected state. ``silence``: the seconds without a write that count as rest; None derives them from the
+    program's own rhythm. ``start_within``: the seconds within which the program must have sent the server a request.
     """
 
     command: Sequence[str]
@@ -46,12 +46,13 @@ class Setup:
 
     @property
     def externals(self) -> Sequence[External]:
-        """None: what a program of its own calls can't be stood in for."""
+        """Always empty: systems that an external program calls can't be replaced."""
         return ()
 
     def code(self) -> str:
-        """A digest of the scenario and of the files that the command names, so that a replay can say when they have
-        changed."""
+        """A digest of the scenario and of the files that the command names; with it, a replay can report that they have
+        changed.
+        """
         state = blake2b(digest_size=5)
         for file in (self.source, *map(Path, self.command)):
             if file.is_file():

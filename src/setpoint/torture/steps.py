@@ -1,4 +1,4 @@
-"""Steps: the user's, in real time, and when what lasts comes to an end."""
+"""Steps: the user's steps in real time, and the end of effects that last."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ Release = Callable[[], object]
 
 
 class Steps:
-    """The effect of a fault ends after some seconds, or lasts over what the user does next (``until="step"``): until
-    the end of the step after the one in which it began. ``number`` is that of the step under way."""
+    """The user's steps and the effects of faults that last beyond an instant.
+
+    The effect of a fault ends after some seconds, or, with ``until="step"``, at the end of the step after the one in
+    which it began. ``number`` is the number of the current step.
+    """
 
     def __init__(self) -> None:
         self.number = 0
@@ -20,7 +23,7 @@ class Steps:
         self._at_end: list[tuple[int, Release]] = []
 
     def begin(self, fault: Fault, release: Release, *, seconds: float = 0.0) -> None:
-        """Calls ``release`` when the fault is over; ``seconds`` are what it lasts if it says nothing."""
+        """Calls ``release`` when the fault is over; ``seconds`` is the duration if the fault does not set one."""
         if fault.get("until") == "step":
             self.over(self.number + 1, release)
         else:
@@ -31,7 +34,7 @@ class Steps:
         self._at_end.append((step, release))
 
     def after(self, seconds: float, release: Release) -> None:
-        """Calls ``release`` after so many seconds, for which every rest waits."""
+        """Calls ``release`` after so many seconds; every wait for rest includes them."""
 
         def due() -> None:
             if self._due.pop(timer, None) is not None:
@@ -42,12 +45,12 @@ class Steps:
 
     @property
     def due(self) -> bool:
-        """Whether something is about to end by itself."""
+        """Whether an effect is about to end by itself."""
         return bool(self._due)
 
     @property
     def lasting(self) -> bool:
-        """Whether any fault lasts."""
+        """Whether any fault is still in effect."""
         return bool(self._due or self._at_end)
 
     def ending(self) -> list[Release]:
@@ -57,7 +60,7 @@ class Steps:
         return [release for _, release in found]
 
     def end_faults(self) -> None:
-        """Everything is as it should be, from now on."""
+        """Ends all faults for the rest of the run."""
         releases = [*self._due.values(), *(release for _, release in self._at_end)]
         for timer in self._due:
             timer.cancel()

@@ -1,4 +1,4 @@
-"""Streams: what the program hears of changes, and when."""
+"""Streams: which changes the program is told of, and when."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from setpoint.simulation.stream import EXPIRED
 
 
 class Gate:
-    """Whether the program hears of one kind's changes. Closed, it keeps them back, in order, from one revision on: a
-    watch cache of the server that is behind."""
+    """Whether the program is told of one kind's changes. A closed gate holds them back, in order, from one revision on,
+    like a watch cache of the server that lags behind.
+    """
 
     def __init__(self, collection: str) -> None:
         self.collection = collection
@@ -31,20 +32,23 @@ class Gate:
             self.since = revision
 
     def open(self, *, expired: bool = False) -> None:
-        """Lets everything through that was kept back; or, ``expired``, drops it and ends the watches with 410, so that
-        their readers list again and never see what lay between."""
+        """Lets all held-back events through; or, if ``expired``, drops them and ends the watches with 410, so their
+        readers list again and never see the states in between.
+        """
         self.since = None
         for stream in list(self.streams):
             stream.release(expired=expired)
 
     @property
     def kept(self) -> int:
-        """The number of events that are kept back."""
+        """The number of events that are held back."""
         return max((len(stream.kept) for stream in self.streams), default=0)
 
 
 class Held(AsyncIterator[bytes]):
-    """The body of one watch's answer, as the program gets it. ``told`` is called with what was handed over."""
+    """The body of one watch's answer, as the program gets it. ``told`` is called with the events that were
+    handed over.
+    """
 
     def __init__(self, gate: Gate, body: Any, *, initial: bool, told: Callable[[str], None]) -> None:
         self._gate = gate
@@ -100,12 +104,12 @@ class Held(AsyncIterator[bytes]):
         self.kept = []
 
     def expire(self) -> None:
-        """Ends the watch with 410, as a server does that has forgotten where it was."""
+        """Ends the watch with 410, like a server that no longer has the watch's position."""
         self._give(EXPIRED, "")
         self._over = True
 
     def hang_up(self) -> None:
-        """Breaks the connection: what is under way is lost."""
+        """Breaks the connection: data in transit are lost."""
         self._broken = True
         self._wake.set()
 
@@ -135,7 +139,7 @@ class Held(AsyncIterator[bytes]):
 
 
 def _seen(raw: bytes) -> Sketch:
-    """An object's metadata. A document without metadata of that form (a row of a table) is about no revision."""
+    """An object's metadata; a document without such metadata (a row of a table) has no revision."""
     try:
         return sketch(raw)
     except msgspec.MsgspecError:

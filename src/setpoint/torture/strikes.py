@@ -1,4 +1,4 @@
-"""Strikes: the faults of a plan, each of which takes place once."""
+"""Strikes: the faults of a plan, each of which occurs once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from setpoint.simulation.tape import Tape
 
 
 class Strikes:
-    """Looks up what the plan has for each point that the run comes by. ``struck`` are the faults that took place."""
+    """Looks up the plan's faults for each point that the run reaches. ``struck`` are the faults that have occurred."""
 
     def __init__(self, plan: Plan, tape: Tape) -> None:
         self._plan = plan
@@ -17,7 +17,7 @@ class Strikes:
         """Whether the time of faults has passed."""
 
     def take(self, point: str, *kinds: str) -> list[Fault]:
-        """The plan's faults at this point, told of and marked as struck."""
+        """The plan's faults at this point, reported and marked as struck."""
         if self.over:
             return []
         found = [each for each in self._plan.faults if each.at == point and (not kinds or each.kind in kinds)]

@@ -1,4 +1,4 @@
-"""Trial: one run of a plan: a fresh server, the program, the user, and what came of it."""
+"""Trial: one run of a plan: a fresh server, the program, the user, and the result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PATIENCE: Final = 30.0
 
 
 class Trial:
-    """One run. `run` makes it, in the running loop."""
+    """One run of a plan. `run` carries it out, in the running loop."""
 
     def __init__(
         self, setup: Setup, plan: Plan, expected: Expected, folder: Path, *, stay: float, told: Callable[[int], None]
@@ -83,7 +83,9 @@ class Trial:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     async def run(self) -> Outcome:
-        """Never raises for what goes wrong in it; when it is cancelled, the program is ended."""
+        """Runs the trial. Failures in it are part of the outcome and never raised; if it is cancelled, the program is
+        ended.
+        """
         loop = asyncio.get_running_loop()
         self._began = loop.time()
         outcome, result = self._outcome, self._outcome.result
@@ -126,7 +128,7 @@ class Trial:
         return bool(self.plan.faults)
 
     async def _warm(self, stack: AsyncExitStack) -> None:
-        """Everything up to the point at which the program starts."""
+        """Prepares everything up to the start of the program."""
         cluster = self.cluster
         await stack.enter_async_context(self.server)
         cluster.client = await stack.enter_async_context(
@@ -150,7 +152,7 @@ class Trial:
         self.history.watchers += [self._changed, self.judge.changed]
 
     async def _start_plane(self, stack: AsyncExitStack) -> None:
-        """The garbage collector, and all the other controllers that every cluster has."""
+        """Starts the garbage collector and the other controllers that every cluster has."""
         client = await stack.enter_async_context(Client(InProcessTransport(self.server.handle)))
         with _acting(Actor("control plane", "control plane")):
             others = await stack.enter_async_context(
@@ -193,7 +195,7 @@ class Trial:
         await self._conclude()
 
     async def _conclude(self) -> None:
-        """The faults are over: everything has to become, and to stay, as it should be."""
+        """Checks, when the faults are over, that everything reaches its expected state and stays in it."""
         self.strikes.over = self.tape.full = True
         self.steps.end_faults()
         await self._converge(self.setup.converge)
@@ -231,7 +233,7 @@ class Trial:
         self._outcome.longest = self.edge.longest
 
     def give_up(self, why: str) -> None:
-        """Ends the run: it would go on for ever."""
+        """Ends the run, which would go on for ever."""
         if not self._gave_up and self._main is not None:
             self._gave_up = why
             self._main.cancel()
@@ -245,11 +247,11 @@ class Trial:
     # -- what the parts ask for ----------------------------------------------------------------------------------------
 
     def heard_from(self) -> bool:
-        """Whether the program has asked for something in this life."""
+        """Whether the program has sent a request in its current life."""
         return bool(self.edge.requests)
 
     def forget(self) -> None:
-        """A life of the program begins."""
+        """Resets the state for a new life of the program."""
         self.edge.forget()
 
     def is_idle(self) -> bool:
@@ -263,7 +265,7 @@ class Trial:
         self.edge.changed(entry)
 
     async def _at_rest(self, step: int) -> None:
-        """The faults at the end of a step, when all is quiet."""
+        """Applies the faults at the end of a step, when the cluster is at rest."""
         for each in self.strikes.take(f"step {step}", "restart", "expire-all"):
             if each.kind == "expire-all":
                 for gate in self.edge.gates.values():
@@ -286,7 +288,7 @@ class Trial:
         self.lives.start()
 
     def _before_step(self, step: int) -> None:
-        """The faults that last over what the user does in this step."""
+        """Applies the faults that last for the duration of this step."""
         for each in self.strikes.take(f"step {step}", "down", "pause"):
             if each.kind == "down":
                 self.lives.down(step)
@@ -296,7 +298,7 @@ class Trial:
     # -- rest ----------------------------------------------------------------------------------------------------------
 
     async def end_step(self) -> None:
-        """The end of one of the user's steps."""
+        """Ends one of the user's steps."""
         number = self.steps.number
         if self.strikes.take(f"step {number}", "early"):
             await asyncio.sleep(TURN)
@@ -315,7 +317,9 @@ class Trial:
         self._before_step(self.steps.number)
 
     async def _settle(self, number: int) -> None:
-        """Rest; and, if nothing that lasts stands in the way, the state of the undisturbed run, or a while."""
+        """Waits for rest; then, unless a lasting fault prevents it, for the state of the undisturbed run, for a limited
+        time.
+        """
         await self.rest.within(_PATIENCE)
         rests = self.expected.rests
         if number < len(rests) and self.strikes.struck and not self.steps.lasting and not self._waited:
@@ -340,7 +344,11 @@ class Trial:
         return expected is not None and bool(differences(expected, self.snapshot(), self.expected.masks))
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
-        """A step that ends when the condition holds. Raises AssertionError if it never does."""
+        """Waits until the condition holds, and ends a step.
+
+        Raises:
+            AssertionError: it did not hold in time.
+        """
         held = await self.rest.holds(condition, min(within, self.setup.converge) if self.plan.faults else within)
         if not held and self.steps.lasting:
             self.steps.end_faults()
@@ -350,7 +358,7 @@ class Trial:
         await self.end_step()
 
     async def gone(self, collection: str, namespace: str, name: str) -> None:
-        """Waits for the end of an object of that name which is being deleted: it can't be made anew before."""
+        """Waits until an object of that name that is being deleted is gone: it can't be created again before."""
 
         async def is_gone() -> bool:
             record = self.history.get(collection, namespace, name)
@@ -377,7 +385,7 @@ class Trial:
 
 @contextmanager
 def _acting(actor: Actor) -> Iterator[None]:
-    """Tasks that are made within are this actor's."""
+    """Marks the tasks that are created within the block as this actor's."""
     token = ACTOR.set(actor)
     try:
         yield

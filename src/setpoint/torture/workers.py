@@ -1,4 +1,4 @@
-"""Workers: trials at the same time, each in a process of its own, which is forked from this one."""
+"""Workers: concurrent trials, each in a process of its own that is forked from this one."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _decode = msgspec.msgpack.Decoder(Outcome).decode
 
 
 class WorkerError(Exception):
-    """A trial failed for a reason of the torture's own; the message has the traceback."""
+    """A trial failed because of an error in the torture itself; the message has the traceback."""
 
 
 class Workers:
-    """Runs at most ``size`` trials at once. On exit it ends the trials under way and their programs."""
+    """Runs at most ``size`` trials at once. On exit, it ends the trials in progress and their programs."""
 
     def __init__(self, size: int, *, limit: float) -> None:
         self._size = size
@@ -63,7 +63,7 @@ class Workers:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def stop(self) -> None:
-        """Ends the trials under way."""
+        """Ends the trials in progress."""
         running, self._running = self._running, {}
         for worker in running.values():
             worker.terminate()
@@ -71,10 +71,10 @@ class Workers:
             worker.join(_GRACE)
 
     def each(self, jobs: Iterable[tuple[K, Work]], *, tick: Callable[[], None]) -> Iterator[tuple[K, Outcome]]:
-        """The outcomes as they come, each with what its job is called. ``tick`` is called about once in a second.
+        """The outcomes in order of completion, each with the key of its job. ``tick`` is called about once a second.
 
         Raises:
-            WorkerError: a trial could not be made.
+            WorkerError: a trial could not be run.
         """
         waiting = iter(jobs)
         names: dict[connection.Connection, K] = {}
@@ -129,7 +129,11 @@ class _Worker:
         return time.monotonic() - self._began
 
     def read(self) -> Outcome | None:
-        """News of it: the outcome, or None for something else. Raises WorkerError."""
+        """The outcome of the worker; None for any other message.
+
+        Raises:
+            WorkerError: the trial could not be run.
+        """
         try:
             raw = self.news.recv_bytes()
         except EOFError:
@@ -147,7 +151,7 @@ class _Worker:
             os.kill(self.pid, signal.SIGTERM)
 
     def join(self, patience: float) -> None:
-        """Returns when the process is gone, and the programs that it started are, too."""
+        """Returns when the process and the programs that it started are gone."""
         deadline = time.monotonic() + patience
         while os.waitpid(self.pid, os.WNOHANG)[0] == 0:
             if time.monotonic() > deadline:
@@ -163,7 +167,7 @@ class _Worker:
 
 
 def _live(work: Work, folder: Path, news: connection.Connection, life: int) -> NoReturn:
-    """The process of one trial."""
+    """Runs one trial in its process."""
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that this one was forked from
@@ -186,7 +190,7 @@ def _live(work: Work, folder: Path, news: connection.Connection, life: int) -> N
 
 
 async def _until_told(work: Coroutine[None, None, Outcome], life: int) -> Outcome | None:
-    """The outcome; None if it is wanted no more."""
+    """The outcome; None if it is no longer wanted."""
     loop = asyncio.get_running_loop()
     task = loop.create_task(work, name="trial")
     told = False
@@ -208,7 +212,7 @@ async def _until_told(work: Coroutine[None, None, Outcome], life: int) -> Outcom
 
 
 async def _rehearse() -> None:
-    """Loads whatever is loaded when it is first used, so that no trial has to."""
+    """Loads everything that is otherwise loaded on first use, so no trial has to."""
     async with EmbeddedCluster() as cluster:
         await cluster.client.list(ConfigMap)
 

@@ -66,7 +66,7 @@ class ContainerBehaviour:
     """Answer connections to ports of the pod."""
 
     def over(self, other: ContainerBehaviour) -> ContainerBehaviour:
-        """This behaviour, with the values of ``other`` where it does not set any."""
+        """Merges two behaviours: the values of ``other`` count where this one does not set any."""
         said = {each.name: getattr(self, each.name) for each in fields(ContainerBehaviour)}
         missing = {name: getattr(other, name) for name, value in said.items() if value in (None, (), {})}
         return replace(self, **missing)

@@ -1,4 +1,4 @@
-"""The volumes of one pod: the nodes that they can be used on, and what is chosen for the pod's node."""
+"""The volumes of one pod: the nodes on which they can be used, and the choice of volumes for the pod's node."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Unusable(Exception):
 
 @dataclass
 class PodVolumes:
-    """The volumes that a pod's claims are bound to, and its claims that wait for their first consumer."""
+    """The volumes that a pod's claims are bound to, and those of its claims that wait for their first consumer."""
 
     bound: list[PersistentVolume] = field(default_factory=list)
     waiting: list[tuple[PersistentVolumeClaim, StorageClass]] = field(default_factory=list)
@@ -57,7 +57,9 @@ class PodVolumes:
     """Whether the volume of a claim does not exist."""
 
     def refusal(self, node: Node) -> Refusal | None:
-        """VolumeBinding's refusal of a node, None if the pod's volumes can be used there. Ending pods does not help."""
+        """VolumeBinding's refusal of a node; None if the pod's volumes can be used there. Ending other pods does not
+        help.
+        """
         if not all(reaches(node, volume) for volume in self.bound):
             return AFFINITY
         if self.waiting and self._for(node) is None:
@@ -65,11 +67,11 @@ class PodVolumes:
         return GONE if self.has_lost else None
 
     async def choose(self, node: Node, ctx: Context) -> bool:
-        """Keeps volumes for claims that wait, and lets others be made for this node; returns whether there was nothing
-        to do. After a crash between two of these writes the next look leads to the same node.
+        """Reserves volumes for waiting claims, and has other volumes made for this node; returns whether there was
+        nothing to do. After a crash between two of these writes, the next attempt leads to the same node.
 
         Raises:
-            Conflict: a volume or claim has changed meanwhile; the pod has to be looked at again.
+            Conflict: a volume or claim has changed in the meantime; the pod has to be looked at again.
         """
         for claim, volume in self._for(node) or ():
             if volume is None:
@@ -86,8 +88,9 @@ class PodVolumes:
         return not self.waiting
 
     def _for(self, node: Node) -> list[_Pair] | None:
-        """Each claim that waits with the volume that it would get on a node, or None for a new one; None if there is
-        a claim that can have neither."""
+        """Each waiting claim with the volume that it would get on a node, or with None for a new volume; None if a
+        claim can have neither.
+        """
         found: list[_Pair] = []
         left = list(self.free)
         for claim, storage_class in self.waiting:
@@ -149,7 +152,7 @@ async def _claims(pod: Pod, ctx: Context) -> AsyncIterator[PersistentVolumeClaim
 
 
 def mounted(pod: str, spec: PodSpec) -> Iterator[tuple[str, str]]:
-    """The names of the claims that a pod mounts, and what is said of each where it is missing."""
+    """The names of the claims that a pod mounts, each with the message for the case that it is missing."""
     for volume in spec.volumes:
         if volume.persistent_volume_claim is not None:
             name = volume.persistent_volume_claim.claim_name

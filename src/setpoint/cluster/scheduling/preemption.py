@@ -1,4 +1,4 @@
-"""Preemption: which pods have to end so that a more important one has a place."""
+"""Preemption: the choice of the pods that have to end so that a more important pod gets a place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WAITING = "not eligible due to a terminating pod on the nominated node."
 
 
 class Candidate(NamedTuple):
-    """A node, the pods that would have to end there, and how many of them a disruption budget guards."""
+    """A node, the pods that would have to end there, and the number of these pods that a disruption budget guards."""
 
     place: Place
     victims: list[PlacedPod]
@@ -30,10 +30,11 @@ class Candidate(NamedTuple):
 def preempt(
     pod: PlacedPod, cycle: Cycle, occupancy: Occupancy, budgets: Sequence[PodDisruptionBudget]
 ) -> Candidate | str:
-    """The best candidate, or why there is none.
+    """The best candidate, or the reason why there is none.
 
-    Nodes are compared as upstream does: fewest pods that budgets guard, then the victim of the highest priority as low
-    as possible, the sum of priorities, the number of victims, and the latest start of the most important of them.
+    Nodes are compared as upstream does: by the fewest pods that budgets guard, the lowest priority of the most
+    important victim, the lowest sum of priorities, the fewest victims, and the latest start of the most important
+    victims.
     """
     if pod.spec.preemption_policy == "Never":
         return NEVER
@@ -53,12 +54,12 @@ def preempt(
 
 
 def _is_leaving(place: Place, pod: PlacedPod) -> bool:
-    """Whether a less important pod is on its way out of a node."""
+    """Whether a less important pod is being deleted on a node."""
     return any(each.is_deleting and each.priority < pod.priority for each in place.pods.values())
 
 
 def _on(place: Place, pod: PlacedPod, cycle: Cycle, budgets: Sequence[PodDisruptionBudget]) -> Candidate | None:
-    """The fewest pods of lower priority that must end on a node; None if that is not enough."""
+    """The smallest set of pods of lower priority that must end on a node; None if ending all of them is not enough."""
     lower = [each for each in place.pods.values() if each.priority < pod.priority]
     if not lower or not cycle.fits_without(place, lower):
         return None
@@ -77,7 +78,7 @@ def _on(place: Place, pod: PlacedPod, cycle: Cycle, budgets: Sequence[PodDisrupt
 
 
 def _guarded(pods: list[PlacedPod], budgets: Sequence[PodDisruptionBudget]) -> list[PlacedPod]:
-    """Those whose end would leave a budget with less than it needs."""
+    """The pods whose end would leave a budget with fewer pods than it needs."""
     left = [budget.status.disruptions_allowed or 0 for budget in budgets]
     selectors = [Selector.of(budget.spec.selector) if budget.spec.selector is not None else None for budget in budgets]
     found = []
@@ -97,7 +98,7 @@ def _guarded(pods: list[PlacedPod], budgets: Sequence[PodDisruptionBudget]) -> l
 
 
 def _importance(pod: PlacedPod) -> tuple[int, datetime]:
-    """The most important first: of higher priority, then longer there."""
+    """The sort key that puts the most important pods first: by higher priority, then by earlier start."""
     return -pod.priority, pod.began or _LATEST
 
 

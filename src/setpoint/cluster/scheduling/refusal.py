@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Refusal(NamedTuple):
-    """The reasons why a node was left out; ``lasting``: ending other pods there would not help."""
+    """The reasons why a node was excluded; ``lasting``: ending other pods there would not help."""
 
     reasons: tuple[str, ...]
     lasting: bool = True

@@ -1,4 +1,4 @@
-"""Requests: how much of each resource a pod takes on a node."""
+"""Requests: the amount of each resource that a pod takes on a node."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def amount(resource: str, quantity: str) -> int:
 
 
 def amounts(quantities: Mapping[str, str]) -> Amounts:
-    """The integers of a map of quantities."""
+    """A map of quantities as integers."""
     return {resource: amount(resource, quantity) for resource, quantity in quantities.items()}
 
 
 def requests_of(spec: PodSpec, *, least: Mapping[str, int] | None = None) -> Amounts:
-    """The sum over the containers, or more if an init container needs more while it runs; and the overhead.
+    """The sum of the containers' requests, or the request of an init container if that is larger; plus the overhead.
 
-    Sidecars (init containers that restart always) count beside all that begin after them. Resources of the pod itself
-    stand for those of its containers. ``least`` is what a container without a request of a resource counts for.
+    Sidecars (init containers that always restart) count beside all containers that start after them. Requests of the
+    pod itself replace those of its containers. ``least`` is the amount that counts for a container without a request.
     """
     running: Amounts = {}
     beginning: Amounts = {}
@@ -79,7 +79,7 @@ def _raise(into: Amounts, others: Mapping[str, int]) -> None:
 
 
 def host_ports(containers: Iterable[Container]) -> frozenset[tuple[str, str, int]]:
-    """The ports of the node that containers use: address, protocol, number."""
+    """The host ports that containers use: address, protocol and number."""
     return frozenset(
         (port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)  # noqa: S104 - as upstream calls all
         for container in containers
@@ -89,7 +89,7 @@ def host_ports(containers: Iterable[Container]) -> frozenset[tuple[str, str, int
 
 
 def ports_clash(one: Iterable[tuple[str, str, int]], other: Iterable[tuple[str, str, int]]) -> bool:
-    """Whether two sets of ports of one node have a port in common; an address of zeros is every address."""
+    """Whether two sets of host ports have a port in common; an address of zeros means every address."""
     every = "0.0.0.0"  # noqa: S104
     return any(
         (protocol, number) == (used, taken) and (every in (address, where) or address == where)

@@ -1,4 +1,4 @@
-"""The scheduler: binds pods that have no node to one, in order of their priority."""
+"""The scheduler: binds pods without a node to a node, in order of their priority."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _NO_CLAIMS: Final = "no new claims to deallocate"
 
 
 class Scheduler:
-    """Binds each pod that names this scheduler, has no scheduling gates and no node, through its ``binding``.
+    """Binds each pod that names this scheduler and has neither a scheduling gate nor a node, through its ``binding``.
 
-    It considers requests, taints, node selectors and affinities, affinities between pods, topology spread, ports of
-    nodes, and priorities: a pod that finds no place has less important ones ended for it (preemption). A pod that
-    can't be bound has the condition `PodScheduled` and an event with the reason, and is looked at again when a node
-    or a pod changes in a way that may help. The same cluster leads to the same decisions.
+    It considers requests, taints, node selectors and affinities, affinities between pods, topology spread, host ports,
+    and priorities: if a pod does not fit anywhere, less important pods are ended for it (preemption). A pod that can't
+    be bound gets the condition `PodScheduled` and an event with the reason, and is tried again when a node or a pod
+    changes in a way that may help. The same cluster leads to the same decisions.
 
-    With ``claims``, the news of a binder in the same control plane, volumes count: a pod waits until its claims are
-    bound, and is put where their volumes can be used. For claims that wait for their first consumer, volumes are
-    chosen together with the node (the annotation ``volume.kubernetes.io/selected-node``, or the volume's
-    ``claimRef``); the pod is bound when they are.
+    With ``claims``, the news of a binder in the same control plane, volumes are considered: a pod waits until its
+    claims are bound, and is put on a node where their volumes can be used. For claims that wait for their first
+    consumer, volumes are chosen together with the node (the annotation ``volume.kubernetes.io/selected-node``, or the
+    volume's ``claimRef``); the pod is bound when these claims are.
 
-    *Caveats*: without ``claims`` volumes are not looked at; devices and images never are.
+    *Caveats*: without ``claims``, volumes are not considered; devices and images never are.
     """
 
     def __init__(self, *, name: str = DEFAULT, claims: ClaimNews | None = None) -> None:
@@ -98,7 +98,7 @@ class Scheduler:
         return self._wake() if changed else ()
 
     async def _pods_of_claims(self) -> AsyncIterator[ObjectKey]:
-        """The pods without a place that mount a claim of which something has changed, also one that is looked at."""
+        """The unscheduled pods that mount a claim that has changed, including the pod that is being scheduled."""
         assert self._claims is not None
         async for claim in self._claims.told():
             for key in [key for key, claims in self._mounting.items() if claim in claims]:
@@ -106,7 +106,7 @@ class Scheduler:
                 yield key
 
     def _note(self, pod: Pod) -> bool:
-        """Returns whether pods that wait should be looked at again."""
+        """Updates the occupancy and the queue with a pod; returns whether waiting pods should be tried again."""
         known = self._occupancy.pods.get(pod.key)
         helps = self._occupancy.put(pod)
         if pod.spec.node_name or pod.is_deleting or pod.is_finished or not self._is_mine(pod):
@@ -117,7 +117,7 @@ class Scheduler:
         return helps
 
     def _wake(self) -> Iterable[ObjectKey]:
-        """Every pod that waits: the most important first, of equals the one that came first."""
+        """Every waiting pod: by priority, the highest first, and in order of arrival among equals."""
         woken = sorted(self._waiting, key=lambda key: self._orders[key])
         self._waiting.clear()
         for key in woken:
@@ -136,7 +136,7 @@ class Scheduler:
             self._waiting.add(key)
 
     def _look(self, key: ObjectKey) -> None:
-        """The pod is looked at now."""
+        """Removes the pod from those that are due, because it is being scheduled now."""
         if key in self._due:
             self._due.remove(key)
             priority = -self._orders[key][0]
@@ -211,7 +211,7 @@ class Scheduler:
         return self._wait(pod, mine, why, ctx)
 
     async def _namespaces(self, pod: PlacedPod, ctx: Context) -> Callable[[str], dict[str, str]]:
-        """The labels of namespaces, if any affinity may ask for them."""
+        """A function from a namespace's name to its labels; the labels are read only if an affinity may need them."""
         if not pod.has_terms and not self._occupancy.with_terms:
             return lambda _name: {}
         labels = {each.name: each.labels for each in await ctx.list(Namespace)}
@@ -235,7 +235,7 @@ class Scheduler:
         return done()
 
     async def _end(self, found: Candidate, mine: PlacedPod, ctx: Context) -> None:
-        """Ends the victims, and says in each why."""
+        """Ends the victims, and reports the reason in an event for each."""
         for victim in found.victims:
             if victim.is_deleting:
                 continue

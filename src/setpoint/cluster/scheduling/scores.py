@@ -1,4 +1,4 @@
-"""Scores: which of the nodes that a pod may be on suits it best."""
+"""Scores: which of the nodes that a pod may run on suits it best."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _COMPARED: Final = ("cpu", "memory")
 
 
 def best(pod: PlacedPod, places: Sequence[Place], spread: Spread, neighbours: Neighbours) -> Place:
-    """The node with the highest sum of what upstream's plugins say, with upstream's weights.
+    """The node with the highest sum of the scores of upstream's plugins, with upstream's weights.
 
-    Where upstream draws lots among equals, this takes the node with the fewest pods, and of these the one that came
-    first, so that the same cluster gives the same answer.
+    Where upstream chooses at random among equals, this takes the node with the fewest pods, and of these the one that
+    was added first, so the same cluster gives the same answer.
     """
     if len(places) == 1:
         return places[0]
@@ -44,7 +44,7 @@ def best(pod: PlacedPod, places: Sequence[Place], spread: Spread, neighbours: Ne
 
 
 def _room(pod: PlacedPod, place: Place) -> int:
-    """NodeResourcesFit, least allocated: the share that would be left, 0 to 100."""
+    """The score of NodeResourcesFit (least allocated): the share that would be left, from 0 to 100."""
     total = counted = 0
     for resource in _COMPARED:
         allocatable = place.allocatable.get(resource, 0)
@@ -56,7 +56,7 @@ def _room(pod: PlacedPod, place: Place) -> int:
 
 
 def _balance(pod: PlacedPod, place: Place) -> int:
-    """NodeResourcesBalancedAllocation: 100 where CPU and memory would be used to the same share."""
+    """The score of NodeResourcesBalancedAllocation: 100 if equal shares of CPU and memory would be used."""
     shares = [
         min((place.used.get(resource, 0) + pod.requests.get(resource, 0)) / place.allocatable[resource], 1.0)
         for resource in _COMPARED
@@ -79,7 +79,9 @@ def _shunned(pod: PlacedPod, place: Place) -> int:
 
 
 def _normalized(values: list[float], reverse: bool) -> list[float]:
-    """Brought to 0 to 100, the highest to 100; with ``reverse`` the other way round. Infinite values are the worst."""
+    """The values scaled to 0 to 100, the highest to 100; with ``reverse``, the lowest to 100. Infinite values are the
+    worst.
+    """
     most = max((value for value in values if value != inf), default=0.0)
     scale: Callable[[float], float] = lambda value: value * MOST // most if most else 0.0  # noqa: E731
     if reverse:

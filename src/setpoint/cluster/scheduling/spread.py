@@ -1,4 +1,6 @@
-"""Topology spread constraints: pods of one kind, evenly over zones, hosts or whatever else has a label."""
+"""Topology spread constraints: matching pods are spread evenly over zones, hosts or any other domain given
+by a label.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _MISMATCH = "node(s) didn't match pod topology spread constraints"
 
 
 class _Constraint:
-    """One constraint of one pod: how many pods that it counts there are in each domain."""
+    """One constraint of one pod, with the number of matching pods in each domain."""
 
     def __init__(self, constraint: TopologySpreadConstraint, pod: PlacedPod) -> None:
         self.key = constraint.topology_key
@@ -29,7 +31,7 @@ class _Constraint:
         self.counts: dict[str, int] = {}
 
     def count(self, place: Place) -> None:
-        """Adds what is on a node, if the node counts."""
+        """Adds the matching pods on a node, if the node counts."""
         node, spec = place.node, self._pod.spec
         if self._honours_affinity and not fits(spec, node):
             return
@@ -48,16 +50,16 @@ class _Constraint:
 
     @property
     def least(self) -> int:
-        """The pods in the domain that has fewest; 0 while there are too few domains."""
+        """The number of pods in the domain with the fewest; 0 while there are too few domains."""
         return min(self.counts.values(), default=0) if len(self.counts) >= self.min_domains else 0
 
     def skew(self, domain: str) -> int:
-        """The skew of a domain with the pod in it: its pods less those of the domain with fewest."""
+        """The skew of a domain if the pod is added: its pods less those of the domain with the fewest."""
         return self.counts.get(domain, 0) + self.matches_itself - self.least
 
 
 class Spread:
-    """A pod's constraints, against one occupancy."""
+    """A pod's constraints, for one occupancy."""
 
     def __init__(self, pod: PlacedPod, places: Iterable[Place]) -> None:
         given = pod.spec.topology_spread_constraints
@@ -71,7 +73,7 @@ class Spread:
                             each.count(place)
 
     def refusal(self, place: Place) -> Refusal | None:
-        """The required constraint that keeps the pod from a node; None if there is none."""
+        """The required constraint that excludes the pod from a node; None if there is none."""
         if not self._hard:
             return None
         labels = place.node.labels
@@ -84,11 +86,11 @@ class Spread:
 
     @property
     def prefers(self) -> bool:
-        """Whether there are constraints that should hold."""
+        """Whether there are constraints of the kind ``ScheduleAnyway``."""
         return bool(self._soft)
 
     def crowding(self, place: Place) -> float:
-        """The number of matching pods in the domains of a node; infinite where a label is missing."""
+        """The number of matching pods in the domains of a node; infinite if the node lacks a label."""
         labels = place.node.labels
         if any(each.key not in labels for each in self._soft):
             return float("inf")
