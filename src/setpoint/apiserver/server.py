@@ -84,10 +84,10 @@ class ApiServer:
     reached without a resolver). It is closed with the server. ``bookmark_period`` is the time between the bookmarks of
     a watch, in seconds.
 
-    Guarantees: those of a kube-apiserver about resource versions, conflicts, watches and lists. A write is stored (see
-    the storage for its durability) before it is answered or visible to any watch, and after everything that can fail,
-    including the encoding of the response: a request that is answered with an error has changed nothing. The server
-    starts with any storage: `damage` and the log name the objects that can't be read or used, and the others are
+    *Guarantees*: those of a kube-apiserver about resource versions, conflicts, watches and lists. A write is stored
+    (see the storage for its durability) before it is answered or visible to any watch, and after everything that can
+    fail, including the encoding of the response: a request that is answered with an error has changed nothing. The
+    server starts with any storage: `damage` and the log name the objects that can't be read or used, and the others are
     served. No request sees part of another request's writes. Small requests are done in one go of the event loop. Large
     ones let other requests run every few milliseconds; their reads are checked again before anything is stored, and if
     something has changed in the meantime, they start again. A request that needs webhooks waits for their answers, and

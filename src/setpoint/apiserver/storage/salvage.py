@@ -19,14 +19,15 @@ Key = tuple[str, str, str]
 
 
 def salvage(path: Path, log: bytes, why: str) -> list[Damage]:
-    """Replaces the database at ``path`` by one of all objects whose rows are whole; tells what could not be read.
+    """Replaces the database at ``path`` by one with all objects whose rows are intact; returns the damage that was
+    found.
 
-    ``log`` is the write-ahead log as it was before the database was opened. An object whose newest version is lost
-    is there in the newest that is whole. The history is gone: watchers have to list again. The damaged file and its log
-    are kept beside the new one, which takes its place in one step.
+    ``log`` is the write-ahead log as it was before the database was opened. If the newest version of an object is lost,
+    the new database has its newest intact version. The history is lost, so watchers have to list again. The damaged
+    file and its log are kept next to the new one, which replaces it in one step.
 
     Raises:
-        StorageError: nothing in it can be read, or the new one can't be written. Nothing has changed then.
+        StorageError: nothing in the file can be read, or the new one can't be written; nothing has changed.
     """
     try:
         data = path.read_bytes()

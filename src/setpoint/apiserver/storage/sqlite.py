@@ -24,25 +24,24 @@ _DELETE: Final = "DELETE FROM versions WHERE revision = ?"
 
 
 class SqliteStorage(MemoryStorage):
-    """A storage that reads from memory and writes to SQLite before a change is visible.
+    """A storage that reads from memory and writes every change to SQLite before it is visible.
 
     One table holds every version of every object; a write appends one row. Versions that left the history are removed
-    in batches. On opening the rows are read once, in order, which restores objects and history: a client may resume
-    its watch from where it was when the server died.
+    in batches. When the storage is opened, the rows are read once, in order, which restores objects and history: a
+    client can resume its watch from the point at which the server died.
 
-    *Guarantees*: a write that was acknowledged survives the process being killed at any moment, and of the writes of
-    one request either all are stored or none. With ``power_safe`` it survives the loss of power too, for the price of
-    one fsync a write; without, the last moments before a loss of power may be missing, never torn or out of order, and
-    what clients remember of them is refused (410) rather than mixed up.
+    *Guarantees*: an acknowledged write survives the process being killed at any moment, and the writes of one request
+    are stored all or none. With ``power_safe``, it survives a loss of power too, at the cost of one fsync per write;
+    without, the last moments before a loss of power may be missing, but never torn or out of order, and revisions that
+    clients remember from these moments are refused (410) rather than confused with new ones.
 
-    A damaged file keeps nothing from being served that is whole in it: every row has a checksum, and when one is wrong,
-    or SQLite finds the file malformed or cut off, the rows are looked for in its pages one by one and put into a new
-    file. Lost rows are named in `damage` and in the log; the damaged file is kept beside the new one.
-    Watches that began before have to begin anew then, and an object whose newest version is lost is served as the
-    newest that is left.
+    All intact data in a damaged file is served: every row has a checksum, and if one is wrong, or SQLite finds the file
+    malformed or truncated, the storage searches the pages for rows one by one and puts them into a new file. `damage`
+    and the log name lost rows; the damaged file is kept next to the new one. Existing watches then have to start again,
+    and an object whose newest version is lost is served in its newest remaining version.
 
-    *Caveats*: all objects are in memory. SQLite is called in the event loop's thread: a write takes some ten
-    microseconds without fsync, which is less than passing it to another thread would cost.
+    *Caveats*: all objects are in memory. SQLite is called in the event loop's thread: a write takes about ten
+    microseconds without fsync, which is less than the cost of passing it to another thread.
 
     Raises:
         StorageError: another process uses ``directory``, it can't be read or written, a later setpoint made it, or it

@@ -180,8 +180,8 @@ def _copyable(source: JsonObject) -> bool:
 
 
 def _drop_source(spec: JsonObject) -> None:
-    """Drops the values that the older of the two fields can't hold, unless the newer field is set as well
-    and differs.
+    """Drops the value of the older field for a claim's data source if the field can't hold it, unless the newer field
+    is set.
     """
     if spec.get("dataSource") is not None and spec.get("dataSourceRef") is None and not _copyable(spec["dataSource"]):
         del spec["dataSource"]
