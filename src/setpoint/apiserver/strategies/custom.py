@@ -1,4 +1,4 @@
-"""Custom resources, all alike: their CRD says the rest."""
+"""Custom resources. All share one strategy; their CRDs define the differences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["CustomStrategy"]
 
 
 class CustomStrategy(Strategy):
-    """One version of one custom resource. ``gone`` is called after an object was deleted."""
+    """The strategy of one version of one custom resource. ``gone`` is called after an object has been deleted."""
 
     unconditional_update = False
     generation = True

@@ -1,4 +1,4 @@
-"""Small strategies that differ from most in their defaults only."""
+"""Small strategies that differ from the common one mainly in their defaults."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class EndpointSlices(Strategy):
 
 
 class Drivers(Strategy):
-    """Storage drivers."""
+    """CSI drivers."""
 
     generation = True
     returns_deleted = True
@@ -132,7 +132,7 @@ class StorageClasses(Strategy):
 
 
 class ApiServices(Strategy):
-    """API services; those of other servers are at port 443."""
+    """API services; the default port of services that other servers provide is 443."""
 
     status_keeps = METADATA
     name_rule = staticmethod(path_segment)
@@ -147,7 +147,7 @@ class ApiServices(Strategy):
 
 
 class Addresses(Strategy):
-    """Addresses of Services, which are their names."""
+    """IP addresses of Services; the name of an object is its address."""
 
     create_on_update = True
     draws_names = False
@@ -162,7 +162,7 @@ class Addresses(Strategy):
 
 
 class PodCertificates(Strategy):
-    """Requests of certificates for pods."""
+    """Certificate requests for pods."""
 
     status_keeps = METADATA
 
@@ -183,7 +183,7 @@ class PriorityClasses(Strategy):
 
 
 class LimitRanges(Strategy):
-    """Limit ranges: what a container is given without asking follows from what it may have."""
+    """Limit ranges. A container's default request follows from its default limit, and that from its maximum."""
 
     create_on_update = True
 

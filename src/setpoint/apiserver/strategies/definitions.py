@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions themselves: what makes one acceptable."""
+"""CustomResourceDefinitions themselves: their defaults and validation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 
 
 class Definitions(Strategy):
-    """CRDs. The work after each write is done by `setpoint.apiserver.custom.definitions.CustomResources`."""
+    """CRDs. `setpoint.apiserver.custom.definitions.CustomResources` does the work that follows each write."""
 
     status_keeps = METADATA
     generation = True
@@ -53,7 +53,7 @@ class Definitions(Strategy):
         obj["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored}
 
     def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
-        """A definition that is to go stays until its objects are gone."""
+        """Adds the finalizer that keeps a CRD until its objects are gone."""
         metadata = obj["metadata"]
         if not metadata.get("deletionTimestamp") and _FINALIZER not in (metadata.get("finalizers") or ()):
             metadata["finalizers"] = [*(metadata.get("finalizers") or ()), _FINALIZER]
@@ -163,7 +163,9 @@ def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
 
 
 def _schema_errors(document: JsonObject, path: str, has_status: bool, known: list[Any]) -> list[FieldError]:
-    """The errors in a schema. ``known``: earlier schemas; defaults and rules are not checked again in one of them."""
+    """The errors in a schema. ``known``: earlier schemas; if the schema is one of them, defaults and rules are not
+    checked again.
+    """
     errors = structural.check(document, path, status_subresource=has_status)
     if errors or any(json_equal((schema or {}).get("openAPIV3Schema"), document) for schema in known):
         return errors

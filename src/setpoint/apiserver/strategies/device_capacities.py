@@ -1,4 +1,4 @@
-"""Rules of what requests may take of the capacities of a device that several of them share."""
+"""Rules for the amounts that requests may take from the capacities of a shared device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Errors = list[FieldError]
 
 
 def request_policy_errors(policy: JsonObject, whole: str, path: str) -> Errors:
-    """Errors of a rule for the part of a capacity that requests may take. ``whole``: the capacity."""
+    """The errors in a rule for the share of a capacity that requests may take. ``whole``: the capacity."""
     values, span, standard = policy.get("validValues") or [], policy.get("validRange"), policy.get("default")
     if values and span is not None:
         text = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'

@@ -1,4 +1,4 @@
-"""The kinds of dynamic resource allocation: claims of devices, slices and classes of them, taints."""
+"""The kinds of dynamic resource allocation: device claims, slices, device classes, taints."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class DeviceClasses(Strategy):
 
 
 class ResourceSlices(Strategy):
-    """Devices of a node, or of many."""
+    """Slices: the devices of one or more nodes."""
 
     generation = True
     counts_dropped = True
@@ -81,7 +81,7 @@ def _specs(obj: JsonObject, old: JsonObject | None) -> tuple[JsonObject, JsonObj
 
 
 class ResourceClaims(Strategy):
-    """Claims of devices. The requests of a claim never change, nor does what was allocated for them."""
+    """Device claims. The requests of a claim never change, nor does an existing allocation."""
 
     status_keeps = METADATA
     returns_deleted = True
@@ -115,7 +115,7 @@ class ResourceClaims(Strategy):
 
 
 class ClaimTemplates(Strategy):
-    """Templates that claims of devices are made from."""
+    """Templates from which device claims are made."""
 
     returns_deleted = True
     says_required = True
@@ -143,7 +143,7 @@ def _refuse(obj: JsonObject, errors: list[FieldError]) -> None:
 
 
 class TaintRules(Strategy):
-    """Rules for taints of devices; a taint gets the time at which it was added."""
+    """Rules for device taints; a taint gets the time at which it was added."""
 
     status_keeps = METADATA
     generation = True

@@ -1,4 +1,4 @@
-"""Rules of what claims, classes and slices of devices have in common: their names and taints."""
+"""Rules that device claims, classes and slices share: for names and taints."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def name_errors(value: str, rule: Callable[[str], list[str]], path: str) -> Erro
 
 
 def repeated_errors(names: Sequence[str], path: str) -> Errors:
-    """(Declared keys of a list are shown with their field.)"""
+    """The errors for repeated names in a list."""
     seen: set[str] = set()
     errors: Errors = []
     for index, name in enumerate(pace(names)):
@@ -89,7 +89,9 @@ def taint_errors(taint: JsonObject, path: str, old: JsonObject | None = None) ->
 
 
 def declared_driver_errors(name: str, path: str) -> Errors:
-    """The errors in a driver's name where upstream declares its rules: in other words, limits in other units."""
+    """The errors in a driver's name where upstream uses declarative validation, with its wording and units
+    of limits.
+    """
     errors = driver_name_errors(name, path)
     return [replace(error, detail=_units(caseless(error.detail), error.type)) for error in errors]
 

@@ -1,4 +1,4 @@
-"""Rules of ResourceSlices, by which drivers offer devices."""
+"""Rules for ResourceSlices, in which drivers publish their devices."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _VALUES: Final = ("int", "bool", "string", "version", "ints", "bools", "strings"
 
 
 def slice_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old``: the one before an update."""
+    """The errors in a spec; ``old`` is the spec before an update."""
     pool = spec.get("pool") or {}
     errors = driver_name_errors(spec.get("driver", ""), "spec.driver")
     errors += pool_errors(pool.get("name", ""), "spec.pool.name")
@@ -66,7 +66,7 @@ def slice_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def _placing(part: JsonObject, path: str, what: str, names: tuple[str, ...]) -> Errors:
-    """Errors unless exactly one of these says which nodes can reach the devices."""
+    """The errors in the fields that say which nodes can reach the devices; exactly one of them must be set."""
     errors: Errors = []
     given: list[str] = []
     node = part.get("nodeName")

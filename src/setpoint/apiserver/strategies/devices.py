@@ -1,4 +1,4 @@
-"""Rules of dynamic resource allocation: claims of devices, their classes and taints."""
+"""Rules for dynamic resource allocation: device claims, their classes and taints."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _selectors(selectors: Sequence[JsonObject] | None, path: str) -> Errors:
 
 
 def configuration_errors(config: JsonObject, path: str) -> Errors:
-    """The errors in the configuration of devices, for all that may hold one."""
+    """The errors in a device configuration, for every kind that has one."""
     opaque = config.get("opaque")
     if opaque is None:
         return [required(f"{path}.opaque")]
@@ -134,7 +134,7 @@ def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def request_names(spec: JsonObject) -> dict[str, set[str]]:
-    """The names of a claim's requests, with those of their alternatives."""
+    """The names of a claim's requests, each with the names of its alternatives."""
     return {
         request.get("name", ""): {part.get("name", "") for part in request.get("firstAvailable") or ()}
         for request in (spec.get("devices") or {}).get("requests") or ()
@@ -151,7 +151,9 @@ def _references(names: Sequence[str], known: Mapping[str, set[str]], path: str) 
 
 
 def reference_errors(name: str, known: Mapping[str, set[str]], path: str) -> Errors:
-    """The errors in a text that must name a request, or one of its alternatives. ``known``: from `request_names`."""
+    """The errors in a text that must name a request or one of its alternatives. ``known`` comes from
+    `request_names`.
+    """
     parts = name.split("/")
     if len(parts) > 2:
         return [invalid(path, name, _REFERENCE)]
@@ -182,7 +184,9 @@ def _request(request: JsonObject, path: str) -> Errors:
 
 
 def _declared(part: JsonObject, path: str) -> Errors:
-    """The rules that upstream declares of a part, and checks where its neighbours are wrong, too."""
+    """The errors by the rules that upstream declares for a part; they are checked even if neighbouring fields are
+    invalid.
+    """
     name, mode, where = part.get("deviceClassName", ""), part.get("allocationMode", ""), f"{path}.deviceClassName"
     errors = name_errors(name, dns1123_subdomain, where) if name else [required(where)]
     if mode not in ("All", "ExactCount"):
@@ -210,7 +214,7 @@ def _wanted(part: JsonObject, path: str) -> Errors:
 
 
 def toleration_errors(toleration: JsonObject, path: str) -> Errors:
-    """The errors in a toleration of devices' taints."""
+    """The errors in a toleration of device taints."""
     key, operator = toleration.get("key", ""), toleration.get("operator", "")
     value, effect = toleration.get("value", ""), toleration.get("effect", "")
     errors = name_errors(key, qualified_name, f"{path}.key") if key else []
@@ -229,12 +233,12 @@ def toleration_errors(toleration: JsonObject, path: str) -> Errors:
 
 
 def _said(spec: JsonObject) -> JsonObject:
-    """The spec without what is empty in its metadata, which counts for nothing."""
+    """The spec without empty fields in its metadata, which don't count."""
     return {**spec, "metadata": {key: value for key, value in (spec.get("metadata") or {}).items() if value}}
 
 
 def claim_template_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old``: the one before an update."""
+    """The errors in a spec; ``old`` is the spec before an update."""
     errors = template_metadata_errors(spec.get("metadata") or {}, "spec.metadata")
     errors += claim_spec_errors(spec.get("spec") or {}, "spec.spec")
     if old is not None and _said(spec) != _said(old):
@@ -259,7 +263,7 @@ def class_errors(spec: JsonObject) -> Errors:
 
 
 def _not_extended(name: str) -> list[str]:
-    """The problems of the name of an extended resource; empty if it is valid."""
+    """The problems with the name of an extended resource; empty if it is valid."""
     problems: list[str] = []
     if "/" not in name:
         problems.append("a name must be a domain-prefixed path, such as 'example.com/my-prop'")
@@ -271,7 +275,7 @@ def _not_extended(name: str) -> list[str]:
 
 
 def taint_rule_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old``: the one before an update."""
+    """The errors in a spec; ``old`` is the spec before an update."""
     selector, path = spec.get("deviceSelector") or {}, "spec.deviceSelector"
     errors: Errors = []
     if selector.get("driver") is not None:
@@ -284,7 +288,7 @@ def taint_rule_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def admin_errors(spec: JsonObject, namespace: JsonObject) -> Errors:
-    """An error if a request is for the access of administrators, which only labelled namespaces allow."""
+    """An error if a request asks for administrator access and the namespace lacks the label that allows it."""
     requests = (spec.get("devices") or {}).get("requests") or ()
     asked = (index for index, item in enumerate(requests) if (item.get("exactly") or {}).get("adminAccess"))
     first = next(asked, None)
@@ -294,6 +298,6 @@ def admin_errors(spec: JsonObject, namespace: JsonObject) -> Errors:
 
 
 def allows_admins(namespace: JsonObject) -> bool:
-    """Whether claims in the namespace may ask for the access of administrators."""
+    """Whether claims in the namespace may ask for administrator access."""
     labels = (namespace.get("metadata") or {}).get("labels") or {}
     return bool(labels.get(_ADMIN) == "true")

@@ -1,4 +1,4 @@
-"""Fields of features that are off by default: what is sent in them is dropped, as a kube-apiserver does."""
+"""Fields of features that are off by default: their values are dropped, as in a kube-apiserver."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ Tree = dict[str, Any]
 
 @cache
 def _tree(resource: str) -> Tree:
-    """The names of the fields, within each other; None is what is dropped."""
+    """The names of the fields as a tree; a leaf of None is a field to drop."""
     tree: Tree = {}
     for path in _paths(resource):
         *steps, last = path.replace("[]", "").split(".")
@@ -94,12 +94,12 @@ def _paths(resource: str) -> Iterator[str]:
 
 
 def disabled_fields() -> list[tuple[str, list[str]]]:
-    """Resources with the paths of the fields that are dropped; those of pods stand for all templates of pods."""
+    """Resources with the paths of the fields that are dropped; those of pods also apply to all pod templates."""
     return [("pods", sorted(_paths("pods"))), *((name, sorted(paths)) for name, paths in sorted(_OTHERS.items()))]
 
 
 def drop_disabled(resource: str, obj: JsonObject) -> None:
-    """Drops (in place) what no kube-apiserver of default configuration keeps."""
+    """Drops (in place) the fields that a kube-apiserver with the default configuration does not keep."""
     tree = _tree(resource)
     if tree:
         _drop(tree, obj)

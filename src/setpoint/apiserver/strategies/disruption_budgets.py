@@ -1,4 +1,4 @@
-"""Disruption budgets: how many pods must be left."""
+"""Disruption budgets: the number of pods that must stay available."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DisruptionBudgets(Strategy):
 
 
 def _share_errors(value: Any, path: str) -> list[FieldError]:
-    """The errors in a number of pods, or a percentage of them."""
+    """The errors in a number of pods or a percentage of pods."""
     if isinstance(value, int):
         return [invalid(path, value, "must be greater than or equal to 0")] if value < 0 else []
     if not _PERCENT.fullmatch(str(value)):

@@ -1,4 +1,4 @@
-"""Events under their two names: ``v1`` and ``events.k8s.io/v1`` say the same in different words."""
+"""Events in both groups: ``v1`` and ``events.k8s.io/v1`` have different names for the same fields."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PAIRS: Final = (
 
 
 def convert_event(obj: dict[str, Any], api_version: str) -> dict[str, Any]:
-    """``obj``, an Event of either group, as the other one has it; changed in place."""
+    """``obj``, an Event of either group, in the form of the other; changed in place."""
     if obj.get("apiVersion") == api_version:
         return obj
     to_new = api_version == _NEW
@@ -56,7 +56,7 @@ _KEPT: Final = (
 
 
 def event_errors(obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
-    """The errors in an event; ``events.k8s.io`` requires more, and less may change there."""
+    """The errors in an event; ``events.k8s.io`` requires more fields and allows fewer changes."""
     new = obj.get("apiVersion") == _NEW
     event = convert_event(dict(obj), "v1")
     errors = _legacy_errors(event, "reportingController" if new else "reportingComponent")

@@ -1,10 +1,10 @@
-"""Values as a kube-apiserver shows them in its errors: Go's own structs, field by field, with what is not set.
+"""Values as a kube-apiserver shows them in its errors: Go's structs, field by field, including fields that are not set.
 
-A kube-apiserver checks objects in a form of its own, whose fields have other names and another order than those of the
-API. The table says of each struct of that form how its fields are called there, how in the API (with dots, where one is
-in another), and of what type they are: ``s`` text, ``i`` and ``f`` numbers, ``b`` truth, ``Q`` amount, ``I`` number or
-text, ``T`` time, ``B`` bytes, ``R`` any JSON, or a struct; before it ``*`` for a pointer, ``[]`` for a list, ``{}`` for
-a map, ``?`` for a field that is left out where it is not set.
+A kube-apiserver validates objects in an internal form, whose fields have different names and a different order from
+those of the API. For each struct of that form, the table lists the fields with their internal names, their names in the
+API (with dots for nested fields) and their types: ``s`` text, ``i`` and ``f`` numbers, ``b`` boolean, ``Q`` quantity,
+``I`` number or text, ``T`` time, ``B`` bytes, ``R`` any JSON, or a struct; a prefix of ``*`` means a pointer, ``[]`` a
+list, ``{}`` a map, ``?`` a field that is left out if it is not set.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ZEROS: Final = {
 
 
 def dump(kind: str, value: Any) -> Any:
-    """``value``, in the form of the API, as text; ``kind`` is as in the table."""
+    """``value``, given in the form of the API, as text; ``kind`` is as in the table."""
     text = _text(kind, value)
     return Shown(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 

@@ -1,4 +1,4 @@
-"""Lists of a job's indexes, such as ``1,3-5``."""
+"""Lists of a job's completion indexes, such as ``1,3-5``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _TWO_PARTS: Final = "violates the requirement that an index interval can have at
 
 
 def indexes_problem(text: str, completions: int) -> str:
-    """The first thing that is wrong with a list for a job of so many completions; empty if nothing is."""
+    """The first error in a list for a job with that number of completions; empty if the list is valid."""
     return count_indexes(text, completions)[1]
 
 
 def count_indexes(text: str, completions: int) -> tuple[int, str]:
-    """The number of indexes in a list, and the error in it."""
+    """The number of indexes in a list, and the first error in it."""
     total, last = 0, None
     for part in text.split(",") if text else ():
         found = _interval(part, completions)
@@ -36,7 +36,7 @@ def count_indexes(text: str, completions: int) -> tuple[int, str]:
 
 
 def index_intervals(text: str, completions: int) -> Iterator[tuple[int, int]]:
-    """The intervals of a list, without those that are wrong."""
+    """The intervals of a list, without invalid ones."""
     for part in text.split(",") if text else ():
         found = _interval(part, completions)
         if not isinstance(found, str):

@@ -1,6 +1,6 @@
-"""The status of a job: its conditions, counts and indexes fit each other, and what has ended stays so.
+"""The status of a job: conditions, counts and indexes must be consistent, and a finished job stays finished.
 
-Most rules are about a change: what a status already had before the write is not looked at again.
+Most rules concern a change: an error that the status already had before the write is not reported again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TERMINAL: Final = ("Failed", "Complete", "FailureTarget")
 
 
 class _Job:
-    """A status with the spec that it belongs to."""
+    """A status together with its job's spec."""
 
     def __init__(self, obj: JsonObject) -> None:
         self.spec: JsonObject = obj.get("spec") or {}
@@ -46,7 +46,7 @@ class _Job:
 
 
 def job_status_errors(obj: JsonObject, old: JsonObject) -> Errors:
-    """The errors of a write of ``jobs/status``."""
+    """The errors in a write of ``jobs/status``."""
     new, before = _Job(obj), _Job(old)
     return [*_counts(new), *_uncounted(new), *_state(new, before), *_indexes(new, before), *_transition(new, before)]
 
@@ -74,7 +74,7 @@ def _time(text: str | None) -> datetime | None:
 
 
 def _state(new: _Job, old: _Job) -> Iterator[FieldError]:
-    """Conditions, times and counts fit each other."""
+    """The inconsistencies between conditions, times and counts."""
 
     def turned(*kinds: str) -> bool:
         return any((kind in new.true) != (kind in old.true) for kind in kinds)
@@ -155,7 +155,7 @@ def _indexes(new: _Job, old: _Job) -> Iterator[FieldError]:
 
 
 def _overlap(done: str, failed: str, completions: int) -> int | None:
-    """An index that is in both lists: of their sorted intervals, those that are wrong are passed over."""
+    """An index that is in both lists, or None. The intervals must be sorted; invalid ones are skipped."""
     ones, others = index_intervals(done, completions), index_intervals(failed, completions)
     one, other = next(ones, None), next(others, None)
     while one is not None and other is not None:
@@ -170,7 +170,7 @@ def _overlap(done: str, failed: str, completions: int) -> int | None:
 
 
 def _transition(new: _Job, old: _Job) -> Iterator[FieldError]:
-    """A status takes nothing back that others may rely on."""
+    """The errors in a change that takes back information on which other controllers may rely."""
     for kind in _TERMINAL:
         if kind in old.true - new.true:
             yield invalid(_CONDITIONS, OMITTED, f"cannot disable the terminal {kind}=True condition")

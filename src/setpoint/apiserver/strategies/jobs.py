@@ -1,4 +1,4 @@
-"""Rules of jobs: how often, how many at once, what counts as a failure and as a success."""
+"""Rules for jobs: completions, parallelism, and the policies for failure and success."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FREE: Final = ("nodeSelector", "tolerations", "schedulingGates")
 
 
 def job_errors(obj: JsonObject, *, new: bool) -> Errors:
-    """The errors in a job, but for what may change. ``new``: whether it is being created."""
+    """The errors in a job, except those of changes. ``new``: whether it is being created."""
     spec = obj["spec"]
     errors = (_generated_errors(obj) if new else []) + job_spec_errors(spec, "spec")
     selector = spec.get("selector")
@@ -52,7 +52,7 @@ def job_errors(obj: JsonObject, *, new: bool) -> Errors:
 
 
 def _matches(selector: JsonObject | None, labels: dict[str, str]) -> bool:
-    """Whether the selector matches; also true where that can't be known."""
+    """Whether the selector matches; also True if that can't be determined."""
     if selector is None:
         return False
     try:
@@ -95,7 +95,7 @@ def _name_errors(obj: JsonObject) -> Errors:
 
 
 def job_spec_errors(spec: JsonObject, path: str) -> Errors:
-    """The errors in a job and of the template of one."""
+    """The errors in the spec of a job or of a job template."""
     errors = [
         invalid(f"{path}.{name}", spec[name], _NOT_NEGATIVE)
         for name in (

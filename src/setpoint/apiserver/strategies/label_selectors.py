@@ -1,4 +1,4 @@
-"""Label selectors within objects, as strictly as new objects have them checked."""
+"""Label selectors within objects, checked as strictly as in new objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of HorizontalPodAutoscalers: of objects, of pods, of resources, and external ones."""
+"""Metrics of HorizontalPodAutoscalers: of objects, pods and resources, and external metrics."""
 
 from __future__ import annotations
 

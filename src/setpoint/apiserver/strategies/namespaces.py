@@ -1,4 +1,4 @@
-"""Namespaces: what lives in them keeps them."""
+"""Namespaces, which stay until their objects are gone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 
 class Namespaces(Strategy):
-    """``spec.finalizers`` hold a namespace until a controller has emptied it and says so on ``/finalize``."""
+    """Namespaces. ``spec.finalizers`` keep a namespace until a controller has emptied it and removes them through
+    ``/finalize``.
+    """
 
     name_rule = staticmethod(dns1123_label)
     returns_deleted = True

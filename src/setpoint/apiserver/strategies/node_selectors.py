@@ -1,4 +1,4 @@
-"""Validation of node selectors: in affinities of pods and volumes, and in slices of devices."""
+"""Validation of node selectors: in the affinities of pods and volumes, and in resource slices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def node_selector_errors(selector: JsonObject, path: str) -> Errors:
 
 
 def node_term_errors(term: JsonObject, path: str, *, values: bool = True) -> Errors:
-    """The errors in a term of a node selector. ``values``: whether values must be valid values of labels."""
+    """The errors in a term of a node selector. ``values``: whether the values must be valid label values."""
     errors: Errors = []
     for index, requirement in enumerate(term.get("matchExpressions") or ()):
         errors += _node_requirement_errors(requirement, f"{path}.matchExpressions[{index}]", values=values)
@@ -57,7 +57,7 @@ def _node_requirement_errors(requirement: JsonObject, path: str, *, values: bool
 
 
 def node_field_errors(requirement: JsonObject, path: str) -> Errors:
-    """The errors in a requirement of a node's own fields."""
+    """The errors in a requirement on a field of a node."""
     operator, given, key = requirement.get("operator", ""), requirement.get("values") or [], requirement.get("key", "")
     errors: Errors = []
     if operator not in ("In", "NotIn"):

@@ -1,4 +1,4 @@
-"""Containers of a pod: what they run, listen on, mount and ask for."""
+"""Validation of a pod's containers: commands, ports, mounts and resources."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _UNSET: Final[dict[str, tuple[Any, ...]]] = {"resources": (None, {}), "restartPo
 
 
 def containers_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject], *, pod: bool) -> Errors:
-    """The errors in all containers of a pod's spec. ``volumes``: the valid ones, by name."""
+    """The errors in all containers of a pod's spec. ``volumes``: the valid volumes, by name."""
     grace = spec.get("terminationGracePeriodSeconds")
     containers = spec.get("containers") or []
     names: set[str] = set()

@@ -1,4 +1,4 @@
-"""Fields that several parts of a pod have: paths, ports, references to fields of the pod itself."""
+"""Validation of fields that several parts of a pod have: paths, ports, references to the pod's own fields."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ _UNITS: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "
 
 
 def between_errors(value: int, least: int, most: int, path: str) -> list[FieldError]:
-    """The errors in a number that must be in a range."""
+    """The errors in a number that must be within a range."""
     return [] if least <= value <= most else [invalid(path, value, f"must be between {least} and {most}, inclusive")]
 
 
 def id_errors(value: int | None, path: str) -> list[FieldError]:
-    """The errors in a user or group."""
+    """The errors in a user or group id."""
     return [] if value is None else between_errors(value, 0, _MAX_ID, path)
 
 
 def port_name_problems(name: str) -> list[str]:
-    """The problems of the name of a port (IANA's service names)."""
+    """The problems with a port name (IANA's service names)."""
     problems = ["must be no more than 15 characters"] if len(name) > 15 else []
     if not _PORT_NAME.fullmatch(name):
         problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
@@ -104,7 +104,9 @@ def relative_path(target: str, path: str) -> list[FieldError]:
 
 
 def unreserved_path(target: str, path: str) -> list[FieldError]:
-    """As `relative_path`, of files in a volume that the node writes, which keeps names with two dots for itself."""
+    """Like `relative_path`, for files in a volume that the node writes; names that begin with two dots are reserved
+    there.
+    """
     errors = relative_path(target, path)
     if target.startswith("..") and not target.startswith("../"):
         errors.append(invalid(path, target, "must not start with '..'"))

@@ -1,4 +1,4 @@
-"""Validation of a container's mounts: volumes as directories and as devices."""
+"""Validation of a container's mounts: volumes as directories and as block devices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")
 
 
 def mount_errors(container: JsonObject, path: str, volumes: dict[str, JsonObject]) -> Errors:
-    """The errors in mounts of directories."""
+    """The errors in mounts of volumes as directories."""
     errors: Errors = []
     devices = {item.get("name", ""): item.get("devicePath", "") for item in container.get("volumeDevices") or ()}
     targets: set[str] = set()

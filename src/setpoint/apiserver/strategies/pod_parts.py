@@ -1,4 +1,6 @@
-"""Parts of a pod that subresources write: ``resize`` the resources of containers, ``ephemeralcontainers`` those."""
+"""The parts of a pod that subresources write: ``resize`` the containers' resources, ``ephemeralcontainers`` those
+containers.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,9 @@ _RESIZED: Final = ("cpu", "memory")
 
 
 def with_resources(old: JsonObject, sent: JsonObject) -> JsonObject:
-    """``old``, a spec, with the resources of ``sent`` and its order of containers, which `resize_errors` refuses if it
-    is another one."""
+    """``old``, a spec, with the resources and the order of containers of ``sent``; `resize_errors` refuses a different
+    order.
+    """
     made: JsonObject = copy_json(old)
     if "resources" in sent:
         made["resources"] = sent["resources"]
@@ -52,7 +55,7 @@ def with_ephemeral_containers(old: JsonObject, sent: JsonObject) -> JsonObject:
 
 
 def resize_errors(pod: JsonObject, old: JsonObject) -> Errors:
-    """The errors of a write of ``pods/resize``."""
+    """The errors in a write of ``pods/resize``."""
     if _is_static(old):
         return [forbidden(_WHOLE, "static pods cannot be resized")]
     new, before = pod["spec"], old["spec"]
@@ -76,7 +79,7 @@ def resize_errors(pod: JsonObject, old: JsonObject) -> Errors:
 
 
 def ephemeral_errors(pod: JsonObject, old: JsonObject) -> Errors:
-    """The errors of a write of ``pods/ephemeralcontainers``."""
+    """The errors in a write of ``pods/ephemeralcontainers``."""
     if _is_static(old):
         return [forbidden(_WHOLE, "static pods do not support ephemeral containers")]
     errors = pod_spec_errors(pod["spec"], "spec", pod=pod["metadata"].get("name", ""))

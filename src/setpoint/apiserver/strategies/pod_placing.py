@@ -1,4 +1,4 @@
-"""Validation of a pod's placement and names: affinity, spreading, tolerations, host names, name servers."""
+"""Validation of a pod's placement and names: affinity, topology spread, tolerations, host names, name servers."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def spreading_errors(constraints: list[JsonObject] | None, path: str) -> Errors:
 
 
 def toleration_errors(tolerations: list[JsonObject] | None, path: str) -> Errors:
-    """The errors in tolerations, of pods, runtime classes and device classes."""
+    """The errors in the tolerations of pods, runtime classes and device classes."""
     errors: Errors = []
     for index, toleration in enumerate(tolerations or ()):
         where, key, operator = f"{path}[{index}]", toleration.get("key", ""), toleration.get("operator", "")
@@ -217,7 +217,7 @@ def resolving_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def naming_errors(spec: JsonObject, path: str) -> Errors:
-    """The errors in a pod's names in the network, and in names of other objects in its spec."""
+    """The errors in a pod's network names, and in the names of other objects in its spec."""
     errors: Errors = []
     override = spec.get("hostnameOverride")
     if override is not None:

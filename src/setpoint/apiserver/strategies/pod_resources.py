@@ -1,4 +1,4 @@
-"""Validation of resources of containers, and of pods as a whole."""
+"""Validation of the resources of containers and of whole pods."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _native(name: str) -> bool:
 
 
 def container_resource_errors(name: str, path: str) -> Errors:
-    """The errors in the name of a resource of a container."""
+    """The errors in the name of a container resource."""
     errors = [invalid(path, name, text) for text in qualified_name(name)]
     if "/" not in name:
         huge = name.startswith("hugepages-")
@@ -107,7 +107,9 @@ def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def _together(spec: JsonObject) -> dict[str, Quantity]:
-    """The requests of all containers: the sum of those that run together, or the greatest of those that run before."""
+    """The requests of all containers: the sum for containers that run together, or the maximum for those that run
+    before them, if that is greater.
+    """
     running: dict[str, Quantity] = {}
     first: dict[str, Quantity] = {}
     for kind in ("initContainers", "containers"):
@@ -130,7 +132,7 @@ def requirements_errors(
     path: str,
     name_errors: Callable[[str, str], Errors] = container_resource_errors,
 ) -> Errors:
-    """The errors in the resources of a container. ``claims``: the names of its pod's claims of devices."""
+    """The errors in the resources of a container. ``claims``: the names of the pod's device claims."""
     errors: Errors = []
     limits = {name: Quantity(text) for name, text in (resources.get("limits") or {}).items()}
     requests = {name: Quantity(text) for name, text in (resources.get("requests") or {}).items()}
@@ -205,8 +207,9 @@ def resizing_errors(policies: list[JsonObject], restart: str, path: str) -> Erro
 
 
 def qos_class(spec: JsonObject) -> str:
-    """Guaranteed, Burstable or BestEffort, from the CPU and memory of the pod as a whole, if given, or of its
-    containers."""
+    """Guaranteed, Burstable or BestEffort, from the CPU and memory of the pod as a whole, if set, or else from those of
+    its containers.
+    """
     whole = spec.get("resources") or {}
     parts = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     all_resources = [whole] if any(whole.values()) else [part.get("resources") or {} for part in parts]

@@ -85,7 +85,9 @@ def _sysctls(sysctls: list[JsonObject], spec: JsonObject, path: str) -> Errors:
 
 
 def container_security_errors(context: JsonObject, path: str, *, host_users: bool) -> Errors:
-    """The errors in a container's security context. ``host_users``: its pod has no user namespace of its own."""
+    """The errors in a container's security context. ``host_users``: whether the pod shares the node's user
+    namespace.
+    """
     errors: Errors = []
     for name in ("runAsUser", "runAsGroup"):
         errors += id_errors(context.get(name), f"{path}.{name}")
@@ -232,7 +234,7 @@ def host_process_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def system_errors(spec: JsonObject, path: str) -> Errors:
-    """The errors in a pod for the operating system ``os.name``, which does not have all fields."""
+    """The errors in a pod that sets fields which its operating system, ``os.name``, does not support."""
     system = spec.get("os")
     if system is None:
         return []

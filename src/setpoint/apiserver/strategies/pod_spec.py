@@ -1,4 +1,4 @@
-"""Rules of a pod's spec, in the order in which a kube-apiserver looks at it."""
+"""Rules for a pod's spec, in the order in which a kube-apiserver checks them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOT_APART: Final = "when `hostUsers` is false"
 
 
 def template_errors(template: Any, path: str, *, restart: tuple[str, ...] = ("Always",)) -> Errors:
-    """The errors in a pod template. ``restart``: the policies that its owner allows."""
+    """The errors in a pod template. ``restart``: the restart policies that its owner allows."""
     if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
         return []
     errors = labels_errors((template.get("metadata") or {}).get("labels"), f"{path}.labels")
@@ -52,7 +52,7 @@ def template_errors(template: Any, path: str, *, restart: tuple[str, ...] = ("Al
 
 
 def pod_spec_errors(spec: JsonObject, path: str, *, pod: str | None = None) -> Errors:
-    """The errors in a pod's spec. ``pod``: the name of the pod, None in a template."""
+    """The errors in a pod's spec. ``pod``: the name of the pod; None in a template."""
     errors: Errors = []
     volumes, wrong = volumes_errors(spec.get("volumes") or [], f"{path}.volumes", pod or "")
     errors += wrong
@@ -176,7 +176,7 @@ def _rest(spec: JsonObject, path: str) -> Errors:
 
 
 def _file_volumes(spec: JsonObject, path: str) -> Errors:
-    """Variables that are read from files are in volumes that are empty at first."""
+    """The errors in variables that are read from files, whose volume must be an ``emptyDir``."""
     errors: Errors = []
     for kind in ("initContainers", "containers", "ephemeralContainers"):
         for index, container in enumerate(spec.get(kind) or ()):

@@ -1,4 +1,4 @@
-"""The status of a pod: addresses, conditions and containers that its kubelet reports."""
+"""The status of a pod: the addresses, conditions and containers that its kubelet reports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ _ONE_EACH: Final = "may specify no more than one IP for each IP family"
 
 
 def completed_status(status: JsonObject) -> JsonObject:
-    """``status`` with one list of addresses: ``podIP`` is the first of ``podIPs``, and wins where they differ."""
+    """``status`` with both address fields set: ``podIP`` is the first of ``podIPs``, and takes precedence if they
+    differ.
+    """
     addresses = [item.get("ip", "") for item in status.get("podIPs") or ()]
     first = status.get("podIP", "")
     if first and addresses[:1] != [first]:
@@ -44,7 +46,7 @@ def completed_status(status: JsonObject) -> JsonObject:
 
 
 def status_errors(pod: JsonObject, old: JsonObject) -> Errors:
-    """The errors of a write of ``pods/status``."""
+    """The errors in a write of ``pods/status``."""
     status, before, spec = pod.get("status") or {}, old.get("status") or {}, pod["spec"]
     errors: Errors = []
     nominated = status.get("nominatedNodeName", "")
@@ -109,7 +111,7 @@ def _claims(spec: JsonObject, status: JsonObject) -> Errors:
 
 
 def _extended_claim(spec: JsonObject, status: JsonObject) -> Errors:
-    """The errors in the claim that was made for extended resources which devices provide."""
+    """The errors in the claim that was made for extended resources that devices provide."""
     claim, path = status.get("extendedResourceClaimStatus"), "status.extendedResourceClaimStatus"
     if claim is None:
         return []
@@ -147,7 +149,7 @@ def _wanted(container: JsonObject) -> JsonObject:
 
 
 def _containers(spec: JsonObject, status: JsonObject) -> Errors:
-    """The errors in the users of containers, and in the health of devices that they have."""
+    """The errors in the reported users of containers and in the health of their devices."""
     errors: Errors = []
     system = (spec.get("os") or {}).get("name", "linux")
     for kind in ("container", "initContainer", "ephemeralContainer"):
@@ -204,7 +206,7 @@ def _device(device: JsonObject, container: JsonObject | None, status: JsonObject
 
 
 def _claim_names(container: JsonObject, status: JsonObject) -> set[str]:
-    """The names by which the health of a claim's devices is told."""
+    """The names of resources under which the health of a container's claimed devices is reported."""
     claims = (container.get("resources") or {}).get("claims") or ()
     names = {"/".join(filter(None, (f"claim:{item['name']}", item.get("request")))) for item in claims}
     extended = status.get("extendedResourceClaimStatus") or {}
@@ -216,7 +218,7 @@ def _claim_names(container: JsonObject, status: JsonObject) -> set[str]:
 
 
 def _transitions(spec: JsonObject, status: JsonObject, before: JsonObject) -> Errors:
-    """A container that has ended for good does not run again."""
+    """The errors for containers that run again although they had ended and must not restart."""
     errors: Errors = []
     policy = spec.get("restartPolicy", "Always")
     for key, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):

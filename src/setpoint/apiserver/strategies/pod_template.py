@@ -1,4 +1,4 @@
-"""Defaults of a pod's spec, for pods and all kinds with a pod template."""
+"""Defaults of a pod's spec, for pods and all kinds that have a pod template."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MODE: Final = 420  # 0644
 
 
 def default_template(template: Any) -> None:
-    """A PodTemplateSpec."""
+    """Sets the defaults of a PodTemplateSpec."""
     if not isinstance(template, dict):
         return
     template.setdefault("metadata", {})
@@ -24,7 +24,9 @@ def default_template(template: Any) -> None:
 
 
 def default_pod_spec(spec: JsonObject, *, pod: bool = False) -> None:
-    """Sets the defaults of a pod's spec. ``pod``: whether it is a pod's own, which has a few more than a template's."""
+    """Sets the defaults of a pod's spec. ``pod``: whether the spec is that of a pod, which has more defaults than a
+    template.
+    """
     spec.setdefault("restartPolicy", "Always")
     if spec.get("terminationGracePeriodSeconds") is None:
         spec["terminationGracePeriodSeconds"] = 30
@@ -110,7 +112,7 @@ _SOURCES: Final[dict[str, dict[str, Any]]] = {
 
 
 def default_volume_source(holder: JsonObject) -> None:
-    """Sets (in place) what sources of volumes of pods and of persistent volumes have in common."""
+    """Sets (in place) the defaults that pod volumes and persistent volumes share."""
     for kind, values in _SOURCES.items():
         source = holder.get(kind)
         if isinstance(source, dict):
@@ -152,7 +154,7 @@ _IMAGE: Final = re.compile(
 
 
 def _tag(image: str) -> str:
-    """The tag of an image; ``latest`` if it has neither tag nor digest, empty if it is not a valid name."""
+    """The tag of an image; ``latest`` if the image has neither tag nor digest, empty if its name is invalid."""
     found = None if len(image) > _LONGEST_IMAGE else _IMAGE.fullmatch(image)
     if found is None:
         return ""

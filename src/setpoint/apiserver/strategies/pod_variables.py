@@ -1,4 +1,4 @@
-"""Variables of a container: what they are called, and where their values come from."""
+"""Validation of a container's variables: their names and the sources of their values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _variable_errors(name: str, path: str) -> Errors:
 
 
 def variables_errors(variables: list[JsonObject], path: str) -> Errors:
-    """The errors in variables with values of their own."""
+    """The errors in variables that are listed one by one."""
     errors: Errors = []
     for index, variable in enumerate(variables):
         where, name, source = f"{path}[{index}]", variable.get("name", ""), variable.get("valueFrom")
@@ -80,7 +80,7 @@ def _file_key(part: JsonObject, path: str) -> Errors:
 
 
 def variables_from_errors(sources: list[JsonObject], path: str) -> Errors:
-    """The errors in variables of whole config maps and secrets."""
+    """The errors in the sources of variables that are whole config maps or secrets."""
     errors: Errors = []
     for index, source in enumerate(sources):
         where = f"{path}[{index}]"

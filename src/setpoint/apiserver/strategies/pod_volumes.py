@@ -1,4 +1,4 @@
-"""Volumes of a pod: each has one source, and each source its own rules."""
+"""Validation of a pod's volumes: each has one source, and each type of source has its own rules."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def volumes_errors(volumes: list[JsonObject], path: str, pod: str = "") -> tuple
 
 
 def source_errors(volume: JsonObject, path: str, pod: str = "") -> Errors:
-    """The errors in a volume, but for its name."""
+    """The errors in a volume, except those in its name."""
     errors: Errors = []
     several = False
     name = volume.get("name", "")
@@ -98,12 +98,12 @@ _TOO_LONG_TOGETHER: Final = (
 
 
 def kind_errors(kind: str, source: JsonObject, path: str) -> Errors:
-    """The errors in a source of the kind ``kind``."""
+    """The errors in a source of type ``kind``."""
     return _SOURCES[kind](source, path)
 
 
 def _needs(*names: str) -> Source:
-    """All of these texts or lists."""
+    """A rule that requires all of the named fields."""
 
     def rule(source: JsonObject, path: str) -> Errors:
         return [required(f"{path}.{name}") for name in names if not source.get(name)]
@@ -112,7 +112,7 @@ def _needs(*names: str) -> Source:
 
 
 def _secret(*names: str) -> Source:
-    """As `_needs`; and a reference to a secret, if there is one, has a name."""
+    """Like `_needs`; in addition, a reference to a secret must have a name."""
     needs = _needs(*names)
 
     def rule(source: JsonObject, path: str) -> Errors:
@@ -173,7 +173,7 @@ def _initiator_problem(name: str, unknown: str) -> str:
 def iscsi_errors(
     source: JsonObject, path: str, unknown: str = "must be valid format starting with iqn, eui, or naa"
 ) -> Errors:
-    """The errors in an iSCSI source, of pods and persistent volumes."""
+    """The errors in an iSCSI source of a pod volume or a persistent volume."""
     errors = [] if source.get("targetPortal") else [required(f"{path}.targetPortal")]
     if not source.get("iqn"):
         errors.append(required(f"{path}.iqn"))

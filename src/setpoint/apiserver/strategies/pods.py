@@ -37,7 +37,7 @@ _FROZEN: Final = (
 
 
 class Pods(Strategy):
-    """A pod on a node gets its grace period, after which its kubelet deletes it; others go at once."""
+    """Pods. A pod on a node gets a grace period, after which its kubelet deletes it; other pods are deleted at once."""
 
     status_keeps = ("ownerReferences",)
     generation = True
@@ -125,7 +125,7 @@ def _token_errors(spec: JsonObject) -> list[FieldError]:
 
 
 def _change_errors(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """Changes that are refused, but for those of all that is left."""
+    """The errors in an update of a pod's spec."""
     errors: list[FieldError] = []
     for key in ("containers", "initContainers"):
         if len(new.get(key) or ()) != len(old.get(key) or ()):
@@ -163,7 +163,7 @@ def _timeless(toleration: JsonObject) -> JsonObject:
 
 
 def _only_allowed_changes(new: JsonObject, old: JsonObject) -> bool:
-    """Images, a deadline, more tolerations, fewer scheduling gates: nothing else of a running pod may change."""
+    """Whether an update changes nothing but images, the deadline, tolerations (more) and scheduling gates (fewer)."""
     if new == old:
         return True
     changed: JsonObject = copy_json(new)

@@ -1,5 +1,4 @@
-"""Admission policies and their bindings: defaults, and what makes one acceptable (upstream's
-admissionregistration/validation)."""
+"""Admission policies and their bindings: defaults and validation (upstream's admissionregistration/validation)."""
 
 from __future__ import annotations
 

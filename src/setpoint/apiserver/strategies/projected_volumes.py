@@ -1,4 +1,4 @@
-"""Volumes whose files come from objects: secrets, config maps, the downward API, and projections of several."""
+"""Volumes whose files come from objects: secrets, config maps, the downward API, and projections of several sources."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _items(items: list[JsonObject] | None, path: str) -> Errors:
 
 
 def files_rule(name: str) -> Callable[[JsonObject, str], Errors]:
-    """A secret or a config map."""
+    """The rule for a volume of a secret or config map, whose name is in the field ``name``."""
 
     def rule(source: JsonObject, path: str) -> Errors:
         errors = [] if source.get(name) else [required(f"{path}.{name}")]
@@ -122,7 +122,7 @@ def _projected_token(source: JsonObject, where: str, path: str, paths: set[str])
 
 
 def signer_errors(name: str, path: str) -> Errors:
-    """The errors in the name of a signer: a domain and a path."""
+    """The errors in the name of a signer, which is a domain and a path."""
     if not name:
         return [required(path)]
     domain, slash, rest = name.partition("/")

@@ -1,4 +1,4 @@
-"""Roles, cluster roles and their bindings: rules must be valid, and grant no more than their writer has."""
+"""Roles, cluster roles and their bindings: rules must be valid and must not grant more than their writer has."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GROUP: Final = "rbac.authorization.k8s.io"
 
 
 class _Guarded(Strategy):
-    """A kind whose writers may give no more than they have; `_check` raises ApiStatusError (403) if they would."""
+    """A kind whose writers may not grant more than they have; `_check` raises ApiStatusError (403) if they try."""
 
     name_rule = staticmethod(path_segment)
     create_on_update = True
@@ -38,7 +38,9 @@ class _Guarded(Strategy):
 
 
 class Roles(_Guarded):
-    """Roles, or cluster roles; ``namespaced``: whether they belong to a namespace, and so have no non-resource URLs."""
+    """Roles or cluster roles. ``namespaced``: whether they belong to a namespace and therefore have no non-resource
+    URLs.
+    """
 
     says_required = True
 
@@ -75,7 +77,7 @@ class Roles(_Guarded):
 
 
 class Bindings(_Guarded):
-    """Bindings of roles; ``namespaced``: whether they belong to a namespace."""
+    """Role bindings. ``namespaced``: whether they belong to a namespace."""
 
     def default(self, obj: JsonObject) -> None:
         reference = obj.setdefault("roleRef", {})

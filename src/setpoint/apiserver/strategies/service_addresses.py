@@ -1,6 +1,7 @@
-"""The addresses and node ports that services are given, and the checks before that (upstream's allocators).
+"""Allocation of addresses and node ports to services, and the checks before it (upstream's allocators).
 
-Addresses are 10.96.0.0/12, node ports 30000 to 32767, the lowest free one first. One IP family, version 4.
+Addresses are in 10.96.0.0/12, node ports from 30000 to 32767; the lowest free one is allocated. There is one IP family,
+IPv4.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ _decoder = msgspec.json.Decoder(_Service)
 
 
 def has_address(spec: JsonObject) -> bool:
-    """Whether it has one by its type (also by one that there is not); ``None`` is one, too."""
+    """Whether services of this type have a cluster address; unknown types do, and ``None`` counts as an address."""
     return spec.get("type") != "ExternalName"
 
 
@@ -78,9 +79,11 @@ def needs_health_check(spec: JsonObject) -> bool:
 
 
 def allocate(call: WriteContext, obj: JsonObject, before: JsonObject | None) -> None:
-    """Gives the service what it is to have and has not; ``before`` is the old spec, None for a new service.
+    """Gives the service the addresses and ports that it needs and lacks; ``before`` is the old spec, None for a new
+    service.
 
-    Raises ApiStatusError: 422 for addresses and ports that can't be had, before anything else of it is looked at.
+    Raises ApiStatusError: 422 for addresses and ports that are not available, before the rest of the service is
+    validated.
     """
     spec = obj["spec"]
     if before is not None:
@@ -102,7 +105,7 @@ def allocate(call: WriteContext, obj: JsonObject, before: JsonObject | None) -> 
 
 
 class _Given:
-    """The addresses and ports that services have. They are collected when first needed."""
+    """The allocated addresses and ports. They are collected when they are first needed."""
 
     def __init__(self, call: WriteContext, own: JsonObject | None) -> None:
         self._call = call
@@ -115,7 +118,7 @@ class _Given:
 
     @property
     def ports(self) -> set[int]:
-        """Also those that are given by now."""
+        """The allocated ports, including those allocated by this request."""
         return self._all()[1]
 
     def _all(self) -> tuple[set[str], set[int]]:
@@ -132,7 +135,9 @@ class _Given:
         return number
 
     def reserve(self, number: int) -> str:
-        """The problem with the number, empty if it was free. In a dry run all are, as upstream."""
+        """The problem with the port number; empty if it was free. In a dry run every number counts as free, as
+        upstream.
+        """
         if self._call.dry_run:
             return ""
         if number not in _PORTS:
@@ -144,7 +149,7 @@ class _Given:
 
 
 def _keep(spec: JsonObject, before: JsonObject) -> None:
-    """Keeps allocated addresses and ports that a caller leaves out."""
+    """Keeps allocated addresses and ports that the request leaves out."""
     if has_address(before) and has_address(spec):
         for name in ("clusterIP", "clusterIPs"):
             if not spec.get(name) and before.get(name):
@@ -162,7 +167,7 @@ def _keep(spec: JsonObject, before: JsonObject) -> None:
 
 
 def _synchronize(spec: JsonObject, before: JsonObject | None) -> None:
-    """A caller may say the address in one field or the other."""
+    """Makes ``clusterIP`` and ``clusterIPs`` consistent; a client may set either."""
     address, several = spec.get("clusterIP", ""), spec.get("clusterIPs") or []
     if before is None:
         if address and not several:
@@ -228,7 +233,7 @@ def _give_health_port(spec: JsonObject, given: _Given) -> None:
 
 
 def _family_problems(spec: JsonObject, before: JsonObject | None) -> list[FieldError]:
-    """Fills in the families and their policy, unless something is wrong with them."""
+    """Sets the IP families and their policy; returns the errors if they are invalid."""
     if spec.get("type") == "ExternalName" or _still_prefers_two(spec, before):
         return []
     apart = spec.get("clusterIP") == "None" and not spec.get("selector")
@@ -275,7 +280,7 @@ def _family_problems(spec: JsonObject, before: JsonObject | None) -> list[FieldE
 
 
 def _still_prefers_two(spec: JsonObject, before: JsonObject | None) -> bool:
-    """Whether the families allocated for this policy stay, even if the cluster now has others."""
+    """Whether the families that were allocated for this policy stay, even if the cluster now has different ones."""
     if before is None or spec.get("ipFamilyPolicy") != "PreferDualStack":
         return False
     if before.get("ipFamilyPolicy", "PreferDualStack") != "PreferDualStack" or before.get("type") != spec.get("type"):
@@ -284,7 +289,7 @@ def _still_prefers_two(spec: JsonObject, before: JsonObject | None) -> bool:
 
 
 def _fewer(spec: JsonObject, before: JsonObject) -> Iterator[FieldError]:
-    """The second of each goes only by saying that one family is enough."""
+    """The errors for releasing the second address or family without changing the policy to a single family."""
     single = spec["ipFamilyPolicy"] == "SingleStack"
     for name, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
         old, new = before.get(name) or [], spec.get(name) or []
@@ -296,7 +301,7 @@ def _fewer(spec: JsonObject, before: JsonObject) -> Iterator[FieldError]:
 
 
 def family_errors(spec: JsonObject) -> list[FieldError]:
-    """The errors in the addresses, the families and the policy, as far as they contradict each other."""
+    """The contradictions between the addresses, the families and the policy."""
     if spec.get("type") == "ExternalName":
         return []
     errors: list[FieldError] = []

@@ -1,4 +1,4 @@
-"""Services: defaults, and the addresses and node ports that the server gives out."""
+"""Services: defaults, and the addresses and node ports that the server allocates."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _external_name(place: Place) -> list[FieldError]:
 
 
 def _policy(*known: str) -> Check:
-    """One of these, if anything is said at all."""
+    """A check that a text is one of ``known``, if it is set."""
 
     def check(place: Place) -> list[FieldError]:
         wrong = place.value is not None and place.value not in known
@@ -74,7 +74,7 @@ _SPEC: Final = Table(
 
 
 def _only_there(spec: JsonObject, kind: str) -> list[FieldError]:
-    """Fields that only services of some types have."""
+    """The errors for fields that only services of other types have."""
     errors: list[FieldError] = []
     ranges = spec.get("loadBalancerSourceRanges") or []
     if ranges and kind != "LoadBalancer":
@@ -118,7 +118,7 @@ def _reachable(spec: JsonObject) -> bool:
 
 
 class Services(Strategy):
-    """An update that leaves out the address or the node ports keeps them; see `service_addresses`."""
+    """Services. An update that leaves out the address or the node ports keeps them; see `service_addresses`."""
 
     name_rule = staticmethod(dns1123_label)  # since 1.36 a name may begin with a digit
     create_on_update = True
@@ -187,7 +187,7 @@ class Services(Strategy):
 
 
 def _drop(spec: JsonObject, before: JsonObject) -> None:
-    """Drops fields that the new type does not have, unless the caller changed them, too: then they are refused."""
+    """Drops fields that the new type does not have, unless the request also changed them; those are refused later."""
 
     def same(name: str) -> bool:
         return (spec.get(name) or None) == (before.get(name) or None)
@@ -232,7 +232,7 @@ def _changed(spec: JsonObject, before: JsonObject) -> list[FieldError]:
 
 
 def _moved(spec: JsonObject, before: JsonObject, name: str, *, each: bool) -> list[FieldError]:
-    """The first one stays; the second may come and go."""
+    """The errors for a change of the first value; a second one may be added or removed."""
     new, old = spec.get(name) or [], before.get(name) or []
     if len(new) == len(old):
         places = [index for index, pair in enumerate(zip(new, old, strict=True)) if pair[0] != pair[1]]
@@ -274,7 +274,7 @@ def _port_errors(spec: JsonObject) -> list[FieldError]:
 
 
 def _twice(spec: JsonObject) -> list[FieldError]:
-    """Node ports where there are none, and ports and node ports that come twice."""
+    """The errors for node ports of a type that has none, and for repeated ports and node ports."""
     errors: list[FieldError] = []
     ports = spec.get("ports") or []
     for index, port in enumerate(ports):

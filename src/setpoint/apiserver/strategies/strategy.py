@@ -1,4 +1,4 @@
-"""The behaviour of a resource where resources differ: names, defaults, validation, immutable fields."""
+"""The behaviour in which resources differ: names, defaults, validation, immutable fields."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _NOTHING = FieldSet()
 
 
 class Strategy:
-    """The behaviour of most resources. Others subclass it and change what they do differently.
+    """The common behaviour of resources. Subclasses override the parts in which a resource differs.
 
     Objects are plain JSON values of the served version. Methods that get an object to change may change it in place;
-    ``old`` is never to be changed.
+    they must never change ``old``.
     """
 
     create_on_update = False
@@ -53,36 +53,38 @@ class Strategy:
 
     @staticmethod
     def name_rule(name: str, /) -> list[str]:
-        """The problems of a name; empty if it is valid."""
+        """The problems with a name; empty if it is valid."""
         return dns1123_subdomain(name)
 
     def prefix_rule(self, name: str, /) -> list[str]:
-        """The problems of a ``generateName``; empty if it is valid."""
+        """The problems with a ``generateName``; empty if it is valid."""
         return path_segment_prefix(name) if self.name_rule is path_segment else self.name_rule(name)
 
     def read(self, obj: JsonObject) -> None:
-        """Brings into its form what upstream reads of an incoming object from texts, such as annotations.
+        """Normalizes the texts of an incoming object that upstream parses while it decodes, such as annotations.
 
-        Raises ValueError for a text that can't be read.
+        Raises ValueError for a text that can't be parsed.
         """
 
     def default(self, obj: JsonObject) -> None:
-        """Sets the defaults of fields that were left out."""
+        """Sets the defaults of missing fields."""
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        """Called before validation. The status, where it is a subresource, is dropped already."""
+        """Prepares a new object for validation. The status, if it is a subresource, is already dropped."""
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
-        """Called before validation. The status, where it is a subresource, is the old one already."""
+        """Prepares a changed object for validation. The status, if it is a subresource, is already the old one."""
 
     def prepare_subresource_update(
         self, call: WriteContext, subresource: str, new: JsonObject, old: JsonObject
     ) -> JsonObject:
-        """The object that results from an update of ``/status`` or its like; ``new`` is what was sent."""
+        """The object that results from an update of ``/status`` or another subresource; ``new`` is the object that was
+        sent.
+        """
         return self.prepare_status_update(call, new, old)
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
-        """As `prepare_subresource_update`, for the status."""
+        """Like `prepare_subresource_update`, for the status."""
         metadata = dict(new.get("metadata") or {})
         for name in self.status_keeps:
             metadata.pop(name, None)
@@ -96,7 +98,7 @@ class Strategy:
         return made
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        """Everything wrong with the object beyond its schema; ``old`` is None on creation."""
+        """The errors in the object beyond those of its schema; ``old`` is None on creation."""
         return []
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
@@ -107,7 +109,7 @@ class Strategy:
         return []
 
     def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
-        """Whether the generation goes up: anything but metadata and status changed."""
+        """Whether a change increases the generation: any change outside of metadata and status does."""
         return any(
             new.get(key) != old.get(key)
             for key in new.keys() | old.keys()
@@ -115,19 +117,20 @@ class Strategy:
         )
 
     def grace_period(self, obj: JsonObject, wanted: int | None) -> int | None:
-        """Seconds that a deletion leaves the object, or None for resources that are deleted at once; ``wanted``: what
-        the request says."""
+        """The grace period of a deletion in seconds; None for resources that are deleted at once. ``wanted`` is the
+        period in the request.
+        """
         return None
 
     def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
-        """May refuse a deletion by raising ApiStatusError."""
+        """Raises ApiStatusError to refuse a deletion."""
 
     def keeps(self, obj: JsonObject) -> bool:
         """Whether an object that is being deleted must stay although it has no finalizers in its metadata."""
         return False
 
     def ignored_fields(self, subresource: str) -> FieldSet:
-        """The fields that requests to the main resource or a subresource can't set and so don't own."""
+        """The fields that requests to the main resource or to a subresource can't set and therefore don't own."""
         if subresource != "status":
             return _NOTHING
         if self.status_keeps == METADATA:
@@ -135,15 +138,15 @@ class Strategy:
         return FieldSet.of(("f:spec",), *(("f:metadata", f"f:{name}") for name in self.status_keeps))
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
-        """``obj`` in the version that ``target`` is; may be changed in place."""
+        """``obj`` in the version of ``target``; may be changed in place."""
         obj["apiVersion"] = target.api_version
         return obj
 
     def foresee(self, call: WriteContext, obj: JsonObject) -> None:
-        """The last before the object is stored."""
+        """Does long preparations, as the last step before the object is stored."""
 
     def after_create(self, call: WriteContext, record: Record) -> Record:
-        """Right after the object was stored; gives what the answer shows."""
+        """Handles an object that was just stored; returns the record for the response."""
         return record
 
     def after_update(self, call: WriteContext, record: Record, old: JsonObject) -> Record:

@@ -1,4 +1,4 @@
-"""The metadata of templates of claims: labels and annotations, and nothing that the made claim gets itself."""
+"""The metadata of claim templates: only labels and annotations, because the claim gets all other metadata itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_SET: Final = (
 
 
 def template_metadata_errors(metadata: JsonObject, path: str) -> list[FieldError]:
-    """The errors in the metadata; lists that are empty, but there, are errors, too."""
+    """The errors in the metadata; some lists must be missing rather than empty."""
     errors: list[FieldError] = []
     for key in metadata.get("annotations") or ():
         errors += [invalid(f"{path}.annotations", key, text) for text in qualified_name(key.lower())]

@@ -1,4 +1,4 @@
-"""``metrics.k8s.io``: the usage of pods and nodes, as a metrics-server serves it. Nothing of it is stored."""
+"""``metrics.k8s.io``: the usage of pods and nodes, as the metrics-server serves it. It is not stored."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Webhook configurations: their defaults, and what makes one acceptable (upstream's admissionregistration/validation).
+"""Webhook configurations: defaults and validation (upstream's admissionregistration/validation).
 
-The checks of a ``clientConfig`` are shared with the conversion of CRDs.
+The conversion of CRDs shares the checks of a ``clientConfig``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class WebhookConfigurations(AdmissionConfiguration):
 
 
 def default_client_config(config: Any) -> None:
-    """Sets the service's port, in place."""
+    """Sets the default of the service's port, in place."""
     service = config.get("service") if isinstance(config, dict) else None
     if isinstance(service, dict):
         service.setdefault("port", 443)
@@ -108,7 +108,7 @@ def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
 
 
 def review_version_errors(versions: Any, path: str) -> list[FieldError]:
-    """The errors in the versions of reviews, of which at least one has to be supported."""
+    """The errors in the versions of reviews; at least one of them must be supported."""
     known = ", ".join(REVIEW_VERSIONS)
     if not versions:
         return [required(path, f"must specify one of {known}")]
@@ -180,7 +180,7 @@ def _resource_errors(resources: Sequence[str], path: str) -> list[FieldError]:
 
 
 def client_config_errors(config: Any, path: str) -> list[FieldError]:
-    """The errors in a ``clientConfig``: the url form or the service form."""
+    """The errors in a ``clientConfig``, in its url form or its service form."""
     config = config if isinstance(config, dict) else {}
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
@@ -213,7 +213,7 @@ def _path_errors(where: str, path: str) -> list[FieldError]:
 
 
 def _url_problem(url: str) -> str:
-    """As Go's parser of URLs says it; empty if it can read this one."""
+    """The error that Go's URL parser reports; empty if the URL is valid."""
     if any(ord(character) < 0x20 or ord(character) == 0x7F for character in url):
         return "net/url: invalid control character in URL"
     address, _, fragment = url.partition("#")

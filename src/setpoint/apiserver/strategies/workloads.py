@@ -1,4 +1,4 @@
-"""Rules of the workloads of ``apps``: their selectors, templates, and how they roll out changes."""
+"""Rules for the workloads of ``apps``: selectors, templates, and rollout strategies."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def _selector_errors(selector: JsonObject | None, kind: str) -> Errors:
 
 
 def _template(spec: JsonObject, kind: str, problem: str | None, *, template: JsonObject | None = None) -> Errors:
-    """The errors in the template, alone and with the selector. ``problem``: the error for an invalid selector."""
+    """The errors in the template itself and in its match with the selector. ``problem``: the error for an invalid
+    selector.
+    """
     selector, own = spec.get("selector"), spec.get("template") or {}
     labels = (own.get("metadata") or {}).get("labels")
     errors: Errors = []
@@ -70,7 +72,7 @@ def _same_selector(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def deployment_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old``: the one before an update."""
+    """The errors in a spec; ``old`` is the spec before an update."""
     errors = _counts(spec, "replicas") + _selector_errors(spec.get("selector"), "deployment")
     errors += _template(spec, "ReplicaSet", "invalid label selector")
     strategy = spec.get("strategy") or {}
@@ -120,7 +122,7 @@ def _too_much(value: Any, path: str) -> Errors:
 
 
 def replica_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old``: the one before an update."""
+    """The errors in a spec; ``old`` is the spec before an update."""
     errors = _counts(spec, "replicas", "minReadySeconds") + _selector_errors(spec.get("selector"), "deployment")
     return errors + _template(spec, "ReplicaSet", "invalid label selector") + _same_selector(spec, old)
 
@@ -145,7 +147,7 @@ def controller_errors(spec: JsonObject) -> Errors:
 
 
 def daemon_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old``: the one before an update."""
+    """The errors in a spec; ``old`` is the spec before an update."""
     selector = spec.get("selector")
     errors = _same_selector(spec, old) + label_selector_errors(selector, "spec.selector")
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
@@ -179,7 +181,7 @@ def _rolling_daemons(rolling: JsonObject, path: str) -> Errors:
 
 
 def stateful_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old``: the one before an update."""
+    """The errors in a spec; ``old`` is the spec before an update."""
     errors: Errors = []
     management, claims = spec.get("podManagementPolicy", ""), spec.get("volumeClaimTemplates") or []
     if management not in ("OrderedReady", "Parallel"):
@@ -217,7 +219,7 @@ def stateful_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def _untyped(value: Any) -> Any:
-    """Claims without kind and version, which are not compared."""
+    """The claims without kind and version, which are not compared."""
     if not isinstance(value, list):
         return value
     return [{key: item for key, item in claim.items() if key not in ("apiVersion", "kind")} for claim in value]
@@ -249,7 +251,7 @@ def _stateful_strategy(strategy: JsonObject, path: str) -> Errors:
 
 
 def _with_claims(spec: JsonObject, claims: list[JsonObject]) -> JsonObject:
-    """The template as its pods will be: with a volume for each claim, and names of their own."""
+    """The template as the pods will have it: with a volume for each claim, and without host name and subdomain."""
     template = spec.get("template") or {}
     inner = {key: value for key, value in (template.get("spec") or {}).items() if key not in ("hostname", "subdomain")}
     names = {(claim.get("metadata") or {}).get("name", "") for claim in claims}

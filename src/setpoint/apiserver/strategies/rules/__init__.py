@@ -1,7 +1,7 @@
 """Rules for the fields of built-in kinds, as tables that can be compared with the API documentation.
 
-Each table maps a resource to rows: a path and the checks of what is there. Fields whose rules depend on several others
-have a check of their own in the strategy of the kind.
+Each table maps a resource to rows, which consist of a path and the checks of its values. A field whose rules depend on
+several others has a separate check in the strategy of the kind.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _tables() -> dict[str, Table]:
 
 
 def has_rules(resource: str) -> bool:
-    """Whether there is a table, which then says what is required, too."""
+    """Whether there is a table for the resource; it then also says which fields are required."""
     return resource in _tables()
 
 
@@ -51,6 +51,6 @@ def _of_statuses() -> dict[str, Table]:
 
 
 def status_errors(resource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
-    """The errors in the status of an object of ``resource``, in a write of that."""
+    """The errors in a write of the status of ``resource``."""
     table = _of_statuses().get(resource)
     return table.errors(obj, old) if table else []

@@ -1,4 +1,4 @@
-"""Rules for bindings of roles. (Those for roles are in `setpoint.apiserver.strategies.roles`.)"""
+"""Rules for role bindings. (`setpoint.apiserver.strategies.roles` has those for roles.)"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _subject(*, namespaced: bool) -> Check:
 
 
 def _shown(place: Place) -> list[FieldError]:
-    """As a Go program writes the struct."""
+    """The errors for a changed reference, with the value in the form of a Go struct."""
     value = place.value or {}
     shown = {"APIGroup": value.get("apiGroup", ""), "Kind": value.get("kind", ""), "Name": value.get("name", "")}
     return [invalid(error.field, shown, error.detail) for error in immutable(place)]

@@ -1,4 +1,4 @@
-"""Addresses, networks and ports, as rules of several kinds look at them."""
+"""Checks of addresses, networks and ports that the rules of several kinds share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def address_of(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def special_errors(text: str, path: str) -> list[FieldError]:
-    """The errors in an address that endpoints and services can't have."""
+    """The errors for an address that endpoints and services must not have."""
     address = address_of(text)
     return [invalid(path, text, why) for name, why in _SPECIAL if address is not None and getattr(address, name)]
 

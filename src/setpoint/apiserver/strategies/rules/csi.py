@@ -1,4 +1,4 @@
-"""Rules for CSI drivers: their nodes, capacities, and attachments of volumes."""
+"""Rules for CSI drivers: nodes, capacities, and volume attachments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported,
 
 
 def _attacher(place: Place) -> list[FieldError]:
-    """The name of a driver; that of a new object is checked by declaration, in other words."""
+    """The errors in the name of a driver. For a new object upstream uses declarative validation, whose
+    wording differs.
+    """
     errors = driver_name_errors(place.value or "", place.path)
     if place.old is not None:
         return errors
@@ -132,7 +134,9 @@ def _tokens_in_secrets(place: Place) -> list[FieldError]:
 
 
 def _attach_kept(place: Place) -> list[FieldError]:
-    """``spec.attachRequired`` can't change. Upstream's message has the field's name wrong, and so has this one."""
+    """The error for a change of ``spec.attachRequired``. Upstream's message misspells the field's name, and so does
+    this one.
+    """
     return [invalid("spec.attachedRequired", error.bad_value, error.detail) for error in immutable(place)]
 
 

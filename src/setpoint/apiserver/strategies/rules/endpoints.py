@@ -44,7 +44,7 @@ def _endpoint_addresses(place: Place) -> list[FieldError]:
 
 
 def _domain_errors(name: str, path: str) -> list[FieldError]:
-    """The errors in a fully qualified name of a host."""
+    """The errors in a fully qualified host name."""
     if not name:
         return [required(path)]
     if problems := dns1123_subdomain(name):
@@ -57,7 +57,7 @@ def _domain_errors(name: str, path: str) -> list[FieldError]:
 
 
 def _unique_names(check: Check) -> Check:
-    """``check`` of each item's name, which no two have."""
+    """A check of each item's name with ``check``; names must be unique."""
 
     def of(place: Place) -> list[FieldError]:
         errors: list[FieldError] = []

@@ -1,4 +1,4 @@
-"""Priority and fairness: flow schemas and priority levels."""
+"""Rules for priority and fairness: flow schemas and priority levels."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _identity(value: JsonObject, path: str, *, account: bool) -> list[FieldError
 
 
 def _listed(need: str, others: str, known: tuple[str, ...] = ()):  # type: ignore[no-untyped-def]
-    """A list that is not empty; ``*`` stands alone."""
+    """A check that a list is not empty, and that ``*`` is its only item if it is present."""
 
     def check(place: Place) -> list[FieldError]:
         values = place.value or []
@@ -152,7 +152,7 @@ def _level_type(place: Place) -> list[FieldError]:
 
 
 def _entropy(queues: int, hand: int) -> int:
-    """The bits of a hash that are used up when ``hand`` cards are dealt of ``queues``; upstream's estimate."""
+    """The bits of a hash that dealing ``hand`` cards from ``queues`` consumes; upstream's estimate."""
     return math.ceil(math.log2(queues) * hand)
 
 

@@ -1,4 +1,4 @@
-"""Ingresses and their classes, network policies, addresses of Services."""
+"""Rules for ingresses and their classes, network policies, and addresses of Services."""
 
 from __future__ import annotations
 

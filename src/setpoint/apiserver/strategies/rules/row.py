@@ -1,7 +1,7 @@
-"""Rows of the tables: a path, and the checks of each value found there.
+"""Rows of the tables: a path, and the checks of each value at that path.
 
-A path is field names with dots between; ``[]`` after a name stands for each item of the list, ``{}`` for each entry of
-the map. The last field is checked also where it is missing, if what holds it is there.
+A path consists of field names, separated by dots; ``[]`` after a name stands for each item of the list, ``{}`` for each
+entry of the map. The last field is checked even if it is missing, provided that its parent exists.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IMMUTABLE = "field is immutable"
 
 @dataclass(slots=True)
 class Place:
-    """A value (None: missing) with its path, what holds it, and the whole object, new and old."""
+    """A value (None: missing) with its path, its parent, and the whole object before and after the write."""
 
     value: Any
     path: str
@@ -59,7 +59,7 @@ class _Given:
 
 @dataclass(slots=True)
 class _Field:
-    """All that the rows of a table say of one field, of its fields, and of its items or entries."""
+    """The rows of a table that concern one field, its fields, and its items or entries."""
 
     name: str
     checks: list[Check] = field(default_factory=list)
@@ -71,7 +71,7 @@ class _Field:
 
 
 class Table:
-    """Rows as a tree, so that each part of an object is looked at once, and only where it is there."""
+    """Rows as a tree, so each part of an object is visited once, and only if it exists."""
 
     __slots__ = ("_fields",)
 
@@ -98,7 +98,7 @@ class Table:
                 found.missing += [check for check in checks if not isinstance(check, _Given)]
 
     def errors(self, obj: JsonObject, old: JsonObject | None, part: Any = None, prefix: str = "") -> list[FieldError]:
-        """The errors in ``part`` of ``obj``, which is at ``prefix``; without a part, those in the whole object."""
+        """The errors in ``part`` of ``obj``, whose path is ``prefix``; without a part, those in the whole object."""
         errors: list[FieldError] = []
         _look(self._fields, obj if part is None else part, prefix, obj, old, errors)
         return errors
@@ -137,7 +137,7 @@ def _look(
 
 
 def needed(detail: str = "") -> Check:
-    """Checks that there is a value, and that it is not empty."""
+    """A check that a value exists and is not empty."""
 
     def check(place: Place) -> list[FieldError]:
         return [required(place.path, detail)] if place.value in (None, "", [], {}) else []
@@ -146,12 +146,12 @@ def needed(detail: str = "") -> Check:
 
 
 def unless_missing(check: Check) -> Check:
-    """The check, where there is anything, be it empty."""
+    """``check`` for values that exist, including empty ones."""
     return _Given(check)
 
 
 def one_of(*values: str, empty: bool = False) -> Check:
-    """Nothing, or one of these. ``empty``: an empty text and a missing one are refused, too."""
+    """A check that a text is one of ``values``. Empty and missing texts are accepted, unless ``empty`` is true."""
 
     def check(place: Place) -> list[FieldError]:
         value = place.value or ""
@@ -161,7 +161,7 @@ def one_of(*values: str, empty: bool = False) -> Check:
 
 
 def between(least: int, most: int, text: str = "", *, missing: bool = False) -> Check:
-    """Checks that a number is in a range. ``missing``: whether a missing one counts as zero."""
+    """A check that a number is within a range. ``missing``: whether a missing number counts as zero."""
 
     def check(place: Place) -> list[FieldError]:
         value = 0 if place.value is None and missing else place.value
@@ -177,7 +177,7 @@ def at_least(least: int, text: str = "", *, missing: bool = False) -> Check:
 
 
 def named(rule: Callable[[str], list[str]], *, empty: bool = False, before: str = "", but: str = "") -> Check:
-    """A text that ``rule`` finds nothing wrong with. ``but``: a text that is right, too."""
+    """A check that ``rule`` finds no problem with a text. ``but``: a text that is also accepted."""
 
     def check(place: Place) -> list[FieldError]:
         value = place.value or ""
@@ -193,13 +193,13 @@ qualified = named(qualified_name)
 
 @_Given
 def labels(place: Place) -> list[FieldError]:
-    """A map of labels."""
+    """The errors in a map of labels."""
     return labels_errors(place.value, place.path)
 
 
 @_Given
 def selector(place: Place) -> list[FieldError]:
-    """A label selector."""
+    """The errors in a label selector."""
     return label_selector_errors(place.value, place.path)
 
 
@@ -212,7 +212,7 @@ def longest(most: int) -> Check:
 
 @_Given
 def amount(place: Place) -> list[FieldError]:
-    """A quantity that is not negative."""
+    """The errors in a quantity, which must not be negative."""
     if place.value is None or Quantity(place.value) >= Quantity("0"):
         return []
     return [invalid(place.path, place.value, "must be greater than or equal to 0")]
@@ -220,7 +220,7 @@ def amount(place: Place) -> list[FieldError]:
 
 @_Given
 def distinct(place: Place) -> list[FieldError]:
-    """No item of a list comes twice."""
+    """The errors for repeated items of a list."""
     seen: list[Any] = []
     errors: list[FieldError] = []
     for index, item in enumerate(place.value or ()):
@@ -238,7 +238,7 @@ def _before(place: Place) -> Any:
 
 
 def immutable(place: Place) -> list[FieldError]:
-    """Checks that a field never changes. For fields that are not in a list."""
+    """The error for a change of a field. Not for fields inside a list."""
     before = _before(place)
     if place.old is None or (place.value or None) == (before or None):
         return []
@@ -247,12 +247,12 @@ def immutable(place: Place) -> list[FieldError]:
 
 
 def settled(place: Place) -> list[FieldError]:
-    """As `immutable`, of fields that upstream checks by declaration: the value is not shown."""
+    """Like `immutable`, for fields that upstream validates declaratively: the message does not show the value."""
     return [invalid(error.field, None, IMMUTABLE) for error in immutable(place)]
 
 
 def frozen(text: str) -> Check:
-    """As `immutable`, where an update is called forbidden, in these words."""
+    """Like `immutable`, but the change is a forbidden one, with the message ``text``."""
 
     def check(place: Place) -> list[FieldError]:
         same = place.old is None or (place.value or None) == (_before(place) or None)
@@ -262,7 +262,7 @@ def frozen(text: str) -> Check:
 
 
 def union(text: str, *names: str) -> Check:
-    """Checks that at most one of these fields of the object at the path is set; further ones are forbidden."""
+    """A check that at most one of the named fields of the object at the path is set; any further ones are forbidden."""
 
     def check(place: Place) -> list[FieldError]:
         value = place.value or {}
@@ -273,7 +273,7 @@ def union(text: str, *names: str) -> Check:
 
 
 def when(condition: Callable[[JsonObject], bool], *checks: Check) -> Check:
-    """The checks where ``condition`` is true of what holds the field."""
+    """The checks, for fields whose parent fulfils ``condition``."""
 
     def check(place: Place) -> list[FieldError]:
         return [error for item in checks for error in item(place)] if condition(place.holder) else []
@@ -282,7 +282,7 @@ def when(condition: Callable[[JsonObject], bool], *checks: Check) -> Check:
 
 
 def unless(field: str, value: Any, text: str) -> Check:
-    """The field may be set only if its neighbour ``field`` is ``value``."""
+    """A check that the field is set only if its neighbour ``field`` is ``value``."""
 
     def check(place: Place) -> list[FieldError]:
         return [forbidden(place.path, text)] if place.holder.get(field) != value else []

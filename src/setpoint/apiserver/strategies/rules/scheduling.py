@@ -1,4 +1,4 @@
-"""Priority, runtime and resource limits: small kinds around pods, and events, leases, revisions."""
+"""Rules for small kinds: priority and runtime classes, resource limits, events, leases, revisions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _fits(scope: str, name: str) -> bool:
 
 
 def quota_amounts(place: Place) -> list[FieldError]:
-    """The errors in amounts of what a quota limits."""
+    """The errors in the amounts of a quota."""
     errors: list[FieldError] = []
     for name, given in (place.value or {}).items():
         path = f"{place.path}[{name}]"
@@ -99,7 +99,9 @@ def quota_amounts(place: Place) -> list[FieldError]:
 
 
 def amount_errors(name: str, given: str | int, path: str) -> list[FieldError]:
-    """The errors in the amount of a resource: none is less than nothing, and some come in whole numbers only."""
+    """The errors in the amount of a resource: it must not be negative, and for some resources it must be a whole
+    number.
+    """
     errors: list[FieldError] = []
     if Quantity(given) < Quantity("0"):
         errors.append(invalid(path, given, _NOT_NEGATIVE))
@@ -292,7 +294,7 @@ _CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 
 def _pod_networks(place: Place) -> list[FieldError]:
-    """Two at most, one of each family; once there are any, they stay."""
+    """The errors in a node's pod networks: at most two, of different families, which can't change once they are set."""
     errors: list[FieldError] = []
     networks, before = place.value or [], ((place.old or {}).get("spec") or {}).get("podCIDRs") or []
     if place.old is not None:
@@ -325,12 +327,12 @@ def _provider(place: Place) -> list[FieldError]:
 
 
 def _new_data(place: Place) -> list[FieldError]:
-    """On creation; afterwards it does not change."""
+    """The errors in the data of a new object; data can't change later."""
     return _data(place) if place.old is None else []
 
 
 def _preemption(place: Place) -> list[FieldError]:
-    """On creation; afterwards it does not change."""
+    """The errors in the preemption policy of a new object; the policy can't change later."""
     if place.old is not None:
         return []
     if not place.value:

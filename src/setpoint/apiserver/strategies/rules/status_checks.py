@@ -1,4 +1,4 @@
-"""Checks of single fields of statuses, for the table of them."""
+"""Checks of single status fields, for the table of statuses."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def balanced(place: Place) -> Errors:
 
 
 def distinct_addresses(place: Place) -> Errors:
-    """No address of a node is there twice."""
+    """The errors for repeated addresses of a node."""
     seen: set[tuple[str, str]] = set()
     errors: Errors = []
     for index, item in enumerate(pace(place.value or ())):
@@ -122,7 +122,7 @@ def distinct_addresses(place: Place) -> Errors:
 
 
 def capacity(place: Place) -> Errors:
-    """The size of a claim's volume."""
+    """The errors in the size of a claim's volume."""
     return [
         invalid(f"{place.path}[{name}]", int(Quantity(amount).value), _NO_AMOUNT)
         for name, amount in (place.value or {}).items()
@@ -131,7 +131,7 @@ def capacity(place: Place) -> Errors:
 
 
 def _claim_resource(name: str, path: str) -> Errors:
-    """Of a claim only its storage grows, or what a driver has a name of its own for."""
+    """The errors in the name of a claim's resource, which must be ``storage`` or have the prefix of a driver."""
     errors: Errors = [invalid(path, name, text) for text in qualified_name(name)]
     if errors or "/" in name or name == "storage":
         return errors
@@ -139,7 +139,7 @@ def _claim_resource(name: str, path: str) -> Errors:
 
 
 def allocated(place: Place) -> Errors:
-    """The size that a growing claim has reached."""
+    """The errors in the allocated size of a claim that is being resized."""
     errors: Errors = []
     for name, amount in (place.value or {}).items():
         where = f"{place.path}[{name}]"
@@ -154,7 +154,7 @@ def allocated(place: Place) -> Errors:
 
 
 def resizes(place: Place) -> Errors:
-    """The states of a claim's growing."""
+    """The errors in the resize states of a claim."""
     errors: Errors = []
     for name, state in (place.value or {}).items():
         errors += _claim_resource(name, place.path)
@@ -164,7 +164,7 @@ def resizes(place: Place) -> Errors:
 
 
 def node_amounts(place: Place) -> Errors:
-    """Resources of a node; their names are steps of the path, upstream."""
+    """The errors in the resources of a node; as upstream, their names are steps of the path."""
     return [
         replace(error, field=f"{place.path}.{name}")
         for name, amount in (place.value or {}).items()
@@ -176,7 +176,7 @@ def node_amounts(place: Place) -> Errors:
 
 
 def version(place: Place) -> Errors:
-    """A resource version, which is a number."""
+    """The errors in a resource version, which must be a number."""
     text = place.value or ""
     if not text or re.fullmatch(r"[1-9][0-9]*", text):
         return []
@@ -194,7 +194,7 @@ def certificate(place: Place) -> Errors:
 
 
 def features(place: Place) -> Errors:
-    """Features that a node declares, in alphabetical order."""
+    """The errors in the features that a node declares, which must be in alphabetical order."""
     names: list[str] = place.value or []
     errors: Errors = []
     for index, name in enumerate(names):
@@ -210,7 +210,7 @@ def features(place: Place) -> Errors:
 
 
 def volume_error(place: Place) -> Errors:
-    """The reason why a volume could not be attached."""
+    """The errors in the report of a volume that could not be attached."""
     errors: Errors = []
     if len(place.value.get("message", "").encode()) > _VOLUME_MESSAGE:
         errors.append(too_long(f"{place.path}.message", _VOLUME_MESSAGE))
@@ -219,18 +219,18 @@ def volume_error(place: Place) -> Errors:
 
 
 def attachment(place: Place) -> Errors:
-    """The metadata of an attached volume."""
+    """The errors in the metadata of an attached volume."""
     size = sum(len(part.encode()) for pair in place.value.items() for part in pair)
     return [too_long(place.path, _ATTACHMENT)] if size > _ATTACHMENT else []
 
 
 def reference(place: Place) -> Errors:
-    """A path to a field. Only that there is one is checked here."""
+    """The error for a missing path to a field; the path itself is not checked here."""
     return [] if (place.value or "").strip() else [required(place.path)]
 
 
 def kept_version(place: Place) -> Errors:
-    """A resource version that does not change once it is set."""
+    """The errors in a resource version that can't change once it is set."""
     before = ((place.old or {}).get("status") or {}).get("resourceVersion")
     if not before or place.value == before:
         return []
@@ -238,7 +238,7 @@ def kept_version(place: Place) -> Errors:
 
 
 def migration(place: Place) -> Errors:
-    """The conditions of a migration, which ends once, and in one way."""
+    """The errors in the conditions of a migration, which ends only once, in success or failure."""
     now, before = _ends(place.value), _ends(((place.old or {}).get("status") or {}).get("conditions"))
     shown = Shown(json.dumps([_in_order(item) for item in place.value or ()], separators=(",", ":")))
     texts = (

@@ -1,4 +1,4 @@
-"""Statuses: their conditions, counts and other fields. These rows are looked at in writes of ``status`` alone."""
+"""Rules for statuses: conditions, counts and other fields. They apply only to writes of ``status``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _condition_status(place: Place) -> Errors:
 
 
 def _signing_status(place: Place) -> Errors:
-    """Decisions about a request for a certificate are true, or not said."""
+    """The errors in the decisions on a certificate request, whose status must be true or unset."""
     errors = _condition_status(place)
     if errors or place.holder.get("type") not in ("Approved", "Denied", "Failed") or place.value == "True":
         return errors
@@ -63,7 +63,7 @@ def _message(place: Place) -> Errors:
 
 
 def _repeated(place: Place) -> Iterator[tuple[int, str]]:
-    """The indexes and types of conditions whose type another one before has."""
+    """The indexes and types of conditions whose type already occurs earlier in the list."""
     seen: set[str] = set()
     for index, condition in enumerate(place.value or ()):
         kind = condition.get("type", "")
@@ -81,7 +81,7 @@ def _distinct_types(place: Place) -> Errors:
 
 
 def _conditions(holder: str) -> tuple[Row, ...]:
-    """Conditions of apimachinery (``metav1.Condition``)."""
+    """The rows for apimachinery's conditions (``metav1.Condition``)."""
     path = f"{holder}.conditions[]"
     return (
         row(f"{holder}.conditions", _distinct),
@@ -106,7 +106,7 @@ def _counts(*names: str) -> tuple[Row, ...]:
 
 
 def _at_most(other: str, text: str) -> Check:
-    """A count that is not greater than another one of the same status."""
+    """A check that a count is not greater than the count ``other`` of the same status."""
 
     def check(place: Place) -> Errors:
         count = place.value or 0

@@ -1,4 +1,4 @@
-"""Rules for volumes, claims and classes of storage."""
+"""Rules for volumes, claims and storage classes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _capacity(place: Place) -> list[FieldError]:
 
 
 def volume_source(place: Place) -> list[FieldError]:
-    """The errors in the source of a volume, of which there has to be exactly one."""
+    """The errors in the source of a volume; it must have exactly one."""
     spec, path = place.value or {}, place.path
     given = [name for name in _SOURCES if spec.get(name) is not None]
     if not given:
