@@ -1,4 +1,4 @@
-"""Memory: what one run remembers of each key between its reconciles."""
+"""Memory: the facts that one run remembers about each key between its reconciles."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from setpoint.meta import GroupVersionResource, ObjectKey
 
 
 class Memory:
-    """The writes that caches have to show, applied children, objects in doubt, hot loops.
+    """The facts about each key: writes that caches have to show, applied children, objects in doubt, hot loops.
 
-    None of it outlives the process, and correctness does not depend on it: a new process begins without."""
+    The memory does not outlive the process, and correctness does not depend on it: a new process begins with an empty
+    one.
+    """
 
     __slots__ = ("_taken_over", "applied", "barriers", "children", "echoes", "hot", "orphans")
 
@@ -30,15 +32,15 @@ class Memory:
         self._taken_over: dict[ObjectKey, set[tuple[GroupVersionResource, ObjectKey]]] = {}
 
     def took_over(self, key: ObjectKey, place: tuple[GroupVersionResource, ObjectKey]) -> None:
-        """A reconcile of ``key`` has taken over the fields of the object at ``place``."""
+        """Notes that a reconcile of ``key`` has taken over the fields of the object at ``place``."""
         self._taken_over.setdefault(key, set()).add(place)
 
     def has_taken_over(self, key: ObjectKey, place: tuple[GroupVersionResource, ObjectKey]) -> bool:
-        """Whether it has, in this process."""
+        """Whether a reconcile of ``key`` has taken over the fields of the object at ``place`` in this process."""
         return place in self._taken_over.get(key, ())
 
     def forget(self, key: ObjectKey) -> None:
-        """The key's object is gone, or the key is another process's."""
+        """Forgets a key whose object is gone, or that belongs to another process."""
         self.barriers.forget(key)
         self.applied.forget(key)
         self.orphans.forget(key)

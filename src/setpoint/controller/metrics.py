@@ -1,6 +1,6 @@
-"""Metrics of controllers under controller-runtime's names, so that its dashboards work.
+"""Metrics of controllers under controller-runtime's names, so dashboards for controller-runtime work.
 
-Counting is plain integer arithmetic; what Prometheus wants is made of it when it asks.
+Counting is plain integer arithmetic; the counts are converted for Prometheus at each scrape.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BUCKETS: Final = (
 
 
 class LoopMetrics:
-    """The counts of one controller. Readable at any time; `ControllerMetrics` shows them to Prometheus."""
+    """The counts of one controller. They can be read at any time; `ControllerMetrics` exports them to Prometheus."""
 
     __slots__ = (
         "active_workers", "buckets", "conflicts", "errors", "filtered", "hot_loops", "max_concurrent", "name", "panics",
@@ -47,14 +47,16 @@ class LoopMetrics:
         self.buckets = [0] * (len(BUCKETS) + 1)
 
     def observe(self, result: str, seconds: float) -> None:
-        """One reconcile has ended."""
+        """Counts a reconcile that has ended."""
         self.results[result] += 1
         self.seconds += seconds
         self.buckets[bisect_left(BUCKETS, seconds)] += 1
 
 
 class ControllerMetrics:
-    """The metrics of all controllers of one process in one registry of prometheus_client. A name is used once."""
+    """The metrics of all controllers of one process in one registry of prometheus_client. Each name can be added
+    once.
+    """
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self._loops: dict[str, LoopMetrics] = {}
@@ -62,7 +64,7 @@ class ControllerMetrics:
             registry.register(self)
 
     def add(self, metrics: LoopMetrics) -> None:
-        """Raises `ValueError` for a name that is taken."""
+        """Adds the metrics of a controller. Raises `ValueError` if the name is taken."""
         if metrics.name in self._loops:
             raise ValueError(
                 f"there is a controller named {metrics.name!r} already: give one of them another name=, "
@@ -74,7 +76,7 @@ class ControllerMetrics:
         self._loops.pop(name, None)
 
     def collect(self) -> Iterator[Metric]:
-        """Called by the registry at each scrape."""
+        """The metrics of all controllers. The registry calls this method at each scrape."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         label = ["controller"]

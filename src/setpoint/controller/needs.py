@@ -19,7 +19,9 @@ _NAMELESS: Final = ("create", "deletecollection")
 
 
 class Need(NamedTuple):
-    """A rule of RBAC: verbs on resources of groups, for objects of all names or of some; or verbs on URLs."""
+    """A rule of RBAC: verbs on resources of API groups, for all objects or for those with certain names; or verbs on
+    URLs.
+    """
 
     groups: tuple[str, ...]
     resources: tuple[str, ...]
@@ -31,7 +33,9 @@ class Need(NamedTuple):
 def need_of_kind(
     where: str, kind: type[Object], verbs: Sequence[str], subresource: str, names: Sequence[str] | str | None
 ) -> Need:
-    """Verbs on a kind, or on a subresource of it. Raises ValueError, with ``where`` in front."""
+    """The need for verbs on a kind or on one of its subresources. Raises a ValueError whose message begins with
+    ``where``.
+    """
     unknown = sorted({*verbs} - {*VERBS})
     if not verbs or unknown:
         what = f"not {', '.join(map(repr, unknown))}" if verbs else "and at least one is needed"
@@ -46,7 +50,7 @@ def need_of_kind(
 
 
 def need_of_rule(where: str, rule: PolicyRule) -> Need:
-    """A rule as an API server would take it. Raises ValueError, with ``where`` in front."""
+    """The need for a rule that an API server would accept. Raises a ValueError whose message begins with ``where``."""
     # The rules of validation are those of pkg/apis/rbac/validation.
     if not rule.verbs:
         raise ValueError(f"{where}: verbs must contain at least one value")
@@ -62,7 +66,7 @@ def need_of_rule(where: str, rule: PolicyRule) -> Need:
 
 
 def _checked(where: str, need: Need) -> Need:
-    """The need, if every part of it allows something, and none more than it says."""
+    """The need, if every part of it allows something, and allows no more than it says."""
     if "" in need.names:
         raise ValueError(f"{where}: an empty name is that of no object, and would grant those of all names")
     for resource in need.resources:

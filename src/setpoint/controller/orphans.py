@@ -1,4 +1,4 @@
-"""Orphans: children that go soon after they were made, because the object that they were made for is gone."""
+"""Orphans: children that are deleted soon after they were made, because their owner is already gone."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ MAX_GONE: Final = 1024
 class Orphans:
     """The objects that have to be read from the server before children are made for them.
 
-    A cache that is behind shows an object that is gone. The garbage collector deletes children of it at once; that
-    event leads to the next reconcile, and so on, until the cache has caught up.
+    A cache that is behind may show an object that is already gone. The garbage collector deletes new children of such
+    an object at once; that event leads to the next reconcile, and so on, until the cache has caught up.
     """
 
     __slots__ = ("_doubtful", "_gone", "_made")
@@ -29,7 +29,7 @@ class Orphans:
         self._gone: OrderedDict[str, None] = OrderedDict()
 
     def wrote(self, uid: str, *, deleted: bool) -> None:
-        """A reconcile has created, changed or deleted the object with that uid."""
+        """Notes that a reconcile has created, changed or deleted the object with that uid."""
         self._made.pop(uid, None)
         if not deleted:
             self._made[uid] = asyncio.get_running_loop().time()
@@ -37,17 +37,19 @@ class Orphans:
                 self._made.popitem(last=False)
 
     def went(self, uid: str, owner: ObjectKey) -> None:
-        """A child of ``owner`` was deleted."""
+        """Notes that a child of ``owner`` was deleted."""
         made = self._made.get(uid)
         if made is not None and asyncio.get_running_loop().time() - made <= SOON:
             self._doubtful.add(owner)
 
     def doubts(self, key: ObjectKey) -> bool:
-        """Whether the server has to be asked for the object."""
+        """Whether the object has to be read from the server."""
         return key in self._doubtful
 
     def asked(self, key: ObjectKey, cached: str, found: str) -> None:
-        """The server was: ``cached`` is the uid that the cache has, ``found`` the server's, "" if there is none."""
+        """Notes an answer of the server. ``cached`` is the uid in the cache, and ``found`` is the uid on the server,
+        "" if the object does not exist there.
+        """
         self._doubtful.discard(key)
         if cached != found:
             self._gone[cached] = None
@@ -55,7 +57,7 @@ class Orphans:
                 self._gone.popitem(last=False)
 
     def is_gone(self, uid: str) -> bool:
-        """Whether the server has said that there is no object with that uid any more."""
+        """Whether the server has answered that no object with that uid exists any more."""
         return uid in self._gone
 
     def forget(self, key: ObjectKey) -> None:

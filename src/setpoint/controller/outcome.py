@@ -1,8 +1,8 @@
-"""Outcomes: how a reconcile says when it wants to be called again.
+"""Outcomes: the values by which a reconcile says when it wants to be called again.
 
 An outcome is a value. A failure is an exception: any exception means *back off and try again*, and `TerminalError`
-means *don't, until something changes*. The effect of each of them on back-off, metrics and logs is one table in
-``docs/outcomes.md``.
+means *do not retry until something changes*. A table in ``docs/outcomes.md`` shows the effect of each of them on
+back-off, metrics and logs.
 """
 
 from __future__ import annotations
@@ -14,21 +14,24 @@ from msgspec import Struct
 
 
 class Done(Struct, frozen=True, gc=False):
-    """All is as wanted: nothing to do until something changes. Failures so far are forgotten."""
+    """The state is as wanted, and there is nothing to do until something changes. Earlier failures are forgotten."""
 
 
 class After(Struct, frozen=True, gc=False):
-    """All is well; come again in ``seconds`` at the latest, earlier if something changes. Failures are forgotten."""
+    """The state is as wanted. The next reconcile comes after ``seconds`` at the latest, earlier if something
+    changes. Earlier failures are forgotten.
+    """
 
     seconds: float
     reason: str = ""
 
 
 class Retry(Struct, frozen=True, gc=False):
-    """Not there yet, which is not an error: come again with growing back-off, after ``after`` seconds at least.
+    """The wanted state is not reached yet, which is not an error. The next reconcile comes with growing back-off, after
+    ``after`` seconds at least.
 
-    An attempt that ends so counts as a failure for the rate limiter, so waiting for something never turns into
-    polling at full speed.
+    The rate limiter counts such an attempt as a failure, so waiting for something never turns into polling at full
+    speed.
     """
 
     reason: str = ""
@@ -41,12 +44,15 @@ _DONE = Done()
 
 
 def done() -> Outcome:
-    """Nothing to do until something changes. A reconcile function that returns None says the same."""
+    """The outcome that there is nothing to do until something changes. A reconcile function that returns None says
+    the same.
+    """
     return _DONE
 
 
 def after(seconds: float, reason: str = "") -> Outcome:
-    """Come again in ``seconds`` (from the end of this reconcile), or as soon as something changes.
+    """The outcome that asks for the next reconcile in ``seconds`` (from the end of this reconcile), or as soon as
+    something changes.
 
     Raises:
         ValueError: ``seconds`` is negative or not finite.
@@ -55,7 +61,7 @@ def after(seconds: float, reason: str = "") -> Outcome:
 
 
 def retry(reason: str = "", after: float | None = None) -> Outcome:
-    """Come again with back-off; ``after`` is a lower bound of the delay in seconds.
+    """The outcome that asks for the next reconcile with back-off; ``after`` is a lower bound of the delay in seconds.
 
     Raises:
         ValueError: ``after`` is negative or not finite.
@@ -64,10 +70,10 @@ def retry(reason: str = "", after: float | None = None) -> Outcome:
 
 
 class TerminalError(Exception):
-    """Trying again is of no use until the object, or something that it depends on, changes.
+    """A failure that a retry cannot mend until the object, or something that it depends on, changes.
 
-    ``raise TerminalError("spec.image is no image name")`` or ``raise TerminalError(...) from cause``. It is logged and
-    counted as an error once, and there is no retry.
+    ``raise TerminalError("spec.image is not an image name")`` or ``raise TerminalError(...) from cause``. The error is
+    logged and counted once, and there is no retry.
     """
 
 

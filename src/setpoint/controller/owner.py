@@ -1,4 +1,4 @@
-"""Owner references: who belongs to whom, with the rules checked before the server (or the garbage collector) would."""
+"""Owner references, with rules that are checked before the server or the garbage collector would enforce them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ K = TypeVar("K", bound=Object)
 
 
 class OwnerError(ValueError):
-    """An object can't own another: the scopes don't fit, or it has another controller already."""
+    """An object cannot own the other object: their scopes do not fit, or the other object already has a controller."""
 
 
 class AdoptionError(OwnerError):
-    """An object of a wanted child's name is there, and it is not the owner's."""
+    """An object with the name of a wanted child exists, and it does not belong to the owner."""
 
 
 def set_controller_reference(owner: Object, dependent: Object, *, block_owner_deletion: bool = True) -> bool:
     """Makes ``owner`` the managing controller of ``dependent``; returns whether that changed anything.
 
-    A reference to the same owner is replaced (also one of another version).
+    An existing reference to the same owner is replaced, even if it names another version.
 
     Raises:
-        OwnerError: the scopes don't fit, or another object is the controller already.
+        OwnerError: the scopes do not fit, or another object is already the controller.
         ValueError: ``owner`` has no uid.
     """
     present = dependent.metadata.controller
@@ -38,17 +38,18 @@ def set_controller_reference(owner: Object, dependent: Object, *, block_owner_de
 
 
 def set_owner_reference(owner: Object, dependent: Object, *, block_owner_deletion: bool = False) -> bool:
-    """Makes ``owner`` one of the owners of ``dependent``, not its controller; returns whether that changed anything.
+    """Makes ``owner`` one of the owners of ``dependent``, but not its controller; returns whether that changed
+    anything.
 
     Raises:
-        OwnerError: the scopes don't fit.
+        OwnerError: the scopes do not fit.
         ValueError: ``owner`` has no uid.
     """
     return _set(owner, dependent, owner.owner_reference(controller=False, block_owner_deletion=block_owner_deletion))
 
 
 def owned_copy(owner: Object, dependent: K) -> K:
-    """A copy of ``dependent`` that ``owner`` controls, in the owner's namespace where it names none.
+    """A copy of ``dependent`` that ``owner`` controls, in the owner's namespace if ``dependent`` names none.
 
     Raises:
         OwnerError: as for `set_controller_reference`.
@@ -59,7 +60,7 @@ def owned_copy(owner: Object, dependent: K) -> K:
 
 
 def placed_copy(owner: Object, dependent: K) -> K:
-    """A copy of ``dependent`` in the owner's namespace where it names none and needs one."""
+    """A copy of ``dependent``, in the owner's namespace if ``dependent`` names none and needs one."""
     made = copy.copy(dependent)
     made.metadata = copy.copy(dependent.metadata)
     if not made.metadata.namespace and resource_of(type(dependent)).namespaced:
@@ -68,7 +69,7 @@ def placed_copy(owner: Object, dependent: K) -> K:
 
 
 def remove_owner_reference(owner: Object, dependent: Object) -> bool:
-    """Takes every reference to ``owner`` away; returns whether there was one."""
+    """Removes every reference to ``owner``; returns whether there was one."""
     kept = [reference for reference in dependent.metadata.owner_references if not _same(reference, owner)]
     if len(kept) == len(dependent.metadata.owner_references):
         return False
@@ -77,7 +78,9 @@ def remove_owner_reference(owner: Object, dependent: Object) -> bool:
 
 
 def is_owned_by(dependent: Object, owner: Object, *, controller: bool = False) -> bool:
-    """Whether ``owner`` (by uid) is among the owners of ``dependent``; with ``controller``, whether it controls it."""
+    """Whether ``owner`` (by uid) is among the owners of ``dependent``; with ``controller``, whether ``owner`` controls
+    ``dependent``.
+    """
     return any(
         reference.uid == owner.uid and (reference.controller or not controller)
         for reference in dependent.metadata.owner_references
@@ -85,17 +88,18 @@ def is_owned_by(dependent: Object, owner: Object, *, controller: bool = False) -
 
 
 def is_same_owner(reference: OwnerReference, owner: Object) -> bool:
-    """Whether ``reference`` names an object of ``owner``'s kind and name, whatever its uid and version."""
+    """Whether ``reference`` names an object with the kind and name of ``owner``, with any uid and version."""
     resource = resource_of(type(owner))
     group, slash, _ = reference.api_version.partition("/")
     return (reference.kind, group if slash else "", reference.name) == (resource.kind, resource.group, owner.name)
 
 
 def check_scope(owner: Object, dependent: Object) -> None:
-    """Owners are in the dependent's namespace or cluster-scoped; everything else the garbage collector would delete.
+    """Checks that the owner is in the dependent's namespace or cluster-scoped. In any other case the garbage collector
+    would delete the dependent.
 
     Raises:
-        OwnerError: the scopes don't fit.
+        OwnerError: the scopes do not fit.
     """
     if not resource_of(type(owner)).namespaced:
         return

@@ -1,11 +1,11 @@
-"""Predicates: which events are worth a reconcile.
+"""Predicates: tests that decide which events lead to a reconcile.
 
-A predicate is called with the head before and the head after a change: ``(None, new)`` for what appeared, ``(old,
-new)`` for what changed, ``(old, None)`` for what went. Any function of that signature will do; the class `Predicate`
-adds ``&``, ``|``, ``~`` and a name.
+A predicate is called with the head before and the head after a change: ``(None, new)`` for an object that appeared,
+``(old, new)`` for one that changed, ``(old, None)`` for one that is gone. Any function of that signature will do; the
+class `Predicate` adds ``&``, ``|``, ``~`` and a name.
 
-*Caveat*: a predicate is about saving work, not about correctness. The object a reconcile reads is always the latest,
-whatever the event was that led to it.
+*Caveat*: a predicate saves work; correctness must not depend on it. A reconcile always reads the latest object,
+whatever event led to the reconcile.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Test: TypeAlias = Callable[[Head | None, Head | None], bool]
 class Predicate:
     """A test of a change that can be combined: ``generation_changed | labels_changed``, ``~is_deleting``.
 
-    ``name`` is what explanations call it.
+    ``name`` is its name in explanations.
     """
 
     __slots__ = ("name", "test")
@@ -48,12 +48,12 @@ class Predicate:
 
 
 def all_of(*tests: Test) -> Predicate:
-    """Every one of them; True without any."""
+    """A predicate that accepts an event if every one of the tests does; without tests it accepts every event."""
     return Predicate(lambda old, new: all(test(old, new) for test in tests), _join(" & ", tests))
 
 
 def any_of(*tests: Test) -> Predicate:
-    """At least one of them; False without any."""
+    """A predicate that accepts an event if at least one of the tests does; without tests it accepts none."""
     return Predicate(lambda old, new: any(test(old, new) for test in tests), _join(" | ", tests))
 
 
@@ -72,12 +72,16 @@ def _join(sign: str, tests: Iterable[Test]) -> str:
 
 
 def updates_where(test: Callable[[Head, Head], bool], name: str = "") -> Predicate:
-    """Everything that appears or goes, and those updates of which ``test(old, new)`` holds."""
+    """A predicate that accepts every object that appears or goes, and the updates for which ``test(old, new)`` is
+    true.
+    """
     return Predicate(lambda old, new: old is None or new is None or test(old, new), name or test.__name__)
 
 
 def objects_where(test: Callable[[Head], bool], name: str = "") -> Predicate:
-    """Events of objects of which ``test`` holds, as they are after the change (or were last, if they went)."""
+    """A predicate that accepts the events of objects for which ``test`` is true. The test gets the state after the
+    change, or the last state of an object that is gone.
+    """
 
     def holds(old: Head | None, new: Head | None) -> bool:
         head = new if new is not None else old
@@ -117,7 +121,8 @@ is_deleting = objects_where(lambda head: head.deletion_timestamp is not None, "i
 
 
 def matches(selector: str | Mapping[str, str] | LabelSelector | Selector) -> Predicate:
-    """Events of objects whose labels match, before or after: one that stops matching is seen a last time.
+    """A predicate that accepts events of objects whose labels match before or after the change. So the event by which
+    an object stops matching is accepted.
 
     Raises:
         SelectorError: the selector is not valid.
@@ -131,13 +136,13 @@ def matches(selector: str | Mapping[str, str] | LabelSelector | Selector) -> Pre
 
 
 def in_namespaces(*namespaces: str) -> Predicate:
-    """Events in these namespaces."""
+    """A predicate that accepts events in these namespaces."""
     chosen = frozenset(namespaces)
     return objects_where(lambda head: head.namespace in chosen, f"in_namespaces({', '.join(sorted(chosen))})")
 
 
 def named(name: str, namespace: str = "") -> Predicate:
-    """Events of one object; any namespace if none is given."""
+    """A predicate that accepts events of objects with this name, in any namespace if none is given."""
     return objects_where(
         lambda head: head.name == name and (not namespace or head.namespace == namespace), f"named({namespace}/{name})"
     )

@@ -1,4 +1,4 @@
-"""Reconciled: what the parts of a context may ask of it."""
+"""Reconciled: the interface that the parts of a context use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T", bound=Object)
 
 
 class Reconciled(Protocol):
-    """One reconcile: its object, what it has read and asked for so far, and its verbs. `Context` is one."""
+    """One reconcile: its object, its reads and requests so far, and its methods. `Context` is an implementation."""
 
     object: Object
     key: ObjectKey

@@ -33,9 +33,9 @@ _UNTRACED = nullcontext()
 
 
 class Reconciler(Generic[K]):
-    """Calls the user's function for a key, with everything around it that keeps it safe.
+    """Calls the user's function for a key, and takes the steps around the call that make it safe.
 
-    In this order: wait for the barriers, read the object, add the finalizer, call the function (with its deadline),
+    The order is: wait for the barriers, read the object, add the finalizer, call the function (with its deadline),
     write the status if it changed, remove the finalizer if the clean-up is done. After that nothing is written.
     """
 
@@ -69,7 +69,7 @@ class Reconciler(Generic[K]):
         self._status = StatusWriter(declared, env, memory)
 
     async def handle(self, key: ObjectKey) -> Outcome | None:
-        """One attempt. Raises what the function raised."""
+        """Makes one attempt. Raises the function's exceptions."""
         memory, told = self._memory, self._told
         if memory.hot.slowed:
             head = self._env.informers[self._gvr].store.head(key)
@@ -151,7 +151,7 @@ class Reconciler(Generic[K]):
         return self._memory.hot.spun(obj.key, obj.metadata.generation, self._controller.resource)
 
     def close(self) -> None:
-        """Ends the pool of threads, if there is one; a function that is running in it goes on to its end."""
+        """Ends the thread pool, if there is one; a function that is running in it runs to its end."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
         for running in list(self._in_threads.values()):
@@ -160,7 +160,7 @@ class Reconciler(Generic[K]):
     # -- the function --------------------------------------------------------------------------------------------------
 
     async def _attempt(self, function: Callable[[K, Context], Any], obj: K, context: Context) -> Outcome | None:
-        """The function's outcome, with the status written whether it returned or raised."""
+        """Calls the function and writes the status, even if the function raises; returns the function's outcome."""
         draft = self._status.draft(obj)
         try:
             if self._controller.timeout is None:
@@ -241,7 +241,7 @@ class Reconciler(Generic[K]):
             return None
 
     async def _prefetch(self, context: Context, behind: frozenset[GroupVersionResource]) -> None:
-        """Reads live what the cache can't show, so that the context's reads are right all the same."""
+        """Reads live the resources that the cache cannot show, so the context's reads are right nevertheless."""
         env, memory = self._env, self._memory
         kinds = {resource_of(watch.kind).gvr: watch.kind for watch in self._controller.watched}
         live: dict[GroupVersionResource, list[Any]] = {}
@@ -260,8 +260,9 @@ class Reconciler(Generic[K]):
         context.log.warning("the cache is behind, reading live", extra={"resources": sorted(map(str, behind))})
 
     def _catch_up(self, key: ObjectKey, resource: Resource, namespace: str, items: list[Any]) -> None:
-        """Makes the next reconcile wait until the cache shows the objects that were read live: else it would see less
-        than this one."""
+        """Makes the next reconcile wait until the cache shows the objects that were read live. Otherwise it could
+        see an older state than this reconcile.
+        """
         barriers = self._memory.barriers
         store = self._env.informers[resource.gvr].store
         present = set()
@@ -301,7 +302,9 @@ class Reconciler(Generic[K]):
         return outcome
 
     async def _patch_finalizers(self, obj: K, patch: list[dict[str, Any]]) -> K | None:
-        """None if the object is gone. Raises `Outdated` if it is not what the patch was made for."""
+        """The object after the patch of its finalizers; None if the object is gone. Raises `Outdated` if the object
+        is not the one for which the patch was made.
+        """
         try:
             return await self._env.client.patch(
                 self._controller.kind, obj.name, patch, type=PatchType.JSON, namespace=obj.namespace or None

@@ -1,4 +1,4 @@
-"""RunningController: one run of a declared controller: its caches, queue, workers and what is known about its keys."""
+"""RunningController: one run of a declared controller: its caches, queue, workers and knowledge about its keys."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ K = TypeVar("K", bound=Object)
 
 
 class RunningController(Generic[K]):
-    """One run of a `Controller`. Made by `Controller.bind`; managers make theirs so.
+    """One run of a `Controller`, made by `Controller.bind`, which managers call, too.
 
-    `prepare` creates the informers, so that their caches can sync before this controller may work (warm standby);
-    `run` does everything else, and `prepare` too if that was not called. ``state`` and ``problem`` say how far it has
-    come.
+    `prepare` creates the informers, so their caches can sync before this controller may work (warm standby). `run` does
+    everything else, and calls `prepare` if it was not called. ``state`` and ``problem`` give the progress of the run.
     """
 
     def __init__(
@@ -112,7 +111,7 @@ class RunningController(Generic[K]):
 
     @property
     def informers(self) -> dict[GroupVersionResource, Informer[Any]]:
-        """The informers of all declared kinds, once this is prepared."""
+        """The informers of all declared kinds, after `prepare`."""
         return self.env.informers
 
     @property
@@ -148,13 +147,13 @@ class RunningController(Generic[K]):
             informer.add_index(index.name, index.function, projection=index.projection)
 
     async def run(self) -> None:
-        """Works until `stop` or until it is cancelled.
+        """Works until `stop` is called or the call is cancelled.
 
         The workers start when every handler has seen all objects that the first lists contained.
 
         Raises:
-            CacheSyncError: a cache did not sync in time; it carries the server's last answer.
-            RuntimeError: it was run before.
+            CacheSyncError: a cache did not sync in time; the error has the server's last answer.
+            RuntimeError: the controller was run before.
         """
         if self.state != "new":
             raise RuntimeError(f"controller {self.name!r} can be run once; bind it again")
@@ -201,22 +200,24 @@ class RunningController(Generic[K]):
                 remove(self.name)
 
     def stop(self) -> None:
-        """Take no more keys; `run` returns when the reconciles under way have ended."""
+        """Takes no more keys; `run` returns when the reconciles under way have ended."""
         self._stopping.set()
         self.loop.stop()
         self.memory.barriers.abandon()
 
     @contextmanager
     def _hearing_writes(self) -> Iterator[None]:
-        """Every write that is made within a reconcile counts as that reconcile's, with the context's client or with the
-        manager's, which is the same one but for fences and tracing."""
+        """Counts every write within a reconcile as a write of that reconcile. It makes no difference whether the
+        write goes through the context's client or the manager's: they are the same client except for fences and
+        tracing.
+        """
         with ExitStack() as stack:
             for client in self.env.client.lineage:
                 stack.callback(client.on_write(self.told.heard))
             yield
 
     async def _unless_stopped(self, what: Coroutine[Any, Any, Any]) -> None:
-        """Waits for it; returns early when this is stopped meanwhile."""
+        """Waits for the coroutine; returns early if this controller is stopped meanwhile."""
         await first(what, self._stopping.wait())
 
     async def _synced(self) -> None:
@@ -235,7 +236,7 @@ class RunningController(Generic[K]):
     # -- events --------------------------------------------------------------------------------------------------------
 
     def enqueue(self, key: ObjectKey, cause: Cause, *, priority: int = 0) -> None:
-        """Asks for a reconcile of the key, now; does nothing if it is in another process's share."""
+        """Asks for a reconcile of the key, now; does nothing if the key is in another process's share."""
         if self.guard is not None and not self.guard.wants(key):
             return
         self.told.causes.add(key, cause)
@@ -245,7 +246,7 @@ class RunningController(Generic[K]):
         self.enqueue(key, cause, priority=priority)
 
     def _forget(self, key: ObjectKey) -> None:
-        """The key is another process's."""
+        """Forgets a key that belongs to another process."""
         self.queue.forget(key)
         self.told.causes.take(key)
         self.memory.forget(key)
@@ -256,18 +257,19 @@ class RunningController(Generic[K]):
     # -- what is known -------------------------------------------------------------------------------------------------
 
     def idle(self) -> bool:
-        """Whether no event waits to be mapped, and no key is ready or being worked on; keys with an appointment don't
-        count."""
+        """Whether no event waits for its mapping, and no key is ready or being reconciled; keys with an appointment
+        do not count.
+        """
         depths = self.queue.depths()
         return not depths.ready and not depths.processing and all(each.is_idle for each in self._registrations)
 
     def under_way(self) -> list[UnderWay]:
-        """The reconciles under way, those that began first at the front."""
+        """The reconciles under way, oldest first."""
         threads = self.reconciler.threads
         return [each._replace(thread=threads.get(ObjectKey(each.key))) for each in self.loop.under_way()]
 
     def readiness(self) -> str:
-        """The reason why this controller is not ready, ``""`` if it is."""
+        """The reason why this controller is not ready; ``""`` if it is."""
         if self.state in ("running", "stopped"):
             return self.problem
         for gvr, informer in self.informers.items():

@@ -1,4 +1,4 @@
-"""Seen: what became of events that led to nothing, for the question why an object does not move."""
+"""Seen: the fate of events that led to no reconcile, for the question why an object does not change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_KEYS: Final = 1024
 
 
 class Filtered(NamedTuple):
-    """An event that a predicate kept out, at a time of the loop's clock."""
+    """An event that a predicate kept out, with its time on the loop's clock."""
 
     at: float
     predicate: str
@@ -20,9 +20,9 @@ class Filtered(NamedTuple):
 
 
 class Seen:
-    """The last filtered event of a key, and when it was deleted.
+    """The last filtered event of each key, and the time at which its object was deleted.
 
-    Bounded: the ``max_keys`` keys for which that happened last.
+    Memory is bounded: only the last ``max_keys`` keys with such an event are remembered.
     """
 
     __slots__ = ("_deleted", "_filtered", "max_keys")
@@ -48,5 +48,7 @@ class Seen:
         return self._filtered.get(key)
 
     def deleted_at(self, key: ObjectKey) -> float | None:
-        """The loop time at which the object was last seen to go; None if it was not, or that was forgotten."""
+        """The loop time of the object's last deletion; None if the object was not deleted, or its deletion was
+        forgotten.
+        """
         return self._deleted.get(key)

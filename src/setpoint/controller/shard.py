@@ -1,8 +1,8 @@
-"""Shards: one process's share of a controller's keys, and what a controller does when it changes.
+"""Shards: one process's share of a controller's keys, and the reaction of a controller to a change of its share.
 
 `setpoint.manager` decides which process has a key (``sharding``, ``partition``; with ``leader_election`` the leader has
-all). Here is what that means for one controller: no key is begun that is not this process's, and a key that has
-come from another process is begun only when the caches show what that one wrote.
+all). This module applies the decision to one controller: a reconcile is begun only for a key of this process, and for a
+key that has come from another process only when the caches show that process's writes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TURN: Final = 500
 
 
 class Share(Protocol):
-    """The keys of this process. It never changes; there is a new one instead."""
+    """The keys of this process. A share never changes; a new share replaces it."""
 
     @property
     def empty(self) -> bool: ...
@@ -39,35 +39,36 @@ class Share(Protocol):
 
 
 class Shard(Protocol):
-    """This process, as one of several that share the keys of their controllers."""
+    """This process as one of several processes that share the keys of their controllers."""
 
     @property
     def share(self) -> Share:
-        """The keys that may be begun now."""
+        """The keys whose reconciles may begin now."""
         ...
 
     def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
-        """Calls ``listener`` with every new share, at once when it changes; the answer ends that."""
+        """Calls ``listener`` with every new share as soon as it changes. The returned function ends that."""
         ...
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
-        """Notes that a reconcile begins; None if it must not. The scope is the reconcile's: when it expires, the key
-        is wanted elsewhere. `end` is due."""
+        """Notes that a reconcile begins, and returns its scope; None if it must not begin. The scope expires when
+        another process wants the key. The caller must call `end` afterwards.
+        """
         ...
 
     def end(self, controller: str, key: ObjectKey) -> None: ...
 
     def elsewhere(self, controller: str, key: ObjectKey) -> str:
-        """The reason why the key is not begun here, ``""`` if it may be."""
+        """The reason why the key is not reconciled here; ``""`` if it may be."""
         ...
 
 
 class ShardGuard:
-    """Stands before a controller's reconciler.
+    """A guard in front of a controller's reconciler.
 
     *Guarantees*
 
-    - A key is begun only if it is this process's now, and was so ever since the caches last caught up.
+    - A reconcile begins only if its key is this process's now, and has been ever since the caches last caught up.
     - Every object whose key has come to this process is reconciled, whatever events were missed before.
     """
 
@@ -95,7 +96,9 @@ class ShardGuard:
         self._behind = ""
 
     async def handle(self, key: ObjectKey) -> Outcome | None:
-        """As the reconciler's. Raises `HandedOver` for a key that is not, or not any more, this process's."""
+        """Calls the reconciler's `handle`. Raises `HandedOver` for a key that does not belong to this process (any
+        more).
+        """
         name = self._env.name
         scope = self._shard.begin(name, key) if self._mine(key) else None
         if scope is None:
@@ -113,28 +116,29 @@ class ShardGuard:
             self._shard.end(name, key)
 
     def wants(self, key: ObjectKey) -> bool:
-        """Whether a reconcile of the key may be asked for. If it is in none of the shares it would not begin, and when
-        it comes to this process, that asks for it."""
+        """Whether a reconcile of the key may be requested. A reconcile of a key outside this process's shares would
+        not begin; when the key comes to this process, a reconcile is requested then.
+        """
         if not self._shares:
             return True
         name = self._env.name
         return any(share.owns(name, key) for share in self._shares)
 
     def elsewhere(self, key: ObjectKey) -> str:
-        """The reason why the key is not begun here, ``""`` if it may be."""
+        """The reason why the key is not reconciled here; ``""`` if it may be."""
         why = self._shard.elsewhere(self._env.name, key)
         if not why and self.caught_up.is_set() and not self._mine(key):
             return f"it has come to this process, whose caches are catching up with what others wrote{self._behind}"
         return why
 
     def waits(self) -> str:
-        """The reason why no key at all is begun yet, ``""`` if there is none."""
+        """The reason why no reconcile may begin yet; ``""`` if there is none."""
         if self.caught_up.is_set():
             return ""
         return f"the caches are catching up with what other processes wrote{self._behind}"
 
     async def follow(self) -> None:
-        """Takes over what comes to this process, until it is cancelled."""
+        """Takes over the keys that come to this process, until the call is cancelled."""
         remove = self._shard.on_change(self._on_change)
         try:
             self._on_change(self._shard.share)
@@ -159,10 +163,10 @@ class ShardGuard:
         return self.caught_up.is_set() and all(share.owns(name, key) for share in self._shares)
 
     async def _take_over(self, share: Share, before: list[Share]) -> None:
-        """Asks for a reconcile of every object that is this process's, and was not by all the shares ``before``.
+        """Asks for a reconcile of every object whose key is in ``share`` and was not in each of the shares ``before``.
 
-        If there were none before, all of them are in the queue. Objects that the predicates keep out when a process
-        starts are none of the controller's here, too.
+        If there were no shares before, the queue already has all objects. Objects that the predicates keep out when a
+        process starts are left out here, too.
         """
         if not before:
             return
@@ -181,7 +185,9 @@ class ShardGuard:
                 await asyncio.sleep(0)
 
     def _accepted(self, predicates: Sequence[Test], key: ObjectKey, head: Any) -> bool:
-        """Whether the predicates let the object in. One that raises keeps it out, as it does when an event comes."""
+        """Whether the predicates accept the object. A predicate that raises an exception keeps it out, as for an
+        event.
+        """
         try:
             return all(test(None, head) for test in predicates)
         except Exception:  # one odd object must not end the controller
@@ -189,7 +195,7 @@ class ShardGuard:
             return False
 
     async def _catch_up(self) -> None:
-        """Waits until every cache is as new as the server was at the start, with all writes of former owners."""
+        """Waits until every cache is as new as the server was when the call began, with all writes of former owners."""
         for gvr in self._env.informers:
             self._behind = f": {gvr.resource}"
             while not await self._caught_up_with(gvr):  # noqa: ASYNC110 - what is waited for is the server's

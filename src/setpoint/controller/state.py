@@ -1,4 +1,4 @@
-"""State: what a program has opened for its reconciles, and closes when they have ended."""
+"""State: the object that a program opens for its reconciles, and closes when they have ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NOTHING: Final = object()
 
 
 class ProgramState:
-    """The object that a program's lifespan yields. It is there while controllers run, and not before or after."""
+    """The object that a program's lifespan yields. It is available only while controllers run."""
 
     __slots__ = ("_value",)
 
@@ -17,19 +17,19 @@ class ProgramState:
         self._value = value
 
     def open(self, value: Any) -> None:
-        """From now on reconciles get ``value``."""
+        """Makes ``value`` available to reconciles."""
         self._value = value
 
     def close(self) -> None:
-        """From now on reconciles get nothing."""
+        """Makes the value unavailable to reconciles."""
         self._value = _NOTHING
 
     def of(self, kind: type[T]) -> T:
-        """The object, which is a ``kind``.
+        """The object, whose class is ``kind``.
 
         Raises:
-            LookupError: there is none.
-            TypeError: it is of another class.
+            LookupError: there is no object.
+            TypeError: the object is of another class.
         """
         value = self._value
         if isinstance(value, kind):

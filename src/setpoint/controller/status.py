@@ -1,4 +1,4 @@
-"""The status of one object during one reconcile: changed in place, written once at the end, and only if it changed."""
+"""The status of one object during one reconcile: changed in place, and written once at the end if it has changed."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ _fingerprint = msgspec.json.Encoder(enc_hook=str).encode
 
 
 class StatusDraft:
-    """An object's status when the reconcile began, and the patch that has to be written at its end.
+    """An object's status at the beginning of a reconcile, and the patch to write at its end.
 
     *Right by construction*: ``observed_generation`` is the generation that was reconciled; a condition's
     ``last_transition_time`` moves exactly when its ``status`` does; a condition that was set carries the generation
     that it was set for.
 
-    The patch is the difference to the JSON that was read, so that fields that the model does not know, or that other
-    managers keep in the status, stay. Conditions are told apart by their ``type``, as upstream's schemas have it
-    (``x-kubernetes-list-map-keys``): those that this reconcile did not touch stay as they are on the server.
+    The patch is the difference from the JSON that was read, so fields that are unknown to the model or belong to other
+    managers stay. Conditions are identified by their ``type``, as in upstream's schemas
+    (``x-kubernetes-list-map-keys``): conditions that this reconcile did not touch stay as they are on the server.
 
-    ``generations`` says whether the object's generation counts changes of what is wanted only. Where the status is
-    not a subresource, a write of the status moves it too, so it is not recorded anywhere: that would never end.
+    ``generations`` says whether the object's generation counts only changes of the wanted state. If the status is not a
+    subresource, a write of the status increases the generation, too; in that case the generation is not recorded,
+    because each record would lead to another write.
 
-    ``failure`` is the type of the condition that tells of failures. No other controller has the same, so what one
-    reports is taken away by its own success alone, also after a restart and by another process.
+    ``failure`` is the type of the condition that reports failures. No other controller uses the same type, so only the
+    success of the same controller removes its report, even after a restart or in another process.
     """
 
     __slots__ = ("_before", "_failure", "_generation", "_obj", "_owned", "contested")
@@ -56,7 +57,9 @@ class StatusDraft:
         self._before = _fingerprint(status) if status is not None else b""
 
     def report(self, *, reason: str, message: str, now: datetime) -> None:
-        """Says in this controller's condition that the reconcile failed, if this status has conditions and is ours."""
+        """Sets this controller's condition to say that the reconcile failed, if the status has conditions and
+        belongs to this controller.
+        """
         conditions = self._conditions()
         if conditions is not None:
             failed = Condition(type=self._failure, status="False", reason=reason, message=message[:MAX_MESSAGE])
@@ -64,8 +67,7 @@ class StatusDraft:
             set_condition(conditions, failed, now=now)
 
     def succeeded(self) -> None:
-        """Takes back what `report` said before: the status of an object that is fine does not tell that it once was
-        not."""
+        """Removes an earlier `report`: the status of a healthy object does not mention past failures."""
         conditions = self._conditions()
         if conditions and any(found.type == self._failure and found.status != "True" for found in conditions):
             remove_condition(conditions, self._failure)
@@ -73,16 +75,16 @@ class StatusDraft:
     def patch(
         self, *, observed: bool, now: Callable[[], datetime], onto: Object | None = None, yields: bool = False
     ) -> Json | None:
-        """The merge patch of the status, None if there is nothing to write.
+        """The merge patch of the status; None if there is nothing to write.
 
-        ``observed`` says whether the reconcile came far enough for the status to be that of this generation. ``onto``
-        is the newer state of the object, if it has changed since it was read: the patch makes the same changes there.
-        With ``yields`` a field that has another value there than the one that was read, and another than the one that
-        this draft gives it, stays as it is there, and is named in `contested`.
+        ``observed`` says whether the reconcile came far enough for the status to describe this generation. ``onto`` is
+        the newer state of the object, if it has changed since it was read: the patch makes the same changes there. With
+        ``yields``, a field of ``onto`` whose value differs both from the value that was read and from this draft's
+        value stays as it is in ``onto``, and `contested` names it.
 
         Raises:
             ValueError: the object was not read from a server.
-            TypeError: the status holds what can't be encoded.
+            TypeError: the status contains a value that cannot be encoded.
         """
         status = getattr(self._obj, "status", None)
         if status is None:
@@ -143,7 +145,7 @@ def _as_read(obj: Object) -> Object:
 
 
 def _edited(read: Json, before: Json, after: Json) -> Json:
-    """``read`` with the edit that led from ``before`` to ``after``, conditions by their types."""
+    """``read`` with the edit that led from ``before`` to ``after``; conditions are identified by their types."""
     found = read.get(_CONDITIONS) or []
     merged = _merged(found, before.get(_CONDITIONS) or [], after.get(_CONDITIONS) or [])
     if merged is None:
@@ -157,8 +159,9 @@ def _edited(read: Json, before: Json, after: Json) -> Json:
 
 
 def _merged(found: list[Any], before: list[Any], after: list[Any]) -> list[Any] | None:
-    """The conditions that are there, with those changes that led from ``before`` to ``after``; None if they can't be
-    told apart by type."""
+    """The conditions in ``found``, with the changes that led from ``before`` to ``after``; None if conditions cannot be
+    identified by their types.
+    """
     present, old, new = _by_type(found), _by_type(before), _by_type(after)
     if present is None or old is None or new is None:
         return None
@@ -187,7 +190,7 @@ def _status_of(obj: Object) -> Json:
 
 
 def _contested(base: Any, theirs: Any, ours: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """The fields to which two writers gave different values since ``base``; of conditions, their types."""
+    """The fields to which two writers gave different values since ``base``; for conditions, their types."""
     if _GONE not in (theirs, ours) and path == (_CONDITIONS,):
         known = [_by_type(each if isinstance(each, list) else []) for each in (base, theirs, ours)]
         if None not in known:
@@ -206,7 +209,7 @@ def _contested(base: Any, theirs: Any, ours: Any, path: tuple[str, ...] = ()) ->
 
 
 def _differ(base: Any, theirs: Any, ours: Any) -> bool:
-    """Whether both have changed it, and not in the same way."""
+    """Whether both writers have changed the value, in different ways."""
     return bool(ours != theirs and ours != base and theirs != base)
 
 
@@ -215,7 +218,7 @@ def _said(condition: Json) -> Json:
 
 
 def _yielding(ours: Json, theirs: Json, path: tuple[str, ...]) -> Json:
-    """``ours``, with that field as it is in ``theirs``."""
+    """``ours``, with the field at ``path`` as it is in ``theirs``."""
     name, *rest = path
     if name == _CONDITIONS and rest:
         mine, their = (_by_type(each.get(_CONDITIONS) or []) or {} for each in (ours, theirs))
@@ -233,8 +236,9 @@ def _by_type(conditions: list[Any]) -> dict[str, Any] | None:
 
 
 def _spell_out(wanted: Json, status: Any) -> None:
-    """Writes plain values that equal their default, which objects otherwise leave out: a server adds no defaults to a
-    status, and ``kubectl get`` is to show ``0`` and not nothing."""
+    """Writes plain values that equal their default, which objects otherwise leave out. A server adds no defaults to
+    a status, and ``kubectl get`` should show ``0`` and not an empty column.
+    """
     for field in fields_of(type(status)):
         if field.encode_name in wanted or field.name == "observed_generation":  # 0 there means never
             continue
@@ -244,7 +248,7 @@ def _spell_out(wanted: Json, status: Any) -> None:
 
 
 def _settle_conditions(original: Any, status: Any, generation: int, now: datetime) -> None:
-    """Transition times and generations of the conditions that were set during the reconcile."""
+    """Sets the transition times and generations of the conditions that were set during the reconcile."""
     before = {found.type: found for found in getattr(original, _CONDITIONS, None) or ()}
     for condition in getattr(status, _CONDITIONS, None) or ():
         old = before.get(condition.type)

@@ -1,4 +1,4 @@
-"""StatusWriter: brings the drafts of statuses to the server, and failures into them."""
+"""StatusWriter: writes the drafts of statuses to the server, with failures reported in them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ TRIES: Final = 5
 
 
 class StatusWriter(Generic[K]):
-    """Writes what a reconcile made of its object's status.
+    """Writes the status that a reconcile gave its object.
 
     *Guarantees*
 
-    - A write holds for the version that was read. Where the object has changed since, it is read from the server, and
-      the same changes are made to the status that it has now: what other controllers wrote in between stays, also
-      their conditions. A field (or condition) that another writer has given another value since stays as that writer
-      made it, and the reconcile is tried again (`Conflict`): what it made of the field came of an older state. So the
-      late status of a leader that is one no more does not replace its successor's. Another object of the same name,
-      created since, is left alone.
-    - A status that the server refuses does not keep the reason of that from the object: the refusal becomes the
-      condition `Controller.failure_condition` of the status that was there before.
+    - A write applies to the version that was read. If the object has changed since, it is read from the server, and the
+      same changes are made to its present status: the fields and conditions that other controllers wrote in between
+      stay. A field (or condition) to which another writer has given a different value since stays as that writer set
+      it, and the reconcile is tried again (`Conflict`), because its own value was computed from an older state. So a
+      late status of a former leader does not replace the status of its successor. A different object that was created
+      under the same name since is left alone.
+    - If the server refuses a status, the object still reports the reason: the refusal becomes the condition
+      `Controller.failure_condition` of the previous status.
     """
 
     def __init__(self, declared: Declaration[K], env: Environment, memory: Memory) -> None:
@@ -50,12 +50,12 @@ class StatusWriter(Generic[K]):
         )
 
     async def succeeded(self, draft: StatusDraft, obj: K, context: Context) -> None:
-        """Writes the status of a reconcile that returned, if it changed.
+        """Writes the status of a reconcile that returned, if the status has changed.
 
         Raises:
-            ApiError: the server refused; unless that is of no use, the object tells so.
-            StatusNotServed: the object is there and its status is not.
-            Conflict: others changed the object again and again, or the same field to another value.
+            ApiError: the server refused; if a retry is useless, the object reports that.
+            StatusNotServed: the object exists, but its status subresource does not.
+            Conflict: other writers changed the object again and again, or gave the same field a different value.
         """
         if self._controller.owns_status:
             draft.succeeded()
@@ -66,8 +66,9 @@ class StatusWriter(Generic[K]):
             raise
 
     async def failed(self, problem: Exception, draft: StatusDraft, obj: K, context: Context) -> None:
-        """Writes what the function left behind, and why it failed. A conflict is nothing to report. Never raises an
-        error: the function's own failure is what counts."""
+        """Writes the status that the function left behind, and the reason of its failure. A conflict is not
+        reported. Never raises an error: only the function's own failure counts.
+        """
         if not is_conflict(problem):
             draft.report(reason=type(problem).__name__, message=describe(problem), now=self._env.now())
         try:
@@ -82,8 +83,9 @@ class StatusWriter(Generic[K]):
     async def _tell_refusal(
         self, refusal: Exception, draft: StatusDraft, context: Context, *, first: Exception | None = None
     ) -> None:
-        """Writes why the reconcile failed into the status as it was before, if it was the new status that was
-        refused. ``first`` is what had failed before that."""
+        """Writes the reason of the failure into the previous status, if the server refused the new status. ``first``
+        is the earlier failure of the reconcile, if there was one.
+        """
         if isinstance(refusal, TransportError | StatusNotServed) or is_conflict(refusal):
             return
         if isinstance(refusal, ApiError) and (refusal.code >= 500 or refusal.code in (401, 403, 429)):
@@ -152,7 +154,9 @@ class StatusWriter(Generic[K]):
             raise refusal
 
     async def _live(self, obj: K) -> K | None:
-        """The same object as the server has it now; None if it is gone, whoever has its name."""
+        """The same object as the server has it now; None if that object is gone, even if a different object has its
+        name.
+        """
         try:
             live = await self._env.client.get(self._controller.kind, obj.name, namespace=obj.namespace or None)
         except NotFound:

@@ -1,4 +1,6 @@
-"""Surveys: the objects of controllers by state, those that need attention first, cheap enough to be asked for often."""
+"""Surveys: the objects of controllers by state, those that need attention first. A survey is cheap enough to repeat
+often.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Listed(msgspec.Struct, rename="camel", kw_only=True):
 
 class Listing(msgspec.Struct, rename="camel", kw_only=True):
     """Objects in the order of `URGENCY`, then by controller and key. ``counts`` has the number of objects in each
-    state, of all that match the search, whatever states were asked for; ``matched`` how many there are to be listed."""
+    state among all that match the search, whatever states were requested; ``matched`` is the number of objects to
+    list.
+    """
 
     counts: dict[str, int]
     matched: int
@@ -49,7 +53,7 @@ class Listing(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def merged(listings: Iterable[Listing], limit: int) -> Listing:
-    """One listing of the objects of several processes."""
+    """A single listing of the objects of several processes."""
     counts: dict[str, int] = {}
     objects: list[Listed] = []
     matched = 0
@@ -64,8 +68,8 @@ def merged(listings: Iterable[Listing], limit: int) -> Listing:
 class Survey:
     """The states of all keys of running controllers.
 
-    A state costs much less than the whole `explain`: what verdicts decide by is looked up in their order, without their
-    words. Other tasks have their turn every `TURN` keys, so states may be of
+    A state costs much less than the whole `explain`: the facts on which verdicts depend are looked up in the verdicts'
+    order, without the texts. Other tasks can run after every `TURN` keys, so the states of different keys may be of
     different moments.
     """
 
@@ -81,8 +85,9 @@ class Survey:
         limit: int = 100,
         here: bool = False,
     ) -> Listing:
-        """The objects whose key contains all words of ``find``, in one of the ``states`` (all, by default); with
-        ``here`` without those of other processes."""
+        """The objects whose key contains all words of ``find`` and whose state is one of ``states`` (all, by
+        default). With ``here``, objects of other processes are left out.
+        """
         words, wanted = find.lower().split(), frozenset(states)
         counts: dict[str, int] = {}
         found: list[tuple[int, str, ObjectKey, RunningController[Any]]] = []
@@ -107,7 +112,7 @@ class Survey:
         return Listing(counts=counts, matched=len(found), objects=[_listed(run, key) for _, _, key, run in first])
 
     def state(self, run: RunningController[Any], key: ObjectKey) -> State:
-        """The state of `setpoint.controller.verdict.verdict`."""
+        """The state that `setpoint.controller.verdict.verdict` would give."""
         if key in run.loop.started:
             return "running"
         if run.state != "running":
@@ -133,7 +138,9 @@ class Survey:
         return "failed" if last is not None and last.failed else "idle"
 
     def _is_held(self, run: RunningController[Any], key: ObjectKey, record: Record) -> bool:
-        """Whether only finalizers of others keep the object. Remembered, since it takes decompressing the object."""
+        """Whether only finalizers of others keep the object. The answer is remembered, because it needs the object
+        to be decompressed.
+        """
         known = self._held.get((run.name, key))
         if known is not None and known[0] is record:
             return known[1]
@@ -146,7 +153,7 @@ class Survey:
 
 
 def _keys(run: RunningController[Any]) -> list[ObjectKey]:
-    """The keys in the cache, and those in the queue whose object is gone."""
+    """The keys in the cache, and the keys in the queue whose objects are gone."""
     informer = run.informers.get(run.controller.resource.gvr)
     known = [ObjectKey(key) for key in informer.store] if informer is not None else []
     store = informer.store if informer is not None else ()

@@ -26,9 +26,9 @@ R = TypeVar("R")
 class SyncContext:
     """The `Context` of a function that runs in a thread: the same methods, which block the thread.
 
-    The work itself is done in the event loop; the thread waits for it. When the reconcile is over (also when it was
-    cancelled because it took too long, which does not stop the thread), every method raises a RuntimeError: what the
-    thread goes on to do can't disturb the next reconcile of the key.
+    The event loop does the work, and the thread waits for it. After the end of the reconcile every method raises a
+    RuntimeError, so a thread that goes on cannot disturb the next reconcile of the key. That includes a reconcile that
+    was cancelled because it took too long, which does not stop its thread.
     """
 
     def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
@@ -45,7 +45,7 @@ class SyncContext:
         self.log = context.log
 
     def close(self) -> None:
-        """The reconcile is over: what still runs for it ends, and nothing new begins."""
+        """Ends everything that still runs for the reconcile; nothing new begins after that."""
         self._portal.close()
 
     @property
@@ -158,7 +158,7 @@ class SyncContext:
 
 
 class SyncLister(Generic[T]):
-    """A `Lister` that is read from another thread than the event loop's."""
+    """A `Lister` for a thread other than the event loop's."""
 
     def __init__(self, lister: Lister[T], portal: Portal) -> None:
         self._lister = lister

@@ -1,4 +1,4 @@
-"""Syncing: the wait for caches at the start of a controller, and the messages when it gives up."""
+"""Syncing: the wait for caches at the start of a controller, and the messages of a wait that fails."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ REFUSED_GRACE: Final = 10.0
 
 
 def why_not(informer: Informer[Any]) -> str:
-    """The reason why the cache is older than the server's objects: the server's last answer, in words that say what to
-    do; "" if there is no reason."""
+    """The reason why the cache is older than the server's objects: the server's last answer, with advice; "" if
+    there is no reason.
+    """
     error, resource = informer.last_error, informer.resource
     if isinstance(error, NotFound) and "." in resource.group and not resource.group.endswith(".k8s.io"):
         return (
@@ -30,7 +31,8 @@ async def synced_by(informer: Informer[Any], deadline: float, who: str, log: Bou
     """Waits until the cache has synced, at most until the loop's time ``deadline``.
 
     Raises:
-        CacheSyncError: it has not, or the server went on refusing it for `REFUSED_GRACE`; with its last answer.
+        CacheSyncError: the cache has not synced, or the server kept refusing it for `REFUSED_GRACE`; the error has the
+            server's last answer.
     """
     loop = asyncio.get_running_loop()
     refused_since: float | None = None

@@ -1,4 +1,4 @@
-"""Timelines: what happened to a key lately, bounded, for the question why an object does not move."""
+"""Timelines: the recent attempts of each key, in bounded memory, for the question why an object does not change."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ MAX_WRITES: Final = 32
 
 
 class Write(NamedTuple):
-    """One write of a reconcile: the verb, what it was about, the version that the server answered, and the paths of
-    the fields that it changed, where that is known: never what they hold. ``effect`` is ``created`` for an apply to
-    which there was nothing before, ``no change`` for a write that led to no new version, else empty."""
+    """One write of a reconcile: the verb, the object, the version that the server answered and, if known, the paths
+    of the changed fields, but never their values. ``effect`` is ``created`` for an apply that created its object,
+    ``no change`` for a write that led to no new version, otherwise empty.
+    """
 
     verb: str
     kind: str
@@ -29,10 +30,10 @@ class Write(NamedTuple):
 
 
 class Read(NamedTuple):
-    """The reads of one kind by a reconcile, beside its object.
+    """The reads of one kind by a reconcile, except the read of its own object.
 
-    ``age`` is for reads from a cache: the seconds since that had last heard from the server, at most; None for reads
-    from the server.
+    ``age``, for reads from a cache, is the maximum number of seconds since the cache had last heard from the server;
+    None for reads from the server.
     """
 
     kind: str
@@ -44,11 +45,11 @@ class Read(NamedTuple):
 class Attempt(NamedTuple):
     """One run of the reconcile function for a key. Times are seconds of the loop's clock.
 
-    ``result`` is what metrics call it (success, requeue, requeue_after, error), ``detail`` the reason or the error,
-    ``next_in`` the seconds until the appointment that the controller made with itself, None if there is none.
-    ``waited`` is how long the key was in the queue before, None if that is not known; ``settled`` how long of the
-    duration the caches took to show what the last reconcile wrote; ``age`` that of the object that was looked at (see
-    `Read`).
+    ``result`` is the value of the metrics' label (success, requeue, requeue_after, error), ``detail`` is the reason or
+    the error, and ``next_in`` is the number of seconds until the controller's own appointment for the key, None if
+    there is none. ``waited`` is the time that the key was in the queue before, None if unknown. ``settled`` is the part
+    of the duration that the caches took to show the writes of the last reconcile, and ``age`` is the age of the
+    reconciled object in the cache (see `Read`).
     """
 
     started: float
@@ -69,15 +70,16 @@ class Attempt(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether it failed and is not tried again before something changes."""
+        """Whether the attempt failed and is not retried before something changes."""
         return self.result == "error" and self.next_in is None
 
 
 class Timeline:
-    """The last attempts of the keys that were worked on last.
+    """The last attempts of the keys that were reconciled last.
 
-    Bounded: ``max_keys`` keys, ``max_attempts`` each; the key that has been quiet for longest is forgotten first. Of a
-    key that failed for good the last attempt stays, since nothing else says so: of `MAX_FAILED` keys at most.
+    Memory is bounded: ``max_keys`` keys with ``max_attempts`` each; the key without an attempt for the longest time is
+    forgotten first. The last attempt of a key that failed without a retry stays, because nothing else records it, for
+    at most `MAX_FAILED` keys.
     """
 
     __slots__ = ("_attempts", "_failed", "max_attempts", "max_keys")
@@ -110,19 +112,19 @@ class Timeline:
                 del self._failed[next(iter(self._failed))]
 
     def of(self, key: ObjectKey | str) -> list[Attempt]:
-        """The attempts of a key, oldest first; [] for one that was forgotten or never worked on."""
+        """The attempts of a key, oldest first; [] for a key that was forgotten or never reconciled."""
         present = self._attempts.get(ObjectKey(key)) or self._failed.get(ObjectKey(key))
         if present is None:
             return []
         return list(present) if isinstance(present, deque) else [present]
 
     def last(self, key: ObjectKey) -> Attempt | None:
-        """The last attempt of a key; None for one that was forgotten or never worked on."""
+        """The last attempt of a key; None for a key that was forgotten or never reconciled."""
         present = self._attempts.get(key) or self._failed.get(key)
         return present[-1] if isinstance(present, deque) else present
 
     def keys(self) -> list[ObjectKey]:
-        """The keys that are remembered; the one that was worked on last comes last."""
+        """The remembered keys; the key that was reconciled last comes last."""
         return [*self._failed, *self._attempts]
 
     def __len__(self) -> int:

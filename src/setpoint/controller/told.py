@@ -18,7 +18,7 @@ from setpoint.meta import ObjectKey
 
 
 class Told:
-    """The causes of reconciles, those under way, their writes, and how they ended."""
+    """The causes, writes and ends of reconciles, and the reconciles under way."""
 
     __slots__ = ("_env", "_memory", "causes", "metrics", "running", "seen", "timeline")
 
@@ -33,13 +33,15 @@ class Told:
         """The reconciles under way."""
 
     def heard(self, record: WriteRecord) -> None:
-        """A write was made with the run's client: it counts as that of the reconcile which the task works for."""
+        """Notes a write through the run's client. It counts as a write of the reconcile for which the current task
+        works.
+        """
         context = current.get()
         if context is not None and self.running.get(context.key) is context:
             self.wrote(context, record)
 
     def wrote(self, context: Context, record: WriteRecord) -> None:
-        """A reconcile wrote an object."""
+        """Notes that a reconcile wrote an object."""
         env, memory = self._env, self._memory
         resource, key, verb = record.resource, record.key, record.verb
         is_covered = env.covers(resource, key, record.labels)

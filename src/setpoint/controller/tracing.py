@@ -1,8 +1,8 @@
-"""Tracing: OpenTelemetry spans of reconciles and of their requests, where its API is installed and set up.
+"""Tracing: OpenTelemetry spans of reconciles and of their requests, if OpenTelemetry's API is installed and configured.
 
-A span ``reconcile CONTROLLER`` lasts from the read of the object to its outcome and says what led to it, and how many
-seconds it waited in the queue (``setpoint.queue_wait``); the requests that were made for it are its children, and carry
-its trace to the API server (W3C ``traceparent``).
+A span ``reconcile CONTROLLER`` lasts from the read of the object to its outcome. It records the cause of the reconcile
+and the number of seconds in the queue (``setpoint.queue_wait``). The requests of the reconcile are its children and
+carry its trace to the API server (W3C ``traceparent``).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def find_tracer() -> Any:
-    """The tracer of the process's tracer provider, None if there is no provider.
+    """The tracer of the process's tracer provider; None if there is no provider.
 
-    Set the provider before the controller is bound. Without one nothing is traced, and tracing costs nothing.
+    Set the provider before the controller is bound. Without a provider nothing is traced, and tracing costs nothing.
     """
     if "opentelemetry" not in sys.modules and find_spec("opentelemetry") is None:
         return None
@@ -41,12 +41,12 @@ def find_tracer() -> Any:
 
 
 def traced(client: Client, tracer: Any) -> Client:
-    """The same client, with a span for each request."""
+    """The same client, which makes a span for each request."""
     return client.over(TracedTransport(client.transport, tracer))
 
 
 def reconcile_span(tracer: Any, controller: str, context: Context) -> AbstractContextManager[Any]:
-    """The span of one reconcile; an exception that leaves it is recorded in it."""
+    """The span of one reconcile; it records an exception that leaves it."""
     span: AbstractContextManager[Any] = tracer.start_as_current_span(
         f"reconcile {controller}",
         attributes={
@@ -64,7 +64,7 @@ def reconcile_span(tracer: Any, controller: str, context: Context) -> AbstractCo
 
 
 class TracedTransport:
-    """A transport that makes a span of each request, under the current one."""
+    """A transport that makes a span for each request, as a child of the current span."""
 
     def __init__(self, transport: Transport, tracer: Any) -> None:
         self._transport = transport
@@ -90,7 +90,7 @@ class TracedTransport:
 
     @asynccontextmanager
     async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[WebSocket]:
-        """A WebSocket; the span lasts as long as it."""
+        """A WebSocket; the span lasts as long as the WebSocket."""
         attributes = {"http.request.method": request.method, "url.path": request.path}
         with self._tracer.start_as_current_span(request.method, kind=self._kind, attributes=attributes):
             async with connect_over(self._transport, request, protocols) as socket:

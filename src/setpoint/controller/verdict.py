@@ -1,4 +1,4 @@
-"""Verdicts: the state of a key and its reason, in one word and one sentence, decided from facts alone."""
+"""Verdicts: the state of a key in one word, and its reason in one sentence. They depend only on the given facts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STATES: Final[dict[State, str]] = {
 
 
 class Known(NamedTuple):
-    """The object as the cache shows it; ``held_by`` are its finalizers without the controller's own."""
+    """The object as the cache shows it; ``held_by`` are its finalizers except the controller's own."""
 
     generation: int
     resource_version: str
@@ -46,7 +46,7 @@ class Known(NamedTuple):
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a verdict is made of. Times are seconds of the loop's clock."""
+    """All facts on which a verdict depends. Times are seconds of the loop's clock."""
 
     key: ObjectKey
     now: float
@@ -73,7 +73,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(NamedTuple):
-    """``since`` and ``until`` are seconds of the loop's clock, where there is such a moment."""
+    """The state of a key and its reason. ``since`` and ``until`` are seconds of the loop's clock, if there is such a
+    moment.
+    """
 
     state: State
     text: str

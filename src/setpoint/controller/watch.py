@@ -14,7 +14,7 @@ AnyFieldSelector: TypeAlias = str | Mapping[str, str] | FieldSelector | None
 
 
 class WatchedKind(NamedTuple):
-    """One declared cache: which objects, and what their changes mean for the controller's keys."""
+    """One declared cache: the objects in it, and the effect of their changes on the controller's keys."""
 
     kind: type[Object]
     role: Literal["for", "owns", "watches", "reads"]
@@ -30,5 +30,5 @@ class WatchedKind(NamedTuple):
 
     @property
     def cache(self) -> tuple[Any, ...]:
-        """The options of the cache: two watches of a kind must have the same."""
+        """The options of the cache: two watches of a kind must have the same options."""
         return (self.namespace, self.selector, self.field_selector, self.metadata_only)

@@ -1,4 +1,4 @@
-"""The work loop: workers that take keys from a queue, and what an attempt's end means for its key."""
+"""The work loop: workers that take keys from a queue, and the consequences of an attempt's end for its key."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class End(NamedTuple):
 
 
 async def _is_to_end(worker: asyncio.Task[Any], scope: TaskScope) -> bool:
-    """Whether the worker was cancelled because its loop is; what else has cancelled it is taken back."""
+    """Whether the worker was cancelled because its loop was; any other cancellation is taken back."""
     await asyncio.sleep(0)  # whoever cancels every task there is comes to the loop in the same turn
     if not scope.ending:
         while worker.cancelling():
@@ -45,7 +45,7 @@ async def _is_to_end(worker: asyncio.Task[Any], scope: TaskScope) -> bool:
 
 
 class UnderWay(NamedTuple):
-    """An attempt that is under way: of which key, for how many seconds, in which task, in which thread if in any."""
+    """An attempt that is under way: its key, its duration so far in seconds, its task, and its thread if it has one."""
 
     key: str
     seconds: float
@@ -53,7 +53,7 @@ class UnderWay(NamedTuple):
     thread: int | None = None
 
     def stack(self) -> list[str]:
-        """The lines of code that it waits at, outermost first."""
+        """The lines of code at which the attempt waits, outermost first."""
         return stack_of(self.task) if self.thread is None else stack_of_thread(self.thread)
 
     def __str__(self) -> str:
@@ -61,19 +61,19 @@ class UnderWay(NamedTuple):
 
 
 class WorkLoop(Generic[Key]):
-    """Calls ``handle(key)`` for every key in its queue, in ``workers`` tasks, and does what the outcome says.
+    """Calls ``handle(key)`` for every key in its queue, in ``workers`` tasks, and carries out the outcome.
 
     *Guarantees*
 
     - A key is never handled twice at the same time.
-    - An exception ends one attempt, never a worker. A `BaseException` that is not an `Exception` (a
-      cancellation, KeyboardInterrupt, SystemExit) is never swallowed: it ends the loop. When ``handle`` swallows a
-      cancellation, the worker ends after that attempt.
-    - Back-off of one key does not delay others. It is forgotten with `Done`, `After` and `TerminalError`, kept with
-      `Retry` and every other failure.
-    - A key keeps its priority when it is tried again.
+    - An exception ends one attempt, never a worker. A `BaseException` that is not an `Exception` (a cancellation,
+      KeyboardInterrupt, SystemExit) is never swallowed: it ends the loop. When ``handle`` swallows a cancellation, the
+      worker ends after that attempt.
+    - The back-off of one key does not delay other keys. `Done`, `After` and `TerminalError` reset it; `Retry` and every
+      other failure keep it.
+    - A key keeps its priority when it is retried.
 
-    *Caveats*: what is in the queue is not saved anywhere. After a crash the sources deliver everything again.
+    *Caveats*: the queue is not saved anywhere. After a crash the sources deliver everything again.
     """
 
     def __init__(
@@ -105,7 +105,9 @@ class WorkLoop(Generic[Key]):
         self._stopping = False
 
     async def run(self) -> None:
-        """Works until `stop`; then ends when the attempts under way have. Cancelled, it cancels them."""
+        """Works until `stop`, and returns when the attempts under way have ended. If it is cancelled, it cancels
+        them.
+        """
         try:
             async with TaskScope() as scope:
                 for number in range(self.workers):
@@ -116,12 +118,12 @@ class WorkLoop(Generic[Key]):
             self.queue.shut_down()
 
     def under_way(self) -> list[UnderWay]:
-        """The attempts under way, those that began first at the front."""
+        """The attempts under way, oldest first."""
         now = asyncio.get_running_loop().time()
         return [UnderWay(str(key), now - self.started.get(key, now), task) for task, key in self.at_work.items()]
 
     def stop(self) -> None:
-        """Take no more keys; `run` returns when the attempts under way have ended."""
+        """Takes no more keys; `run` returns when the attempts under way have ended."""
         self._stopping = True
         self.queue.shut_down()
 

@@ -1,4 +1,4 @@
-"""One process: runnables in order, leader election, health, metrics, signals, logging."""
+"""The parts of one process: runnables in order, leader election, health, metrics, signals, logging."""
 
 from setpoint.manager.cluster import FleetCluster
 from setpoint.manager.fence import FencedTransport, WriteRefused

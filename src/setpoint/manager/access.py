@@ -1,4 +1,4 @@
-"""Access: authorization for a process's own pages by the API server (TokenReview, SubjectAccessReview)."""
+"""Access: authorization of requests for a process's own pages by the API server (TokenReview, SubjectAccessReview)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _What = str | tuple[GroupResource, ObjectKey]
 class TokenAccess:
     """Allows requests whose bearer token the API server accepts and whose user may ``get`` the path.
 
-    The caller needs a ClusterRole with ``nonResourceURLs: [/metrics]`` and ``verbs: [get]``, this process one to
-    ``create`` ``tokenreviews`` and ``subjectaccessreviews``; controller-runtime's rules serve.
+    The caller needs a ClusterRole with ``nonResourceURLs: [/metrics]`` and ``verbs: [get]``. This process needs a
+    ClusterRole to ``create`` ``tokenreviews`` and ``subjectaccessreviews``; controller-runtime's rules are sufficient.
 
     *Guarantees*: every failure denies access. Tokens are not stored, only their digests.
 
@@ -35,11 +35,13 @@ class TokenAccess:
         self._remembered: dict[tuple[bytes, _What], tuple[float, Answer | None]] = {}
 
     async def check(self, path: str, headers: Mapping[str, str]) -> Answer | None:
-        """None if the request is allowed, else the refusal: 401, 403, or 500 if the API server could not be asked."""
+        """None if the request is allowed, otherwise the refusal: 401, 403, or 500 if the API server could not be
+        asked.
+        """
         return await self._check(path, headers)
 
     async def check_object(self, resource: GroupResource, key: ObjectKey, headers: Mapping[str, str]) -> Answer | None:
-        """As `check`, of a request for the content of an object: the user must be allowed to ``get`` it."""
+        """None if the user may ``get`` the object whose content is requested, otherwise the refusal, as in `check`."""
         return await self._check((resource, key), headers)
 
     async def _check(self, what: _What, headers: Mapping[str, str]) -> Answer | None:

@@ -56,9 +56,10 @@ class Read(NamedTuple):
 class FleetCluster:
     """One cluster of the fleet.
 
-    `client` reads and writes there; a leader's and a shard's writes are fenced as at home. `lister` reads from a
-    cache that the fleet declares (`Fleet.reads`, `Fleet.events`). A failure here does not affect other clusters: a
-    controller whose caches don't sync is restarted after a pause, and `problem` has the reason.
+    `client` reads and writes in this cluster; the writes of a leader or a shard are fenced as in the manager's own
+    cluster. `lister` reads from a cache that the fleet declares (`Fleet.reads`, `Fleet.events`). A failure in this
+    cluster does not affect other clusters: a controller whose caches do not sync is restarted after a pause, and
+    `problem` has the reason.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class FleetCluster:
             self._bind(controller).prepare()
 
     def lister(self, kind: type[K]) -> Lister[K]:
-        """The cache of a kind that the fleet reads. It may be behind, or not synced yet: see `problem`.
+        """The cache of a kind that the fleet reads. The cache may be behind, or not synced yet: see `problem`.
 
         Raises:
             UndeclaredRead: the fleet declares no such cache.
@@ -96,7 +97,7 @@ class FleetCluster:
         return self.informer(kind).lister
 
     def informer(self, kind: type[K]) -> Informer[K]:
-        """As `lister`, but returns the informer itself."""
+        """The informer behind `lister`, with the same errors."""
         informer: Informer[K] | None = self._informers.get(resource_of(kind).gvr)
         if informer is None:
             name = kind.__name__
@@ -120,7 +121,7 @@ class FleetCluster:
     # -- life cycle, for the fleet -------------------------------------------------------------------------------------
 
     async def run_caches(self) -> None:
-        """Runs caches and events until cancelled."""
+        """Runs caches and events until the call is cancelled."""
         try:
             async with self.factory:
                 await self._recorder.run()
@@ -133,7 +134,7 @@ class FleetCluster:
                 self._host.metrics.remove_client(self.given)
 
     def begin(self, *, leading: bool) -> None:
-        """Starts the ``leader_only`` controllers, or the others."""
+        """Starts the ``leader_only`` controllers if ``leading``, otherwise the other controllers."""
         for controller in self._controllers:
             if controller.leader_only is leading and controller.name not in self._tasks[leading]:
                 task = asyncio.get_running_loop().create_task(
@@ -142,7 +143,9 @@ class FleetCluster:
                 self._tasks[leading][controller.name] = task
 
     async def end(self, *, leading: bool, within: float | None) -> None:
-        """Stops them: running reconciles end by themselves, or are cancelled after ``within`` seconds."""
+        """Stops the ``leader_only`` controllers if ``leading``, otherwise the other controllers. Running reconciles
+        end on their own, or are cancelled after ``within`` seconds.
+        """
         tasks = self._tasks[leading]
         for name, task in tasks.items():
             run = self.runs[name]
@@ -163,7 +166,9 @@ class FleetCluster:
                 tasks.clear()
 
     async def send_last_events(self) -> None:
-        """Sends the last events, after the caches; gives up after a while, as the cluster may be unreachable."""
+        """Sends the last events after the caches have stopped; gives up after a while, because the cluster may be
+        unreachable.
+        """
         try:
             async with asyncio.timeout(DRAIN):
                 await self._recorder.flush()

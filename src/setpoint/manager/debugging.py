@@ -1,4 +1,6 @@
-"""``/debug/controllers``: the activity of a manager's controllers, and explanations of objects' states, as JSON."""
+"""``/debug/controllers``: the activity of a manager's controllers, and explanations of the states of objects, as
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,13 @@ _JSON: Final = "application/json"
 class ControllersPage:
     """The pages below `PATH`.
 
-    - ``/debug/controllers``: every controller in a few numbers;
-    - ``/debug/controllers/NAME``: one of them;
+    - ``/debug/controllers``: a few numbers for every controller;
+    - ``/debug/controllers/NAME``: the numbers of one controller;
     - ``/debug/controllers/NAME/NAMESPACE/OBJECT``, or ``NAME/OBJECT`` for kinds without namespaces: `explain`;
-    - ``/debug/controllers?kind=KIND&key=NAMESPACE/OBJECT``: `explain` by every controller of that kind, which may be
-      given as a kind, plural, singular, short name, or a controller's name.
+    - ``/debug/controllers?kind=KIND&key=NAMESPACE/OBJECT``: `explain` by every controller of that kind. KIND is a kind,
+      plural, singular, short name, or a controller's name.
 
-    It shows names and errors, never the content of objects.
+    The pages show names and errors, never the content of objects.
     """
 
     def __init__(self, controllers: Callable[[], Mapping[str, RunningController[Any]]]) -> None:

@@ -1,4 +1,4 @@
-"""``/debug/yaml``: an object as the cache of a controller has it, for people whom the API server would show it, too."""
+"""``/debug/yaml``: an object in the cache of a controller, for users to whom the API server would show it, too."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ObjectAccess = Callable[[GroupResource, ObjectKey, Mapping[str, str]], Awaitable
 
 
 class DocumentTold(msgspec.Struct, rename="camel", kw_only=True):
-    """An object as YAML. ``hidden`` says what is not shown."""
+    """An object as YAML. ``hidden`` names the parts that are not shown."""
 
     controller: str
     group: str
@@ -36,7 +36,7 @@ class DocumentTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class _Asked(msgspec.Struct):
-    """The object that an answer is about, be it that there is none."""
+    """The object that an answer is about, whether or not it exists."""
 
     group: str = ""
     plural: str = ""
@@ -44,9 +44,9 @@ class _Asked(msgspec.Struct):
 
 
 class DocumentsPage:
-    """``/debug/yaml?controller=NAME&key=NAMESPACE/OBJECT``: a `DocumentTold`; `guarded` checks who asks.
+    """``/debug/yaml?controller=NAME&key=NAMESPACE/OBJECT``: a `DocumentTold`; `guarded` checks the caller.
 
-    Asks no server: it is what the controller sees. The data of Secrets are never shown.
+    The page shows the controller's view and makes no request. It never shows the data of Secrets.
     """
 
     def __init__(self, controllers: Callable[[], Mapping[str, RunningController[Any]]]) -> None:
@@ -78,9 +78,10 @@ class DocumentsPage:
 
 
 def guarded(page: Handler, access: ObjectAccess) -> Handler:
-    """The handler that shows ``page``'s object only to bearers of tokens whose user may ``get`` it.
+    """The handler that shows ``page``'s object only to bearers of tokens whose user may ``get`` the object.
 
-    A program of the same machine needs a token, too: others may forward a port to it who may not read the object.
+    A program on the same machine needs a token, too: users who may not read the object may be able to forward a port to
+    this process.
     """
 
     async def answer(path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:
@@ -99,7 +100,7 @@ def guarded(page: Handler, access: ObjectAccess) -> Handler:
 
 
 def as_yaml(obj: dict[str, Any], size: int) -> tuple[str, str]:
-    """The object as YAML, without its managed fields and without what is hidden, and a sentence about what that is.
+    """The object as YAML, without its managed fields and hidden parts, and a sentence that names the hidden parts.
 
     ``obj`` is changed; ``size`` is the number of its bytes.
     """
@@ -119,13 +120,15 @@ def as_yaml(obj: dict[str, Any], size: int) -> tuple[str, str]:
 
 
 def is_secret(obj: Mapping[str, Any]) -> bool:
-    """Whether it is a Secret of Kubernetes."""
+    """Whether the object is a Kubernetes Secret."""
     return obj.get("apiVersion") == "v1" and obj.get("kind") == "Secret"
 
 
 def redacted(obj: dict[str, Any]) -> bool:
-    """Hides what must not be shown of ``obj``, which is changed; returns whether anything was. Of Secrets these are
-    the values of data and of annotations, since some programs keep a copy of the object in one."""
+    """Hides the secret parts of ``obj``, which is changed; returns whether any part was hidden. These parts are the
+    values of data and annotations of Secrets; annotations are included because some programs keep a copy of the
+    object in one.
+    """
     if not is_secret(obj):
         return False
     metadata = obj.get("metadata")

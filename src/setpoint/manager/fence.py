@@ -1,7 +1,7 @@
-"""Fences: they stop writes of a process that may have lost its lease or keys without knowing.
+"""Fences: guards that stop the writes of a process that may have lost its lease or keys without knowing.
 
 A fence stops a process that was paused for longer than its lease: no other check would catch its first request after
-that.
+the pause.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ class Fence(Protocol):
         ...
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:
-        """The same for a reconcile of the key."""
+        """Whether no other process can have taken over the key yet, for a write in a reconcile of that key."""
         ...
 
 
 class FencedTransport:
-    """A transport that refuses writes once another process may have taken over. Reads pass.
+    """A transport that refuses writes as soon as another process may have taken over. Reads pass.
 
-    The fence is checked when the request is made, and again just before it is sent: credentials and connections may
-    have taken longer than the lease. Commands in pods and connections to their ports count as writes.
+    The fence is checked when the request is made, and again just before it is sent, because obtaining credentials and a
+    connection may have taken longer than the lease. Commands in pods and connections to their ports count as writes.
 
-    With ``reconciles_only`` the fence is checked only for writes of reconciles that it guards: for
-    a client with other users.
+    With ``reconciles_only``, the fence is checked only for writes of the reconciles that it guards; this is for a
+    client that has other users, too.
     """
 
     def __init__(self, transport: Transport, fence: Fence, *, reconciles_only: bool = False) -> None:
@@ -46,13 +46,15 @@ class FencedTransport:
         self._reconciles_only = reconciles_only
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        """Raises `WriteRefused`."""
+        """Sends the request. Raises `WriteRefused` if the fence stops it."""
         if request.method not in ("GET", "HEAD", "OPTIONS"):
             request = self._fenced(request)
         return self._transport.send(request)
 
     def connect(self, request: Request, protocols: Sequence[str]) -> AbstractAsyncContextManager[WebSocket]:
-        """Raises `WriteRefused`; and `TransportError` where the wrapped transport has no WebSockets."""
+        """Opens the WebSocket. Raises `WriteRefused` if the fence stops it, and `TransportError` if the wrapped
+        transport has no WebSockets.
+        """
         return connect_over(self._transport, self._fenced(request), protocols)
 
     async def close(self) -> None:

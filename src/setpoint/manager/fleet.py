@@ -1,4 +1,6 @@
-"""Fleet: several clusters in one manager, each with its own client, caches and controllers, at run time."""
+"""Fleet: several clusters in one manager, each with its own client, caches and controllers. Clusters may join and leave
+while the manager runs.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,10 @@ class Provider(Protocol):
     """A source of clusters."""
 
     async def run(self, fleet: Fleet, home: Client) -> None:
-        """Calls `Fleet.engage` and `Fleet.disengage` until it is cancelled. ``home`` is the manager's own cluster.
+        """Calls `Fleet.engage` and `Fleet.disengage` until the call is cancelled. ``home`` is the manager's own
+        cluster.
 
-        An exception ends the manager; a cluster that can't be reached must not raise one.
+        An exception ends the manager, so a cluster that cannot be reached must not raise one.
         """
         ...
 
@@ -41,25 +44,26 @@ class Fleet:
     await sp.Manager(home, fleet=fleet).run()
     ```
 
-    Each of ``controllers`` runs in every cluster, with its own queue, workers and caches there: its function
-    reads and writes the cluster of its object, whose name is `Context.cluster`. The manager's own objects, such
-    as its Lease, are in its own cluster, the home. `events` and `reads` are for controllers at home that read from the
-    others.
+    Each of ``controllers`` runs in every cluster, with a queue, workers and caches of its own for that cluster. Its
+    function reads and writes the cluster of its object, whose name is `Context.cluster`. The manager's own objects,
+    such as its Lease, are in the manager's own cluster. `events` and `reads` are for controllers in the manager's own
+    cluster that read from the other clusters.
 
     *Guarantees*
 
     - A request consists of cluster, controller and key; the same key in two clusters makes two requests.
-    - A cluster that can't be reached, or refuses access, affects neither others nor the manager: its controllers are
-      restarted until they work, and `/readyz/cluster-NAME` has the reason.
-    - Leader election and shards hold for all clusters: their Leases are at home, and writes are fenced everywhere.
+    - A cluster that cannot be reached, or refuses access, affects neither other clusters nor the manager: its
+      controllers are restarted until they work, and `/readyz/cluster-NAME` has the reason.
+    - Leader election and shards apply to all clusters: their Leases are in the manager's own cluster, and writes are
+      fenced everywhere.
     - When a cluster leaves, its running reconciles end (or are cancelled after 10 s), and nothing of it remains.
 
     Args:
-        controllers: for every cluster.
-        provider: the source of clusters; without one, call `engage` and `disengage`.
+        controllers: controllers that run in every cluster.
+        provider: source of clusters; without a provider, call `engage` and `disengage`.
 
     Raises:
-        ValueError: two controllers have one name.
+        ValueError: two controllers have the same name.
     """
 
     def __init__(self, *controllers: Controller[Any], provider: Provider | None = None) -> None:
@@ -82,7 +86,7 @@ class Fleet:
     # -------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> FleetCluster:
-        """The cluster of that name. Raises `KeyError` if it is not in the fleet."""
+        """The cluster with that name. Raises `KeyError` if it is not in the fleet."""
         try:
             return self._clusters[name]
         except KeyError:
@@ -111,7 +115,7 @@ class Fleet:
 
         Raises:
             RuntimeError: the fleet has been started.
-            ValueError: the kind is declared already, with other options.
+            ValueError: the kind is already declared, with other options.
         """
         if self._host is not None:
             raise RuntimeError("a fleet's caches must be declared before its manager is created")
@@ -125,8 +129,8 @@ class Fleet:
     def events(
         self, kind: type[Object], map: ClusterMap, *, predicates: tuple[Test, ...] = (), **options: Any
     ) -> Source:
-        """A source for a controller at home: ``map(cluster, head)`` returns the keys to reconcile for an object of
-        ``kind`` that changed in the cluster of that name.
+        """A source for a controller in the manager's own cluster. ``map(cluster, head)`` returns the keys to
+        reconcile for an object of ``kind`` that changed in the cluster with the name ``cluster``.
 
         ```python
         sp.Controller(Rollout, reconcile).source(fleet.events(Deployment, rollouts_of))
@@ -141,10 +145,10 @@ class Fleet:
     # -- coming and going ----------------------------------------------------------------------------------------------
 
     async def engage(self, name: str, client: Client) -> None:
-        """Adds a cluster. The same client again changes nothing, another one replaces the first.
+        """Adds a cluster. A second call with the same client changes nothing; a different client replaces the first.
 
-        Returns without waiting for the cluster, which may be unreachable. The caller still owns the client, and closes
-        it after `disengage`.
+        The call does not wait for the cluster, which may be unreachable. The caller still owns the client and closes it
+        after `disengage`.
 
         Raises:
             ValueError: the name is not a DNS subdomain.
@@ -202,7 +206,7 @@ class Fleet:
     # -- in a manager --------------------------------------------------------------------------------------------------
 
     def attach(self, host: Host, home: Client) -> tuple[FleetCaches, FleetWork, FleetWork]:
-        """The runnables for the manager: for the groups of caches, of others, and of leaders.
+        """The runnables for the manager's groups: caches, non-leader work and leader work.
 
         Raises:
             ValueError: the fleet is in another manager.
@@ -242,8 +246,9 @@ class Fleet:
 
 
 class ClusterHealth:
-    """A check for every cluster. None of them affects the process's readiness: one failing cluster must not stop a
-    roll-out for all of them."""
+    """The health checks of all clusters. None of them affects the process's readiness: a single failing cluster must
+    not stop a roll-out for all clusters.
+    """
 
     def __init__(self, checks: HealthChecks) -> None:
         self._checks = checks
@@ -256,7 +261,7 @@ class ClusterHealth:
 
 
 class FleetCaches:
-    """The runnable of a fleet's provider and caches."""
+    """The runnable for the provider and caches of a fleet."""
 
     def __init__(self, fleet: Fleet, home: Client) -> None:
         self.name = "fleet"
@@ -267,7 +272,7 @@ class FleetCaches:
 
 
 class FleetWork:
-    """The runnable of a fleet's controllers: the ``leader_only`` ones, or the others."""
+    """The runnable for the controllers of a fleet: either the ``leader_only`` controllers or the others."""
 
     def __init__(self, fleet: Fleet, *, leading: bool) -> None:
         self.name = "fleet's leaders" if leading else "fleet"

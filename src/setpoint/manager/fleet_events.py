@@ -1,4 +1,4 @@
-"""FleetEvents: changes in the clusters of a fleet, as keys for a controller at home."""
+"""FleetEvents: changes in the clusters of a fleet, as keys for a controller in the manager's own cluster."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ ClusterMap: TypeAlias = Callable[[str, Head], Iterable[ObjectKey | str]]
 
 
 class FleetListener(Protocol):
-    """A listener for clusters that join and leave."""
+    """A listener that hears of clusters that join and leave."""
 
     def joined(self, cluster: FleetCluster) -> None: ...
 
     def left(self, cluster: FleetCluster) -> None:
-        """The cluster is about to leave; its caches can still be read."""
+        """Called when the cluster is about to leave; its caches can still be read."""
         ...
 
 
 class FleetEvents:
-    """A `Source`. Each call first returns the keys of all existing objects, then those of every change.
+    """A `Source`. Each call first yields the keys of all existing objects, and then the keys of every change.
 
     *Guarantees*: a pending key is stored once, so memory is bounded by the number of keys.
     """

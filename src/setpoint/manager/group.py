@@ -1,4 +1,4 @@
-"""Groups of runnables, which start together and stop together."""
+"""Groups of runnables that start together and stop together."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ CANCEL_WITHIN: Final = 10.0
 class Runnable(Protocol):
     """A component that runs as long as its manager.
 
-    `run` is cancelled in the end. If the runnable has a method ``stop()``, it is called first, so that it can end its
-    work. If it has an attribute ``ready`` (an `asyncio.Event`), the next group starts only after that is set.
+    `run` is cancelled at the end. If the runnable has a method ``stop()``, that method is called first, so the runnable
+    can finish its work. If the runnable has an attribute ``ready`` (an `asyncio.Event`), the next group starts only
+    after that event is set.
     """
 
     async def run(self) -> None: ...
@@ -40,14 +41,14 @@ class Busy(Protocol):
 
 
 class RunnableEnded(Exception):
-    """A runnable returned without a request to stop."""
+    """A runnable returned although it was not asked to stop."""
 
 
 class Group:
-    """Runnables with their tasks. The group owns the tasks: `stop` and `cancel` await every one of them, and say which
-    one does not end.
+    """Runnables with their tasks. The group owns the tasks: `stop` and `cancel` await all of them, and name those that
+    do not end.
 
-    ``on_end`` is called with the error when a runnable fails, or returns without being asked to.
+    ``on_end`` is called with the error when a runnable fails, or returns without being asked to stop.
     """
 
     def __init__(self, name: str, on_end: Callable[[BaseException], None]) -> None:
@@ -76,7 +77,7 @@ class Group:
             self._start_waiting()
 
     async def start(self) -> None:
-        """Starts all runnables, and waits for those with a ``ready``."""
+        """Starts all runnables, and waits for those that have a ``ready`` event."""
         self._started = True
         self._start_waiting()
         for task, runnable in list(self._tasks.items()):
@@ -85,9 +86,9 @@ class Group:
                 await until(ready, task)
 
     async def stop(self, deadline: float | None, *, within: float = CANCEL_WITHIN) -> bool:
-        """Stops all runnables, waits until the loop's time ``deadline`` (None: for ever), then cancels the rest.
+        """Stops all runnables, waits until the loop's time ``deadline`` (None: for ever), and then cancels the rest.
 
-        Returns whether everything ended by itself.
+        Returns whether all runnables ended on their own.
         """
         self._stopping = True
         tasks = [task for task in self._tasks if task not in self._let_go]
@@ -109,10 +110,11 @@ class Group:
         return not late
 
     async def cancel(self, *, within: float = CANCEL_WITHIN) -> None:
-        """Cancels all runnables and waits for ``within`` seconds; those that swallow the cancellation are cancelled
-        once more after half of them.
+        """Cancels all runnables and waits for ``within`` seconds. Runnables that swallow the cancellation are cancelled
+        once more after half of that time.
 
-        The group then abandons those that still run. They are logged with their stacks, and named in `hanging`.
+        After that the group abandons the runnables that still run. They are logged with their stacks and named in
+        `hanging`.
         """
         self._stopping = True
         try:
@@ -141,7 +143,9 @@ class Group:
 
 
 def tell_of_hanging(runnable: Runnable, task: asyncio.Task[Any], within: float) -> list[str]:
-    """Logs the stacks of a task that does not end, by the keys that it is working on if known; returns their names."""
+    """Logs the stacks of a task that does not end. Returns the names of the keys that it is working on if they are
+    known, otherwise the runnable's name.
+    """
     found = {}
     if isinstance(runnable, Busy):
         found = {f"{runnable.name} {each.key}": each.stack() for each in runnable.under_way()}
@@ -155,7 +159,7 @@ def tell_of_hanging(runnable: Runnable, task: asyncio.Task[Any], within: float) 
 
 
 def _names(runnable: Runnable) -> list[str]:
-    """The keys that it is working on, else its own name."""
+    """The keys that the runnable is working on, otherwise its own name."""
     keys = [f"{runnable.name} {each.key}" for each in runnable.under_way()] if isinstance(runnable, Busy) else []
     return keys or [_name(runnable)]
 
@@ -165,7 +169,7 @@ def _name(runnable: Runnable) -> str:
 
 
 def _reason(problem: BaseException) -> BaseException:
-    """The only exception in a TaskGroup's group, or the group."""
+    """The only exception in a TaskGroup's exception group, or the group itself if it has several."""
     while isinstance(problem, BaseExceptionGroup) and len(problem.exceptions) == 1:
         problem = problem.exceptions[0]
     return problem

@@ -1,4 +1,4 @@
-"""Health and readiness: checks by name, answered in the form that Kubernetes' own servers use."""
+"""Health and readiness: named checks, answered in the format of Kubernetes' own servers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ Check = Callable[[], str]
 
 
 class HealthChecks:
-    """Named checks behind one path, such as ``/readyz``. Without any check, it shows that the process answers."""
+    """Named checks behind one path, such as ``/readyz``. Without any check, an answer shows that the process
+    responds.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -17,7 +19,8 @@ class HealthChecks:
         self._remarks: set[str] = set()
 
     def add(self, name: str, check: Check, *, counts: bool = True) -> None:
-        """Adds a check. One that does not count is listed, and has its own path, but does not fail the whole.
+        """Adds a check. A check that does not count is listed and has a path of its own, but its failure does not fail
+        the whole.
 
         Raises:
             ValueError: the name is taken.
@@ -38,9 +41,9 @@ class HealthChecks:
         return {name: why for name, check in self._checks.items() if name not in skipped and (why := check())}
 
     def answer(self, path: str, query: Mapping[str, list[str]]) -> tuple[int, str]:
-        """HTTP status and text for ``path`` below this one: ``""`` means all checks, ``NAME`` a single one.
+        """The HTTP status and text for ``path`` below this one: ``""`` means all checks, ``NAME`` a single check.
 
-        ``?verbose`` lists every check; a failure always does. ``?exclude=NAME`` leaves one out.
+        ``?verbose`` lists every check, as a failing answer always does. ``?exclude=NAME`` leaves a check out.
         """
         checks: dict[str, Check] = self._checks or {"ping": lambda: ""}
         if path:

@@ -41,7 +41,7 @@ LOOK_EVERY: Final = 10.0
 
 
 def split_address(address: str) -> tuple[str, int] | None:
-    """Host and port of a bind address in the field's form: ``:8080``, ``127.0.0.1:8080``; None for ``"0"`` (off).
+    """Host and port of a bind address in the usual form: ``:8080``, ``127.0.0.1:8080``; None for ``"0"`` (off).
 
     Raises:
         ValueError: ``address`` has another form.
@@ -57,11 +57,11 @@ def split_address(address: str) -> tuple[str, int] | None:
 class HttpServer:
     """Serves handlers by path prefix while `run` runs.
 
-    `ready` is set when the server listens; ``port`` is then the actual one, also for port 0.
+    `ready` is set when the server listens; ``port`` is then the actual port, even if port 0 was requested.
 
-    With ``cert_dir`` it serves only TLS, with ``tls.crt`` and ``tls.key`` from there; new files are loaded within
-    `LOOK_EVERY` seconds, unreadable ones leave the old certificate in place. With ``access`` every request is
-    checked by it first.
+    With ``cert_dir`` the server serves only TLS, with ``tls.crt`` and ``tls.key`` from that folder. New files are
+    loaded within `LOOK_EVERY` seconds; unreadable files leave the old certificate in place. ``access``, if given,
+    checks every request first.
     """
 
     def __init__(self, address: str, *, name: str, cert_dir: Path | None = None, access: Access | None = None) -> None:
@@ -87,11 +87,13 @@ class HttpServer:
         guards_local: bool = False,
         public: bool = False,
     ) -> None:
-        """Answers GET ``prefix`` and everything below it; with a slash at its end only what is below it.
+        """Answers GET ``prefix`` and every path below it; a ``prefix`` with a slash at its end answers only paths
+        below it.
 
-        ``guard`` checks requests that don't come from this machine (see `is_local`), if the server has no
-        ``access`` that checks all requests; with ``guards_local`` those of this machine, too. ``public`` is for answers
-        without data, which nothing checks: a browser can't send a token before it has a page to ask for one.
+        ``guard`` checks requests that don't come from this machine (see `is_local`), if the server has no ``access``
+        that checks all requests; with ``guards_local`` it checks the requests of this machine, too. ``public`` is for
+        answers without data, whose requests are not checked: a browser cannot send a token before it has a page that
+        asks for one.
 
         Raises:
             ValueError: the prefix is taken.
@@ -107,10 +109,10 @@ class HttpServer:
             self._public.add(prefix)
 
     async def run(self) -> None:
-        """Serves until it is cancelled.
+        """Serves until the call is cancelled.
 
         Raises:
-            OSError: the address can't be bound, or the certificate can't be used; the message names it.
+            OSError: the address cannot be bound, or the certificate cannot be used; the message names it.
         """
         from aiohttp import web
 
@@ -188,11 +190,12 @@ class HttpServer:
 
 
 def is_local(address: str, headers: Mapping[str, str]) -> bool:
-    """Whether a request with these lower-case headers comes from a program of this machine, judging by its headers.
+    """Whether a request with these lower-case headers comes from a program on this machine, judging by its address
+    and headers.
 
-    A loopback address is not enough: a proxy beside this process (of a service mesh, for example) forwards requests of
-    others, and adds headers; and a web page may have its own name resolve to the loopback (DNS rebinding), but its
-    browser sends that name.
+    A loopback address is not enough. A proxy beside this process (of a service mesh, for example) forwards requests
+    from other machines, but adds headers. A web page may make its own host name resolve to the loopback address (DNS
+    rebinding), but the browser sends that name.
     """
     if not is_loopback(address) or not _FORWARDED.isdisjoint(headers):
         return False
@@ -213,7 +216,7 @@ def is_loopback(address: str) -> bool:
 
 
 def _written(directory: Path) -> bytes:
-    """The contents of the files, b"" if they can't be read."""
+    """The contents of the files; b"" if they cannot be read."""
     try:
         return (directory / "tls.crt").read_bytes() + (directory / "tls.key").read_bytes()
     except OSError:

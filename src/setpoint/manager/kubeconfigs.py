@@ -1,4 +1,6 @@
-"""Providers of fleets: a kubeconfig for each cluster, as files in a folder or as Secrets at home."""
+"""Providers of fleets: a kubeconfig for each cluster, in the files of a folder or in Secrets of the manager's own
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,9 @@ logger = logging.getLogger("setpoint.fleet")
 
 
 class _Refused(NamedTuple):
-    """An unusable kubeconfig, and the loop's time for the next attempt: it may refer to a file that
-    does not exist yet."""
+    """An unusable kubeconfig, and the loop's time for the next attempt: the kubeconfig may refer to a file that does
+    not exist yet.
+    """
 
     text: bytes
     why: str
@@ -36,7 +39,7 @@ class _Refused(NamedTuple):
 
 
 class _Members:
-    """Keeps a fleet in line with kubeconfigs, and closes the clients of removed ones."""
+    """Keeps a fleet in line with kubeconfigs, and closes the clients of removed clusters."""
 
     def __init__(self, fleet: Fleet, connect: Callable[[ClientConfig], Client]) -> None:
         self._fleet = fleet
@@ -46,7 +49,9 @@ class _Members:
         self._refused: dict[str, _Refused] = {}
 
     async def now(self, kubeconfigs: Mapping[str, tuple[bytes, Callable[[], Kubeconfig]]]) -> None:
-        """Updates the fleet to these kubeconfigs: for each cluster's name the text, and the function that reads it."""
+        """Updates the fleet to these kubeconfigs: the text and the function that reads it, by the name of the
+        cluster.
+        """
         gone = (self._seen.keys() | self._refused.keys()) - kubeconfigs.keys()
         await every(
             *(self._found(name, text, read) for name, (text, read) in kubeconfigs.items()),
@@ -99,10 +104,10 @@ class _Members:
 
 
 class KubeconfigFolder:
-    """Every file of a folder is the kubeconfig of a cluster, named as the file without its ending.
+    """A provider that reads the kubeconfigs in a folder: each file is a cluster, named as the file without its ending.
 
-    A file that appears, changes or disappears is noticed within ``every`` seconds, also in a mounted volume: a
-    ConfigMap or a Secret. Hidden files don't count. An unusable one is logged, and its last usable version stays.
+    A new, changed or removed file is noticed within ``every`` seconds, even in a mounted volume (a ConfigMap or a
+    Secret). Hidden files do not count. An unusable file is logged, and its last usable version stays in use.
     """
 
     def __init__(
@@ -117,7 +122,7 @@ class KubeconfigFolder:
         self._connect = connect
 
     async def run(self, fleet: Fleet, home: Client) -> None:
-        """See `Provider`. Raises `OSError` if the folder can't be read at the start."""
+        """See `Provider`. Raises `OSError` if the folder cannot be read at the start."""
         members = _Members(fleet, self._connect)
         try:
             files = self._files()
@@ -139,8 +144,9 @@ class KubeconfigFolder:
 
 
 class KubeconfigSecrets:
-    """Every Secret of a namespace at home that has the label ``fleet.setpoint.io/cluster`` is a cluster, named as the
-    label's value; its key ``kubeconfig`` holds the kubeconfig.
+    """A provider that reads kubeconfigs from the Secrets with the label ``fleet.setpoint.io/cluster`` in one namespace
+    of the manager's own cluster. Each Secret is a cluster, named as the label's value; its key ``kubeconfig`` holds
+    the kubeconfig.
 
     Such a kubeconfig must contain its credentials: references to files and commands are refused.
 
