@@ -183,7 +183,9 @@ class PriorityClasses(Strategy):
 
 
 class LimitRanges(Strategy):
-    """Limit ranges. A container's default request follows from its default limit, and that from its maximum."""
+    """Limit ranges. A container's default limit follows from its maximum, its default request from the default limit or
+    the minimum.
+    """
 
     create_on_update = True
 

@@ -163,7 +163,9 @@ def _timeless(toleration: JsonObject) -> JsonObject:
 
 
 def _only_allowed_changes(new: JsonObject, old: JsonObject) -> bool:
-    """Whether an update changes nothing but images, the deadline, tolerations (more) and scheduling gates (fewer)."""
+    """Whether an update changes only fields that may change: images, the deadline, tolerations, scheduling gates and,
+    for a pod with scheduling gates, the node selector and affinity.
+    """
     if new == old:
         return True
     changed: JsonObject = copy_json(new)

@@ -28,7 +28,9 @@ class _Size(msgspec.Struct):
 
 
 async def serve_command(socket: Socket, run: Run, streams: Streams) -> None:
-    """Runs a command, with its streams over the socket, and tells how it ended. A client that goes cancels it."""
+    """Runs a command with its streams over the socket, and sends its result. The command is cancelled if the client
+    disconnects.
+    """
     async with TaskScope() as scope:
         listening = scope.start(_listen(socket, streams))
         working = scope.start(_work(socket, run, streams))
@@ -89,9 +91,9 @@ async def _pump(socket: Socket, channel: int, output: Output) -> None:
 
 
 async def serve_ports(socket: Socket, talks: list[tuple[int, Talk]]) -> None:
-    """Connections to ports: two channels each, for data and for errors, whose first message names the port.
+    """Serves connections to ports. Each has two channels, for data and for errors, whose first messages name the port.
 
-    It ends when all of them have, or when the client has closed and they have noticed.
+    Returns when all connections have ended, or when the client has closed the socket and all of them have noticed.
     """
     inputs = [Input() for _ in talks]
     for number, (port, _) in enumerate(talks):

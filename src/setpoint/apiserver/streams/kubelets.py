@@ -1,4 +1,6 @@
-"""Kubelets, as the server needs them: they know what containers wrote and use, and answer commands and connections."""
+"""Kubelets, as the server needs them: they know the logs and the usage of containers, and serve commands and
+connections.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ JsonObject = dict[str, Any]
 
 
 class TerminalSize(NamedTuple):
-    """Columns and rows of a client's terminal."""
+    """The columns and rows of a client's terminal."""
 
     columns: int
     rows: int
@@ -38,7 +40,7 @@ class LogRequest:
 
 @dataclass(frozen=True, slots=True)
 class CommandRequest:
-    """A request of `kubectl exec` for one container; without ``arguments`` one of `kubectl attach`."""
+    """A request of `kubectl exec` for one container, or of `kubectl attach` if there are no ``arguments``."""
 
     container: str
     arguments: tuple[str, ...] = ()
@@ -47,7 +49,7 @@ class CommandRequest:
 
 @dataclass(slots=True)
 class Streams:
-    """The streams of a command, and the sizes of the client's terminal as they change."""
+    """The streams of a command, and the changing sizes of the client's terminal."""
 
     stdin: Input = field(default_factory=Input)
     stdout: Output = field(default_factory=Output)
@@ -62,10 +64,12 @@ Talk = Callable[[Input, Output], Awaitable[None]]
 
 
 class Kubelets(Protocol):
-    """The kubelets of a cluster. Each method raises `ApiStatusError` if the pod, container or port can't do it."""
+    """The kubelets of a cluster. Each method raises `ApiStatusError` if the pod, container or port does not support the
+    request.
+    """
 
     def log(self, pod: JsonObject, asked: LogRequest) -> AsyncIterator[bytes]:
-        """Yields the log of a container in parts; with ``follow`` until it ends."""
+        """Yields the log of a container in parts; with ``follow``, until the container ends."""
         ...
 
     def command(self, pod: JsonObject, asked: CommandRequest) -> Run:
@@ -77,6 +81,7 @@ class Kubelets(Protocol):
         ...
 
     def usage(self, pod: JsonObject) -> dict[str, dict[str, str]]:
-        """The usage of each running container of a pod: quantities by resource, by the container's name. Nothing of a
-        pod of another node, and while its node does not answer."""
+        """The usage of each running container of a pod: quantities by resource, by the container's name. It is empty
+        for a pod of an unknown node, and while its node does not respond.
+        """
         ...

@@ -1,4 +1,4 @@
-"""Pipes: the streams of a command or a connection, between a client and what answers it."""
+"""Pipes: the streams of a command or a connection, between a client and the code that serves it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FULL: Final = 64
 
 
 class Input:
-    """Bytes that come from a client, until it closes them. For one reader."""
+    """Bytes from a client, until the client closes the stream. There must be only one reader."""
 
     def __init__(self) -> None:
         self._parts: deque[bytes] = deque()
@@ -27,7 +27,7 @@ class Input:
             self._changed.set()
 
     def end(self) -> None:
-        """Marks the end: readers get what is left, then nothing."""
+        """Marks the end: the reader gets the remaining bytes, then ``b""``."""
         self._ended = True
         self._changed.set()
 
@@ -41,7 +41,7 @@ class Input:
         return self._parts.popleft()
 
     async def read_all(self) -> bytes:
-        """Everything up to the end."""
+        """All bytes up to the end."""
         parts = []
         while part := await self.read():
             parts.append(part)
@@ -49,7 +49,7 @@ class Input:
 
 
 class Output:
-    """Bytes that go to a client. ``open`` is False where the client did not ask for them: they are dropped."""
+    """Bytes for a client. ``open`` is False if the client did not ask for the stream, whose bytes are then dropped."""
 
     def __init__(self, *, open: bool = True) -> None:
         self.open = open
@@ -71,7 +71,7 @@ class Output:
             await self._room.wait()
 
     def end(self) -> None:
-        """Ends the stream: no more data will be written."""
+        """Ends the stream: no more data may be written."""
         self._ended = True
         self._changed.set()
         self._room.set()

@@ -1,7 +1,7 @@
-"""SPDY/3.1, the server's side, as far as Kubernetes' clients use it: streams with headers and data, pings, resets.
+"""The server's side of SPDY/3.1, limited to what Kubernetes' clients use: streams with headers and data, pings, resets.
 
 The frames, their numbers and the dictionary of the headers are those of the specification, "SPDY Protocol - Draft
-3.1". Windows of flow control are not kept, as those clients don't keep them either.
+3.1". Flow control windows are not tracked, since those clients don't track them either.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REST: Final = (
 
 
 def _dictionary() -> bytes:
-    """Words with their lengths before them, and the rest as it is."""
+    """The compression dictionary: words, each after its length, then plain text."""
     listed: list[str] = []
     for number, part in enumerate(_WORDS.split("|")):
         listed += [part] if number == 1 else part.split()
@@ -49,11 +49,11 @@ _MOST_HEADERS: Final = 1 << 20
 
 
 class SpdyError(ValueError):
-    """The peer does not speak SPDY/3.1."""
+    """The peer does not follow SPDY/3.1."""
 
 
 class Headers(NamedTuple):
-    """SYN_STREAM or HEADERS: a stream begins, or gets more headers."""
+    """A SYN_STREAM or HEADERS frame: a stream begins or gets more headers."""
 
     stream: int
     headers: Mapping[str, str]
@@ -61,7 +61,7 @@ class Headers(NamedTuple):
 
 
 class Data(NamedTuple):
-    """Bytes on a stream; ``is_last``: no more will come."""
+    """Bytes on a stream. ``is_last``: whether they are the last ones."""
 
     stream: int
     data: bytes
@@ -69,13 +69,13 @@ class Data(NamedTuple):
 
 
 class Reset(NamedTuple):
-    """A stream is over, at once."""
+    """A stream ends at once."""
 
     stream: int
 
 
 class Ping(NamedTuple):
-    """To be answered with the same number."""
+    """A ping; the reply must have the same number."""
 
     number: int
 
@@ -84,7 +84,7 @@ Event = Headers | Data | Reset | Ping
 
 
 class Frames:
-    """Reads and writes frames; it does not know what streams mean."""
+    """Reads and writes frames, without interpreting the streams."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -92,10 +92,10 @@ class Frames:
         self._deflate = zlib.compressobj(zdict=DICTIONARY)
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """The events in the bytes so far.
+        """The events in the bytes received so far.
 
         Raises:
-            SpdyError: they are not SPDY/3.1.
+            SpdyError: the bytes are not SPDY/3.1.
         """
         self._buffer += data
         while len(self._buffer) >= 8:
@@ -147,16 +147,16 @@ class Frames:
         return found
 
     def reply(self, stream: int) -> bytes:
-        """A stream is accepted; without headers."""
+        """A frame that accepts a stream, without headers."""
         packed = self._deflate.compress(bytes(4)) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
         return self._control(_SYN_REPLY, stream.to_bytes(4, "big") + packed)
 
     def data(self, stream: int, data: bytes, *, is_last: bool = False) -> bytes:
-        """Bytes on a stream."""
+        """A frame with bytes on a stream."""
         return stream.to_bytes(4, "big") + bytes((_FIN if is_last else 0,)) + len(data).to_bytes(3, "big") + data
 
     def ping(self, number: int) -> bytes:
-        """The answer to a ping."""
+        """The reply to a ping."""
         return self._control(_PING, number.to_bytes(4, "big"))
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Connections to ports as kubectl makes them: SPDY streams in one WebSocket (KEP-4006)."""
+"""Connections to ports, as kubectl makes them: SPDY streams in a single WebSocket (KEP-4006)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ TUNNEL_PROTOCOLS: Final = ("SPDY/3.1+portforward.k8s.io",)
 
 
 class PortTunnel:
-    """Any number of connections to ports of one pod, each a pair of streams: one for data, one for errors.
+    """Any number of connections to ports of one pod. Each has two streams: one for data, one for errors.
 
-    ``talk_of`` gives what answers connections to a port; what it raises (`ApiStatusError`) is told on the pair's
-    stream for errors, and the other connections go on.
+    ``talk_of`` returns the function that serves connections to a port; an `ApiStatusError` that it raises is sent on
+    the connection's error stream, and the other connections continue.
     """
 
     def __init__(self, socket: Socket, talk_of: Callable[[int], Talk]) -> None:
@@ -34,7 +34,7 @@ class PortTunnel:
         """The streams for errors, by the id that a pair has in common."""
 
     async def serve(self) -> None:
-        """Serves until the client goes; then all connections end."""
+        """Serves connections until the client disconnects; all connections then end."""
         async with TaskScope() as scope:
             while (message := await self._socket.receive()) is not None:
                 try:

@@ -1,1 +1,1 @@
-"""Paths below an object: scale, binding, eviction, finalize."""
+"""Subresources, the paths below an object: scale, binding, eviction, finalize."""

@@ -1,4 +1,4 @@
-"""The handlers of kinds that are only created to be answered (reviews), and of actions on objects."""
+"""Handlers of kinds that are created only to be answered (reviews), and of actions on objects."""
 
 from __future__ import annotations
 

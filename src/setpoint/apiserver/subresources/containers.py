@@ -1,4 +1,4 @@
-"""``log``, ``exec``, ``attach`` and ``portforward`` of pods: what containers wrote, and ways into them."""
+"""``log``, ``exec``, ``attach`` and ``portforward`` of pods: the logs of containers, and connections to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_KUBELETS: Final = "this server has no nodes, so no container runs"
 
 
 def log(call: Call) -> Response:
-    """GET pods/NAME/log. A pod that is on no node yet has written nothing. Raises ApiStatusError."""
+    """The response to GET pods/NAME/log. The log of a pod that is not on a node yet is empty. Raises ApiStatusError."""
     pod = _pod(call)
     query = call.query
     asked = LogRequest(
@@ -40,7 +40,7 @@ def log(call: Call) -> Response:
 
 
 def execute(call: Call) -> Response:
-    """GET or POST pods/NAME/exec. Raises ApiStatusError."""
+    """The response to GET or POST pods/NAME/exec. Raises ApiStatusError."""
     arguments = tuple(call.query.all("command"))
     if not arguments:
         raise bad_request("you must specify at least one command for the container")
@@ -48,12 +48,12 @@ def execute(call: Call) -> Response:
 
 
 def attach(call: Call) -> Response:
-    """GET or POST pods/NAME/attach. Raises ApiStatusError."""
+    """The response to GET or POST pods/NAME/attach. Raises ApiStatusError."""
     return _command(call, ())
 
 
 def forward(call: Call) -> Response:
-    """GET or POST pods/NAME/portforward. Raises ApiStatusError."""
+    """The response to GET or POST pods/NAME/portforward. Raises ApiStatusError."""
     pod = _placed(call)
     kubelets = _kubelets(call)
     protocol = _protocol(call, (*TUNNEL_PROTOCOLS, *PORT_PROTOCOLS))
@@ -128,7 +128,7 @@ def _placed(call: Call) -> JsonObject:
 
 
 def _container(pod: JsonObject, name: str) -> str:
-    """The container that is meant: by name, or the only one."""
+    """The container that a request addresses: the one it names, or the only one."""
     spec, pod_name = pod["spec"], pod["metadata"]["name"]
     names: list[str]
     names, inits, extra = (

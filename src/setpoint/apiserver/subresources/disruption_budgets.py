@@ -1,4 +1,4 @@
-"""Disruption budgets, asked when a pod is to be evicted (upstream's ``pod/storage/eviction.go``)."""
+"""Enforcement of disruption budgets on evictions (upstream's ``pod/storage/eviction.go``)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MANY: Final = "This pod has more than one PodDisruptionBudget, which the evicti
 
 
 def spend(call: Call, pod: JsonObject, *, dry_run: bool) -> None:
-    """Counts the pod's eviction against its budget; nothing happens if it has none, or needs none.
+    """Counts a pod's eviction against its budget; does nothing if the pod has no budget or does not count against it.
 
-    A budget whose status was never set guards nothing here: that is a controller's work, and there may be none.
-    Raises ApiStatusError: 429 if the budget is spent.
+    A budget whose status was never set does not protect pods here, because a controller sets the status, and there may
+    not be one. Raises ApiStatusError: 429 if the budget is used up.
     """
     if (pod.get("status") or {}).get("phase") in _UNGUARDED or pod["metadata"].get("deletionTimestamp"):
         return
@@ -60,7 +60,7 @@ def _selects(budget: JsonObject, labels: dict[str, str]) -> bool:
 
 
 def _may_go_unhealthy(budget: JsonObject, pod: JsonObject) -> bool:
-    """Whether the pod is not ready, and so counts for nothing that the budget guards."""
+    """Whether the pod is not ready and therefore does not count against the budget."""
     conditions = pod["status"].get("conditions") or ()
     if any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions):
         return False

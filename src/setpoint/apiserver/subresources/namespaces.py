@@ -1,4 +1,4 @@
-"""``/finalize``: the end of a namespace."""
+"""``/finalize``: the end of a namespace's deletion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ JsonObject = dict[str, Any]
 
 
 def finalize_namespace(call: Call) -> Response:
-    """PUT namespaces/NAME/finalize: sets ``spec.finalizers``; a namespace that is being deleted goes with the last."""
+    """PUT namespaces/NAME/finalize: sets ``spec.finalizers``; removing the last one completes the deletion of a
+    namespace.
+    """
     shape = Representation.negotiate(call)
     options = WriteOptions.parse(call.query, "UpdateOptions")
     new = read_object(call, call.served, options.field_validation)

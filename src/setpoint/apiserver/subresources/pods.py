@@ -30,7 +30,7 @@ _EVICTION: Final = GroupVersionKind("policy", "v1", "Eviction")
 
 
 def bind_pod(call: Call) -> Response:
-    """POST pods/NAME/binding: gives a pod its node, once. Raises ApiStatusError."""
+    """POST pods/NAME/binding: assigns a pod to a node, which can't change later. Raises ApiStatusError."""
     return _bind(call, call.path.name)
 
 

@@ -1,4 +1,4 @@
-"""``/scale``: one form of replicas and selector for whatever can be scaled (``autoscaling/v1`` Scale)."""
+"""``/scale``: a single form of replicas and selector for all scalable objects (``autoscaling/v1`` Scale)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NOT_APPLIED: Final = (
 
 
 def get_scale(call: Call) -> Response:
-    """GET scale: the object's replicas, as a Scale. Raises ApiStatusError."""
+    """The response to GET scale: the object's replicas, as a Scale. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
     _, live = _live(call)
     return _answer(call, shape, scale_of(call.served, live))
@@ -63,7 +63,7 @@ def update_scale(call: Call) -> Response:
 
 
 def patch_scale(call: Call) -> Response:
-    """Applies the patch to the Scale and sets what comes out. Raises ApiStatusError."""
+    """Applies the patch to the object's Scale and sets the resulting replicas. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
     kind = content_type(call.request.headers)
     if kind == APPLY:
@@ -81,7 +81,7 @@ def patch_scale(call: Call) -> Response:
 
 
 def _applied(call: Call) -> JsonObject:
-    """The Scale after an apply, which owns the replicas. Raises ApiStatusError."""
+    """The Scale after an apply, whose manager then owns the replicas. Raises ApiStatusError."""
     options = WriteOptions.parse(call.query, "PatchOptions", apply=True)
     scale = read_configuration(call, options, _SCALE)
     errors = type_errors(built_in_schemas()[definition_name(_SCALE)], scale)
@@ -209,7 +209,7 @@ def _owned(call: Call, live: JsonObject, paths: ScalePaths, replicas: int, optio
 
 
 def _check_replicas(record: Record, replicas: Any) -> None:
-    """Raises ApiStatusError (422)."""
+    """Checks the number of replicas. Raises ApiStatusError (422)."""
     if not isinstance(replicas, int) or isinstance(replicas, bool):
         error = type_invalid("spec.replicas", replicas, "must be an integer")
         raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
@@ -227,7 +227,9 @@ def _at(obj: Any, path: Sequence[str]) -> Any:
 
 
 def _selector_text(selector: Any) -> str:
-    """A selector in query form: of a plain map (ReplicationController), a LabelSelector, or as it is (custom ones)."""
+    """A selector in query form, made from a plain map (ReplicationController) or a LabelSelector; a text stays as it
+    is.
+    """
     if isinstance(selector, str):
         return selector
     if not isinstance(selector, dict) or not selector:

@@ -1,4 +1,4 @@
-"""POST: a new object."""
+"""POST: creates an object."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def create(call: Call) -> Response:
 def insert(
     call: Call, served: ServedResource, obj: JsonObject, options: WriteOptions, *, track_fields: bool = True
 ) -> bytes:
-    """Stores ``obj`` as new and gives its bytes, in the stored version. Raises ApiStatusError.
+    """Stores ``obj`` as a new object and returns its bytes, in the stored version. Raises ApiStatusError.
 
-    Of two requests that create the same object one gets 409: no other request runs between looking and storing.
+    If two requests create the same object, one gets 409, because no other request runs between the check and the write.
     """
     metadata = obj["metadata"]
     versioned = bool(metadata.get("resourceVersion"))

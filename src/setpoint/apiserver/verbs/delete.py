@@ -1,4 +1,4 @@
-"""DELETE: of one object, or of all that match. Grace periods, finalizers, propagation policies, preconditions."""
+"""DELETE of one object or of a collection, with grace periods, finalizers, propagation policies and preconditions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _DELETION: Final = 64 * 64
 
 
 def delete(call: Call) -> Response:
-    """Answers with a Status when the object is gone, with the object while it waits for finalizers or a kubelet."""
+    """Deletes an object. The response is a Status if the object is gone, or the object if it waits for finalizers or a
+    kubelet.
+    """
     shape = Representation.negotiate(call)
     served = call.served
     options = DeleteOptions.parse(_body(call), call.query)
@@ -57,7 +59,7 @@ def delete(call: Call) -> Response:
 
 
 def delete_collection(call: Call) -> Response:
-    """Deletes what the selectors match, and answers with what that was."""
+    """Deletes the objects that the selectors match; the response lists them."""
     shape = Representation.negotiate(call)
     served = call.served
     lists = ListOptions.parse(call.query)
@@ -91,10 +93,10 @@ def remove(
     admit: bool = True,
     check: Callable[[JsonObject], None] | None = None,
 ) -> tuple[bytes, bool]:
-    """Deletes an object or makes it wait for its deletion: what is left of it (as it is stored) and whether it is gone.
-    Raises ApiStatusError.
+    """Deletes an object or marks it for deletion. Returns its last state (as stored) and whether it is gone. Raises
+    ApiStatusError.
 
-    ``admit``: whether webhooks are asked about the deletion. ``check`` may refuse the object by raising.
+    ``admit``: whether webhooks are called for the deletion. ``check`` may raise to refuse the deletion.
     """
     call.state.lengthy(len(record.value))
     given = options.copy()
@@ -190,7 +192,7 @@ def _mark(call: Call, metadata: JsonObject, grace: int) -> None:
 
 
 def _mark_waiting(call: Call, metadata: JsonObject) -> bool:
-    """An object without grace period that has to wait for its finalizers. Whether anything changed."""
+    """Marks an object that has no grace period but has to wait for its finalizers. Returns whether anything changed."""
     before = (metadata.get("deletionTimestamp"), metadata.get("deletionGracePeriodSeconds"))
     if "deletionTimestamp" not in metadata and metadata.get("generation"):
         metadata["generation"] += 1
@@ -212,7 +214,9 @@ def _shorten(call: Call, metadata: JsonObject, seconds: int) -> None:
 
 
 def _finalizers(served: ServedResource, metadata: JsonObject, options: DeleteOptions) -> list[str]:
-    """The finalizers after the propagation policy had its say: what the options ask for, else what the object has."""
+    """The finalizers after applying the propagation policy, which is that of the options or, by default, that of the
+    object.
+    """
     current: list[str] = metadata.get("finalizers") or []
     kept = [name for name in current if name not in (FINALIZER_ORPHAN, FINALIZER_FOREGROUND)]
     if not served.strategy.collectable:

@@ -1,7 +1,7 @@
 """The fields that a field selector may name for each resource, and their values in an object.
 
-Upstream lists them kind by kind, beside each storage strategy; a custom resource lists its own in the CRD's
-``selectableFields`` (KEP-4358). Everything has ``metadata.name``, and most of it ``metadata.namespace``.
+Upstream lists them for each kind, next to its storage strategy; a custom resource lists its fields in the CRD's
+``selectableFields`` (KEP-4358). All resources have ``metadata.name``, and most have ``metadata.namespace``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Value = Callable[[Wire], Any]
 def supported(resource: Resource, selectable: Iterable[str] = (), *, custom: bool = False) -> frozenset[str]:
     """The fields that a field selector on ``resource`` may name.
 
-    ``selectable`` are the JSONPaths of a CRD version's ``selectableFields`` (``.spec.color``); ``custom``: whether the
-    resource is one of a CRD.
+    ``selectable`` are the JSONPaths of a CRD version's ``selectableFields`` (``.spec.color``); ``custom``: whether a
+    CRD defines the resource.
     """
     names = set(_values(resource.group_resource, tuple(selectable)))
     if str(resource.group_resource) in _BY_NAME or (custom and not resource.namespaced):
@@ -33,12 +33,12 @@ def supported(resource: Resource, selectable: Iterable[str] = (), *, custom: boo
 
 
 def renamed(resource: Resource, field: str) -> str:
-    """The name under which `fields_of` has ``field``: another one where upstream serves an older name, too."""
+    """The name of ``field`` in the result of `fields_of`, which differs if upstream also accepts an older name."""
     return "spec.nodeName" if (field, str(resource.group_resource)) == ("spec.host", "pods") else field
 
 
 def unsupported(resource: Resource, field: str, *, custom: bool = False) -> str:
-    """The refusal of a field that is not supported, in the words that upstream has for each kind."""
+    """The error message for an unsupported field, in upstream's wording for each kind."""
     kind = str(resource.group_resource)
     if kind in _WORDS:
         return _WORDS[kind].format(field)
@@ -48,7 +48,9 @@ def unsupported(resource: Resource, field: str, *, custom: bool = False) -> str:
 
 
 def fields_of(resource: Resource, obj: Wire, selectable: Iterable[str] = ()) -> Mapping[str, str]:
-    """The values of the supported fields in ``obj``, plain JSON of ``resource``'s version; an absent one is empty."""
+    """The values of the supported fields in ``obj``, plain JSON of ``resource``'s version; a missing field has an empty
+    value.
+    """
     return {field: _string(value(obj)) for field, value in _values(resource.group_resource, tuple(selectable)).items()}
 
 

@@ -1,4 +1,4 @@
-"""GET: one object, or a list of them: selectors, pages, and reads as of a revision."""
+"""GET of one object or of a list, with selectors, pages, and reads at a revision."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _INCONSISTENT = (
 
 
 def get(call: Call) -> Response:
-    """One object. Raises ApiStatusError."""
+    """The response with one object. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
     served = call.served
     if call.query.pairs:
@@ -45,7 +45,7 @@ def get(call: Call) -> Response:
 
 
 def list_objects(call: Call, options: ListOptions) -> Response:
-    """All objects that match, or a page of them. Raises ApiStatusError."""
+    """The response with all matching objects, or a page of them. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
     records, metadata = select(call, options)
     served = call.served
@@ -59,9 +59,10 @@ def list_objects(call: Call, options: ListOptions) -> Response:
 
 
 def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, Any]]:
-    """The records that a list is made of, and its metadata. Raises ApiStatusError: 400, 410 or 504.
+    """The records of a list, and the list's metadata. Raises ApiStatusError: 400, 410 or 504.
 
-    A page is as of the revision of its first page, however long the pages take, while the history reaches back.
+    All pages show the revision of the first page, however long the client takes, while the history reaches back that
+    far.
     """
     storage, served = call.storage, call.served
     revision = storage.revision
@@ -101,7 +102,7 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
 
 
 def _position(options: ListOptions, revision: int) -> tuple[int | None, str]:
-    """As of which revision to read (None: now), and from which key on."""
+    """The revision to read at (None: now), and the key at which to start."""
     if options.continue_:
         start, at = _parse_token(options.continue_)
         if options.resource_version not in ("", "0"):

@@ -1,4 +1,4 @@
-"""Keeps ``metadata.managedFields``, the owners of fields, on every write."""
+"""Maintains ``metadata.managedFields``, the owners of fields, on every write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STATUS: Final = FieldSet.of(("f:status",))
 
 
 def ignored_fields(served: ServedResource, subresource: str) -> FieldSet:
-    """Fields that requests to this endpoint can't set."""
+    """The fields that requests to this endpoint can't set."""
     found = served.strategy.ignored_fields(subresource)
     if found or subresource == "status":
         return found
@@ -55,10 +55,10 @@ def track(
 
 
 def keep_times(new: JsonObject, old: JsonObject) -> None:
-    """Gives the managedFields of ``new`` (in place) the times that they had, if the request has changed nothing else.
+    """Gives the managedFields of ``new`` (in place) their former times, if the request has changed nothing else.
 
-    The managers can't know: a value that is sent and equals the default, or zero, is a change until it is in its stored
-    form. As upstream, where such an apply is not stored.
+    The field managers can't detect this case: a value that equals the default, or zero, looks like a change until it is
+    in its stored form. Upstream does the same, and such an apply is not stored.
     """
     entries, before = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
     if not entries or not before or entries == before or len(entries) != len(before):
@@ -74,7 +74,7 @@ def keep_times(new: JsonObject, old: JsonObject) -> None:
 
 
 def converter(call: Call, served: ServedResource) -> server_side_apply.Convert | None:
-    """A function that converts an object for managers of other versions; None if there is only one version."""
+    """A function that converts an object to other versions for field management; None if there is only one version."""
     resource = served.resource
     versions = call.state.registry.versions(resource.group, resource.plural)
     if len(versions) < 2:

@@ -54,7 +54,7 @@ _STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
 def patch_types(served: ServedResource) -> tuple[str, ...]:
-    """Custom resources know no strategic merge patch."""
+    """The supported patch types; custom resources do not support strategic merge patches."""
     return (_JSON, _MERGE, APPLY) if served.custom else (_JSON, _MERGE, _STRATEGIC, APPLY)
 
 
@@ -86,7 +86,7 @@ def patch(call: Call) -> Response:
 
 
 def read_patch(call: Call, served: ServedResource, kind: str) -> tuple[Change, list[str]]:
-    """The patch in the body as a function, and the fields that it names twice. Raises ApiStatusError (400)."""
+    """The patch in the body as a function, and the fields that occur twice in it. Raises ApiStatusError (400)."""
     body = call.request.body or b""
     try:
         document, duplicates = parse_document(body, "application/json")
@@ -129,7 +129,7 @@ def _strategically_patched(served: ServedResource, obj: JsonObject, document: Js
 
 
 def _check_patched(call: Call, served: ServedResource, new: JsonObject, old: JsonObject) -> None:
-    """A patch changes neither kind nor version, whatever it says about them has to be true."""
+    """Checks that a patch changes neither kind nor version and leaves the metadata valid. Raises ApiStatusError."""
     if (new.get("apiVersion"), new.get("kind")) != (old["apiVersion"], old["kind"]):
         version, kind = new.get("apiVersion"), new.get("kind")
         if served.custom or not isinstance(version, str) or not isinstance(kind, str) or not version or not kind:
@@ -146,7 +146,7 @@ def _same_identity(call: Call, new: JsonObject) -> None:
 
 
 def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
-    """Gives the bytes as stored, and whether the object is new."""
+    """The bytes of the applied object, as stored, and whether the object is new."""
     served, path = call.served, call.path
     resource = served.resource
     configuration = read_configuration(call, options, resource.gvk)
@@ -199,7 +199,7 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
 
 
 def unfit(problem: InvalidApply, kind: GroupVersionKind, namespace: str, name: str) -> ApiStatusError:
-    """The configuration of an object does not fit its schema."""
+    """The error for an apply configuration that does not fit the object's schema."""
     what = str(kind) if kind.group else f"/{kind}"
     words = "failed to create typed patch object"
     return bad_request(str(problem).replace(f"{words}:", f"{words} ({namespace}/{name}; {what}):"))

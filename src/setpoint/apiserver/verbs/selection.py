@@ -1,4 +1,4 @@
-"""Selects the objects of a list, a watch or a deletion: label and field selectors on stored bytes."""
+"""Selection of objects for a list, a watch or a deletion: label and field selectors on stored bytes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NAMES = frozenset({"metadata.name", "metadata.namespace"})
 
 
 class Matcher:
-    """Label and field selectors together.
+    """A label selector and a field selector, combined.
 
-    ``everything``: there is nothing to look at. ``decodes``: more than the metadata is looked at.
+    ``everything``: every object matches. ``decodes``: the field selector needs more than the metadata.
     """
 
     __slots__ = ("_fields", "_labels", "_served", "decodes", "everything")
@@ -38,7 +38,7 @@ class Matcher:
 
     @classmethod
     def of(cls, call: Call, options: ListOptions) -> Matcher:
-        """The matcher for these options. Raises ApiStatusError (400) for a field that can't be selected by."""
+        """The matcher for these options. Raises ApiStatusError (400) for a field that selectors can't use."""
         served = call.served
         selector = options.field_selector
         if selector:

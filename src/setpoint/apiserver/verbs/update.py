@@ -1,4 +1,4 @@
-"""PUT, and what every other change of an object has in common with it."""
+"""PUT, and the steps that all other changes of objects share with it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def update(call: Call) -> Response:
 
 
 def check_name(call: Call, obj: JsonObject) -> None:
-    """The object must have the URL's name. Raises ApiStatusError (400)."""
+    """Checks that the object has the name in the URL. Raises ApiStatusError (400)."""
     name, wanted = obj["metadata"].get("name", ""), call.path.name
     if not name:
         raise bad_request(f"the name of the object ({wanted} based on URL) was undeterminable: name must be provided")
@@ -79,12 +79,13 @@ def modify(
     track_fields: bool = True,
     shown: Callable[[JsonObject], JsonObject] | None = None,
 ) -> bytes:
-    """Stores ``new`` in place of ``old``, which is what ``record`` holds; gives the bytes in the stored version.
+    """Stores ``new`` in place of ``old``, the object in ``record``; returns the bytes in the stored version.
 
-    ``shown``: what the subresource makes of the object; admission is about that, and its mutation is the caller's.
+    ``shown``: a function from the object to the form that the subresource shows. Admission sees that form, and the
+    caller handles its mutation.
 
-    A change that changes nothing is not stored. An object that is being deleted goes when its last finalizer does.
-    No other request runs between reading and storing, so a change without resourceVersion can't conflict.
+    A change without effect is not stored. An object that is being deleted is removed with its last finalizer. No other
+    request runs between the read and the write, so a change without resourceVersion can't conflict.
     Raises ApiStatusError.
     """
     resource_version = new["metadata"].pop("resourceVersion", None)
@@ -121,7 +122,7 @@ def modify(
 
 
 def _prepared(call: Call, served: ServedResource, old: JsonObject, new: JsonObject, subresource: str) -> JsonObject:
-    """``new`` with everything from ``old`` that the request can't change."""
+    """``new`` with the fields of ``old`` that the request can't change."""
     strategy = served.strategy
     partial = subresource in PARTIAL
     if partial:
@@ -144,7 +145,7 @@ def _prepared(call: Call, served: ServedResource, old: JsonObject, new: JsonObje
 
 
 def kind_of(document: JsonObject) -> tuple[str, str, str]:
-    """Group, version and kind."""
+    """The group, version and kind of a document."""
     group, _, version = document["apiVersion"].rpartition("/")
     return group, version, document["kind"]
 
@@ -152,7 +153,9 @@ def kind_of(document: JsonObject) -> tuple[str, str, str]:
 def store(
     call: Call, served: ServedResource, record: Record, old: JsonObject, new: JsonObject, *, dry_run: bool = False
 ) -> bytes:
-    """The end of every change: nothing, a write, or the deletion of an object that was waiting for it."""
+    """Completes a change: writes the object, deletes it if it was waiting for deletion, or does nothing if nothing
+    changed.
+    """
     stored = served.stored_as
     metadata = new["metadata"]
     before = old["metadata"].pop("resourceVersion", None)

@@ -1,4 +1,6 @@
-"""GET of ``metrics.k8s.io``: the usage of containers, as the kubelets say; computed from the stored pods."""
+"""GET of ``metrics.k8s.io``: the usage of containers, computed from the stored pods and the reports of
+their kubelets.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ _PODS: Final = "pods"
 
 
 def get_usage(call: Call) -> Response:
-    """The usage of one pod or node. Raises ApiStatusError (404): also of a pod in which nothing runs."""
+    """The usage of one pod or node. Raises ApiStatusError (404), also for a pod without running containers."""
     shape = Representation.negotiate(call)
     record = call.storage.get(call.served.resource.plural, call.path.namespace, call.path.name)
     found = [] if record is None else _measured(call, [record])
@@ -35,7 +37,7 @@ def get_usage(call: Call) -> Response:
 
 
 def list_usage(call: Call, options: ListOptions) -> Response:
-    """The usage of all pods or nodes that match. Raises ApiStatusError (400)."""
+    """The usage of all matching pods or nodes. Raises ApiStatusError (400)."""
     shape = Representation.negotiate(call)
     records = call.storage.scan(call.served.resource.plural, call.path.namespace or None)
     matcher = Matcher.of(call, options)
@@ -60,7 +62,7 @@ def _measured(call: Call, records: list[Record]) -> list[bytes]:
 
 
 def _pod(call: Call, record: Record) -> bytes | None:
-    """None of a pod in which nothing runs."""
+    """The usage of a pod; None if no container runs in it."""
     pod = _opened(record)
     containers = [{"name": name, "usage": usage} for name, usage in _usage(call, pod).items()]
     return _item(call, pod, {"containers": containers}) if containers else None

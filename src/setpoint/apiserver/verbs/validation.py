@@ -1,4 +1,4 @@
-"""Everything that is checked about an object before it is stored."""
+"""All checks of an object before it is stored."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 
 
 def check_namespace(call: Call, name: str) -> None:
-    """Nothing is created in a namespace that does not exist (404) or is going away (403)."""
+    """Checks that the namespace of a new object exists and is not being deleted. Raises ApiStatusError (404, 403)."""
     namespace = call.path.namespace
     if not call.served.resource.namespaced:
         return
@@ -59,7 +59,7 @@ _COMPARED: Final = 2000
 
 
 def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
-    """Raises ApiStatusError (422)."""
+    """Checks a new object. Raises ApiStatusError (422)."""
     strategy = served.strategy
     rules = strategy.name_rule, strategy.prefix_rule
     errors = metadata_errors(obj["metadata"], served.resource.namespaced, *rules, custom=_any_finalizer(served))
@@ -76,7 +76,7 @@ def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
 def check_update(
     call: Call, served: ServedResource, new: JsonObject, old: JsonObject, *, subresource: str = ""
 ) -> None:
-    """Raises ApiStatusError (422)."""
+    """Checks a changed object. Raises ApiStatusError (422)."""
     strategy = served.strategy
     resource = served.resource
     errors = metadata_errors(new["metadata"], resource.namespaced, _unruled, _unruled, custom=_any_finalizer(served))
@@ -96,14 +96,16 @@ def check_update(
 
 
 def _unruled(_: str) -> list[str]:
-    """Names don't change, so they are not looked at again."""
+    """A rule that accepts every name, because names don't change and need no second check."""
     return []
 
 
 def _schema_errors(
     call: Call, served: ServedResource, obj: JsonObject, old: JsonObject | None = None
 ) -> list[FieldError]:
-    """The errors by the schema and its rules. Built-in kinds were checked by their schema when the object came in."""
+    """The errors by the schema and its rules. Objects of built-in kinds are checked by their schema when they are
+    decoded.
+    """
     if not served.custom:
         return [] if served.strategy.says_required or has_rules(str(served.group_resource)) else call.missing
     errors = validate(served.schema, obj, old=UNSET if old is None else old)
@@ -122,7 +124,7 @@ def _schema_errors(
 
 
 def _any_finalizer(served: ServedResource) -> bool:
-    """Whether finalizers need no domain: the rule is one of Kubernetes' own kinds."""
+    """Whether finalizers need no domain; only Kubernetes' own kinds require one."""
     return served.custom or served.resource.group in _GENERIC_GROUPS
 
 

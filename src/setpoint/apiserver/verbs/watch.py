@@ -1,4 +1,4 @@
-"""Watches: changes as they come, from a revision on."""
+"""Watches: streams of changes from a revision on."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 def watch(call: Call, options: ListOptions) -> Response:
-    """An endless answer, one JSON line or frame of protobuf an event. Raises ApiStatusError before it begins; later
-    errors are events."""
+    """An endless response, with one JSON line or protobuf frame for each event. Raises ApiStatusError before it begins;
+    later errors are events.
+    """
     shape = Representation.negotiate(call, stream=True)
     stream = Watch(call, options, shape)
     headers = {"content-type": shape.stream_type, "cache-control": "no-cache, private"}
@@ -86,7 +87,7 @@ class Watch:
         return self._served
 
     def stop(self) -> None:
-        """Ends the stream after what is under way; the client is to watch again."""
+        """Ends the stream after the events that are already being sent; the client should watch again."""
         self._stopped = True
         self._wake.set()
 
@@ -153,7 +154,9 @@ class Watch:
         return b"".join(self._event(change, versions) for change in changes)
 
     async def _with_answers(self, records: Sequence[Record], work: Callable[[Versions], bytes]) -> bytes:
-        """Returns the result of ``work`` after the conversions that it needs from webhooks. Raises ApiStatusError."""
+        """Returns the result of ``work`` after webhooks have done the conversions that it needs. Raises
+        ApiStatusError.
+        """
         served, headers = self._served, self._headers
         replay = self._call.state.replay()
         versions = Versions(replay)
@@ -221,7 +224,9 @@ class Watch:
 
 
 class _Stream(AsyncIterator[bytes]):
-    """A watch's stream. Unlike a generator's, its ``aclose`` works before the first line was asked for."""
+    """The stream of a watch. Unlike that of a generator, its ``aclose`` works before the first line has
+    been requested.
+    """
 
     __slots__ = ("_lines", "_watch")
 

@@ -1,4 +1,4 @@
-"""Calls to webhooks: admission and conversion. `HttpCaller` and `InProcessCaller` are the ways to reach them."""
+"""Calls to webhooks, for admission and conversion; `HttpCaller` and `InProcessCaller` make them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of webhooks: over HTTPS, or in this process."""
+"""Calls to webhooks, over HTTPS or in this process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CONTEXTS: Final = 32
 
 
 class CallFailed(Exception):
-    """A webhook gave no usable answer. The message says why, in the real server's words where it has some."""
+    """A webhook did not return a usable answer. The message says why, in the real server's words where it has some."""
 
 
 _SLASHES: Final = re.compile("(?<!:)//+")
@@ -31,8 +31,8 @@ _SLASHES: Final = re.compile("(?<!:)//+")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The address of a webhook. ``url`` is complete, with its query; ``service``: ``(namespace, name, port)`` where the
-    configuration names one: the URL's host is then the service's name in the cluster. ``ca_bundle``: PEM; empty means
+    """The address of a webhook. ``url`` is complete, with its query. ``service`` is ``(namespace, name, port)`` if the
+    configuration names a service, whose name in the cluster is then the URL's host. ``ca_bundle`` is PEM; empty means
     the system's authorities.
     """
 
@@ -42,7 +42,7 @@ class Target:
 
     @classmethod
     def of(cls, config: Mapping[str, Any], query: str = "") -> Target:
-        """From a checked ``clientConfig``."""
+        """The address in a checked ``clientConfig``."""
         service = config.get("service")
         if service:
             namespace, name, port = service["namespace"], service["name"], service.get("port") or 443
@@ -58,13 +58,13 @@ class Target:
 
 
 class WebhookCaller(Protocol):
-    """Posts a review to a webhook."""
+    """Sends reviews to webhooks."""
 
     async def call(self, target: Target, body: bytes, timeout: float) -> tuple[int, bytes]:
-        """The answer's HTTP status and body. ``timeout`` in seconds.
+        """The HTTP status and body of the response. ``timeout`` is in seconds.
 
         Raises:
-            CallFailed: no answer came in time; the message is what comes after ``Post "URL": ``.
+            CallFailed: no response came in time; the message is the text to put after ``Post "URL": ``.
         """
         ...
 
@@ -72,10 +72,10 @@ class WebhookCaller(Protocol):
 
 
 class InProcessCaller:
-    """Webhooks as functions, for tests in virtual time: ``routes`` maps URLs without query to them.
+    """Calls functions as webhooks, for tests in virtual time. ``routes`` maps URLs without query to functions.
 
-    A function gets the URL's path with its query and the body, and gives status and body (and whatever lies between
-    the two: the reply of ``Webhooks.handle_review`` will do).
+    A function gets the URL's path with its query, and the body. The first item of its result is the status, the last
+    one the body (so a function may return the reply of ``Webhooks.handle_review``).
     """
 
     def __init__(self, routes: Mapping[str, Callable[[str, bytes], Awaitable[tuple[Any, ...]]]]) -> None:
@@ -96,14 +96,14 @@ class InProcessCaller:
         return reply[0], reply[-1]
 
     async def close(self) -> None:
-        """Nothing to do."""
+        """Does nothing."""
 
 
 class HttpCaller:
-    """Webhooks over HTTPS, on connections that are kept.
+    """Calls webhooks over HTTPS, on connections that are reused.
 
-    ``resolve`` gives a service's ``host:port``, or None where there is no such service; it may raise `CallFailed`.
-    Without it every service is unknown, as there is no network of pods here.
+    ``resolve`` returns a service's ``host:port``, or None if the service does not exist; it may raise `CallFailed`.
+    Without it every service is unknown, because there is no pod network.
     """
 
     def __init__(self, resolve: Callable[[tuple[str, str, int]], str | None] | None = None) -> None:

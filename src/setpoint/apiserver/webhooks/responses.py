@@ -1,4 +1,4 @@
-"""Parses the answers of webhooks, with the real server's words for every error in them."""
+"""Parses the answers of webhooks; errors in them have the real server's wording."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDS: Final = {
 
 
 async def ask(caller: WebhookCaller, target: Target, review: JsonObject, timeout: float) -> JsonObject:
-    """The document that a webhook answers with. Raises CallFailed."""
+    """The document with which a webhook answers. Raises CallFailed."""
     try:
         status, body = await caller.call(target, msgspec.json.encode(review), timeout)
     except CallFailed as problem:
@@ -62,7 +62,7 @@ REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 
 
 def review_version(versions: Any) -> str:
-    """The first of a webhook's ``versions`` that is spoken here."""
+    """The first of a webhook's ``versions`` that this server supports."""
     return next((version for version in versions or () if version in REVIEW_VERSIONS), REVIEW_VERSIONS[0])
 
 
@@ -82,7 +82,7 @@ def response_of(document: JsonObject, kind: str, api_version: str, uid: str) -> 
 
 
 def refused_by(name: str, result: Any) -> JsonObject:
-    """The Status with which a refused request is answered, made of the webhook's."""
+    """The Status for a refused request, made from the webhook's Status."""
     given = result if isinstance(result, dict) else {}
     types = {"status": str, "message": str, "reason": str, "details": dict, "code": int}
     status: JsonObject = {key: given[key] for key, kind in types.items() if isinstance(given.get(key), kind)}
