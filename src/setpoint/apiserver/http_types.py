@@ -17,7 +17,7 @@ class HungUp(ConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class UserInfo:
-    """The user that makes a request."""
+    """The user who makes a request."""
 
     name: str
     uid: str = ""

@@ -49,7 +49,7 @@ class Suspended(Exception):
 
 
 class Asker(Protocol):
-    """Answers many questions at once."""
+    """Answers many questions at once, with one call."""
 
     async def learn(self, replay: Replay, questions: Sequence[Any], /) -> None: ...
 

@@ -1,4 +1,4 @@
-"""The attributes of a request that authorization decides by; upstream's ``authorizer.Attributes``."""
+"""The attributes of a request on which authorization decides; upstream's ``authorizer.Attributes``."""
 
 from __future__ import annotations
 

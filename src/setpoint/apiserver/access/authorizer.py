@@ -17,7 +17,9 @@ SUPERUSERS = "system:masters"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """``reason`` says which rule allows it, or which roles could not be found."""
+    """The answer of an authorizer. ``reason`` names the rule that allows the request, or the roles that
+    were not found.
+    """
 
     allowed: bool
     reason: str = ""

@@ -1,4 +1,4 @@
-"""Privilege escalation prevention: writers of roles and bindings can't grant permissions that they lack."""
+"""Prevention of privilege escalation: users who write roles or bindings can't grant permissions that they lack."""
 
 from __future__ import annotations
 

@@ -100,7 +100,9 @@ class _Level(msgspec.Struct, frozen=True):
 
 
 class Flows:
-    """Says for a request, by the stored FlowSchemas, what the headers of its answer say. Follows what is written."""
+    """The response headers that name the flow schema and the priority level of a request. Follows the
+    stored objects.
+    """
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage

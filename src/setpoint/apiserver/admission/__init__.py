@@ -1,1 +1,1 @@
-"""Admission: webhooks and policies that change or refuse what a request wants to store."""
+"""Admission: webhooks and policies that change or refuse the objects of write requests."""

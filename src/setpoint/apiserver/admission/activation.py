@@ -20,7 +20,9 @@ JsonObject = dict[str, Any]
 
 
 class _EverythingIsAllowed:
-    """This server's authorizer, as its access reviews say it."""
+    """The authorizer that expressions see: it allows everything, as the access reviews of a server without authorizer
+    do.
+    """
 
     def decide(self, attributes: Attributes) -> Decision:
         return Decision(allowed=True, reason="this server allows everything")

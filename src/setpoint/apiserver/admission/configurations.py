@@ -1,4 +1,4 @@
-"""The webhooks and policies that are configured now, in the order in which they are called."""
+"""The configured webhooks and policies, in the order in which they are called."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Configurations:
 
 
 class _Reading:
-    """One pass over all configurations."""
+    """One pass over all stored configurations."""
 
     def __init__(self, storage: Storage, written: Record | None) -> None:
         self._storage = storage

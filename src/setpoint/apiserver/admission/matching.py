@@ -34,7 +34,9 @@ class Matching:
         self._objects = _selector(spec.get("objectSelector"))
 
     def wants(self, attributes: AdmissionAttributes, registry: Registry) -> ServedResource | None:
-        """The version that the webhook or policy is to see, by its rules; None if no rule matches."""
+        """The version in which the webhook or policy gets the object, according to its rules; None if no
+        rule matches.
+        """
         if self._excluded and self._ruled(self._excluded, attributes, registry) is not None:
             return None
         return attributes.served if self._unruled else self._ruled(self._rules, attributes, registry)

@@ -40,7 +40,7 @@ _APPLIED, _PATCHED = struct("Object"), list_of(struct("JSONPatch"))
 
 
 class MutatingPolicy(Policy):
-    """One policy with its bindings."""
+    """One mutating policy with its bindings."""
 
     patches = True
 

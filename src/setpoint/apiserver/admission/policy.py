@@ -135,7 +135,7 @@ class Policy:
         return [value_without_schema(call.versions.decoded(served, record)) for record in found]
 
     def unusable(self, state: State) -> str:
-        """The reason why the policy can't decide anything; empty if it can."""
+        """The reason why the policy can't be evaluated; empty if it can."""
         kind = self.param_kind
         if kind is None or self._param_resource(state) is not None:
             return ""

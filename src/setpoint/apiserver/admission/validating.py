@@ -67,7 +67,7 @@ class _Validation:
 
 
 class ValidatingPolicy(Policy):
-    """One policy with its bindings."""
+    """One validating policy with its bindings."""
 
     @cached_property
     def _validations(self) -> list[_Validation]:

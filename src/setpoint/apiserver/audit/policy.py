@@ -18,7 +18,7 @@ LEVELS: Final[tuple[Level, ...]] = ("None", "Metadata", "Request", "RequestRespo
 
 
 class AuditPolicyError(ValueError):
-    """A policy file can't be used; the message names it and says why."""
+    """A policy file can't be used; the message names the file and gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ def _finalizer_errors(finalizers: list[str], custom: bool) -> list[FieldError]:
 
 
 def update_errors(new: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
-    """The errors of an update that changes immutable metadata."""
+    """The errors for changes of immutable metadata."""
     errors = [
         invalid(f"metadata.{name}", new.get(name, ""), "field is immutable")
         for name in ("name", "namespace", "uid", "creationTimestamp")

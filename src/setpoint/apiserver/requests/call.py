@@ -121,7 +121,7 @@ class Call:
         return format_time(self.now())
 
     def annotate(self, key: str, value: str) -> None:
-        """Adds an annotation to the event of this request in the audit log, if it has one."""
+        """Adds an annotation to the request's event in the audit log, if there is one."""
         notes = self.state.notes.get(id(self.request))
         if notes is not None:
             notes[key] = value

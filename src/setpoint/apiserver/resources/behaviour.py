@@ -163,7 +163,7 @@ class Behaviour(Protocol):
 
     @property
     def collectable(self) -> bool:
-        """Whether dependents of an object may be orphaned or awaited when it is deleted."""
+        """Whether a deletion of an object may orphan its dependents or wait for them."""
         ...
 
     @property

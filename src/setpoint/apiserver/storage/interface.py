@@ -29,7 +29,7 @@ ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
 class StorageError(Exception):
-    """The storage can't be used: the data directory is locked, unreadable, full or of a later format."""
+    """The storage can't be used: the data directory is locked, unreadable, full or in a later format."""
 
 
 class Conflict(Exception):

@@ -137,7 +137,7 @@ class MemoryStorage:
         """
 
     def _trimmed(self, change: Change) -> None:
-        """Called when a change leaves the history."""
+        """Handles a change that leaves the history."""
 
     # -----------------------------------------------------------------------------------------------------------------
 

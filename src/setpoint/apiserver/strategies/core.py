@@ -131,7 +131,7 @@ def _registry_errors(held: bytes, path: str) -> list[FieldError]:
 
 
 class Nodes(Strategy):
-    """The strategy of nodes."""
+    """Nodes."""
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec") or {}

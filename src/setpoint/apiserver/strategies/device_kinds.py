@@ -47,7 +47,7 @@ def _default_tolerations(part: JsonObject) -> None:
 
 
 class DeviceClasses(Strategy):
-    """Classes of devices."""
+    """Device classes."""
 
     generation = True
     returns_deleted = True

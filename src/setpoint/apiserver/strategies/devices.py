@@ -250,7 +250,7 @@ def claim_template_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def class_errors(spec: JsonObject) -> Errors:
-    """The errors in a class of devices."""
+    """The errors in a device class."""
     errors = _selectors(spec.get("selectors"), "spec.selectors")
     configs = spec.get("config") or []
     errors += _several(configs, "config", "spec")

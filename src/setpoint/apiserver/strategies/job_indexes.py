@@ -44,7 +44,7 @@ def index_intervals(text: str, completions: int) -> Iterator[tuple[int, int]]:
 
 
 def _interval(text: str, completions: int) -> tuple[int, int] | str:
-    """The first and the last index, or the error."""
+    """The first and the last index of an interval, or the error in it."""
     limits = text.split("-")
     if len(limits) > 2:
         return f"the fragment {quote(text)} {_TWO_PARTS}"

@@ -153,7 +153,7 @@ def field_errors(reference: JsonObject, path: str, *, volume: bool = False) -> l
 
 
 def resource_errors(reference: JsonObject, path: str, *, volume: bool = False) -> list[FieldError]:
-    """The errors in a reference to resources of a container of the pod."""
+    """The errors in a reference to a resource of one of the pod's containers."""
     name = reference.get("resource", "")
     errors: list[FieldError] = []
     if volume and not reference.get("containerName"):

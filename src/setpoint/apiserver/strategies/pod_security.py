@@ -213,7 +213,7 @@ def _each(spec: JsonObject, path: str) -> list[tuple[JsonObject, str]]:
 
 
 def host_process_errors(spec: JsonObject, path: str) -> Errors:
-    """The errors in containers that run as processes of a Windows node."""
+    """The errors in containers that run as host processes on a Windows node."""
     errors: Errors = []
     own = ((spec.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
     everyone = _each(spec, path)

@@ -213,7 +213,7 @@ def _drop(spec: JsonObject, before: JsonObject) -> None:
 
 
 def _changed(spec: JsonObject, before: JsonObject) -> list[FieldError]:
-    """The errors of an update that changes immutable fields."""
+    """The errors for changes of immutable fields."""
     errors: list[FieldError] = []
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         if not (headless(spec) and headless(before)):

@@ -1,4 +1,4 @@
-"""Binding pods to nodes, and evicting them."""
+"""Binding of pods to nodes, and eviction of pods."""
 
 from __future__ import annotations
 

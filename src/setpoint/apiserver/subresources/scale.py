@@ -94,7 +94,7 @@ def _applied(call: Call) -> JsonObject:
 
 
 def scale_of(served: ServedResource, obj: JsonObject) -> JsonObject:
-    """The Scale that an object shows."""
+    """The Scale of an object."""
     paths = served.scale or ScalePaths()
     metadata = obj["metadata"]
     shown = {
@@ -181,7 +181,7 @@ def _set(
 
 
 def _owned(call: Call, live: JsonObject, paths: ScalePaths, replicas: int, options: WriteOptions) -> JsonObject:
-    """``live`` with replicas that the field manager owns. Raises ApiStatusError (409)."""
+    """``live`` with the replicas set and owned by the field manager. Raises ApiStatusError (409)."""
     served = call.served
     configuration: Any = replicas
     for step in reversed(paths.replicas):

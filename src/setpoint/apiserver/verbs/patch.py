@@ -59,7 +59,7 @@ def patch_types(served: ServedResource) -> tuple[str, ...]:
 
 
 def patch(call: Call) -> Response:
-    """Changes the object, or its status on ``/status``; an apply creates what does not exist. Raises ApiStatusError."""
+    """Changes the object, or its status on ``/status``; an apply creates a missing object. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
     served, path = call.served, call.path
     kind = content_type(call.request.headers)

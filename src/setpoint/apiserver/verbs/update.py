@@ -34,7 +34,7 @@ JsonObject = dict[str, Any]
 
 
 def update(call: Call) -> Response:
-    """Replaces the object by the one in the body; on ``/status``, the status. Raises ApiStatusError."""
+    """Replaces the object, or its status on ``/status``, by that in the request's body. Raises ApiStatusError."""
     shape = Representation.negotiate(call)
     served = call.served
     options = WriteOptions.parse(call.query, "UpdateOptions")

@@ -43,13 +43,13 @@ def watch(call: Call, options: ListOptions) -> Response:
 
 
 class Watch:
-    """One watch. It holds a place in the storage's history and no queue: a client that reads too slowly to stay in the
-    history gets an ERROR event with code 410 and the end of the stream.
+    """One watch. It holds a position in the storage's history, not a queue: a client that reads so slowly that its
+    position leaves the history gets an ERROR event with code 410, and the stream ends.
 
-    - Events come in the order of revisions, none twice, none left out.
-    - A change by which an object begins to match is ADDED, one by which it ceases to is DELETED (with the object as it
-      was, at the revision of the change).
-    - A resourceVersion of "" or "0" begins with the objects that are there, as ADDED events.
+    - Events come in the order of revisions, without repetitions or gaps.
+    - A change after which an object begins to match is ADDED; one after which it no longer matches is DELETED (with the
+      object as it was, at the revision of the change).
+    - A resourceVersion of "" or "0" begins with the existing objects, as ADDED events.
     - With ``sendInitialEvents`` these end with a bookmark annotated ``k8s.io/initial-events-end`` (KEP-3157).
     """
 

@@ -51,7 +51,7 @@ def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
 
 
 def since(moment: str | None, now: datetime) -> str:
-    """The time since ``moment`` (RFC 3339), as ``kubectl`` shows it; ``<unknown>`` without a moment."""
+    """The time since ``moment`` (RFC 3339), as ``kubectl`` shows it; ``<unknown>`` if ``moment`` is None."""
     if not moment:
         return "<unknown>"
     return human_duration(now - parse_time(moment))
@@ -71,7 +71,7 @@ def get(value: Any, *path: str, default: Any = None) -> Any:
 
 
 def text(value: Any, *path: str, default: str = "") -> str:
-    """Like `get`, as text; the empty string counts as absent."""
+    """Like `get`, but the value is a text; the empty string counts as absent."""
     found = get(value, *path)
     return default if found is None or found == "" else str(found)
 
@@ -104,13 +104,13 @@ def format_selector(selector: Wire | None, *, none: str = "<none>", invalid: str
 
 
 def containers(pod_spec: Wire | None) -> tuple[str, str]:
-    """Names and images of a pod spec's containers, each joined by commas."""
+    """The names and the images of a pod spec's containers, each joined by commas."""
     items = get(pod_spec, "containers", default=[])
     return ",".join(text(item, "name") for item in items), ",".join(text(item, "image") for item in items)
 
 
 def condition(obj: Wire, type_: str) -> Wire | None:
-    """The condition of that type in an object's status."""
+    """The condition of type ``type_`` in an object's status; None if there is none."""
     return next((item for item in get(obj, "status", "conditions", default=[]) if item.get("type") == type_), None)
 
 
