@@ -59,6 +59,20 @@ class Request:
     idle_timeout: float | None = None
     allowed: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
+    def allowed_by(self, check: Callable[[], None]) -> Request:
+        """A copy of the request that calls ``check``, and after it the request's own ``allowed`` if there is one."""
+        others = self.allowed
+
+        def both() -> None:
+            check()
+            if others is not None:
+                others()
+
+        # Not dataclasses.replace, which costs three times as much: every write of a fenced process comes here.
+        return Request(
+            self.method, self.path, self.query, self.headers, self.body, self.timeout, self.idle_timeout, both
+        )
+
     def __repr__(self) -> str:
         """The request without the parts that may be secret: the values in the query (a command), the headers and the
         body.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from typing import Protocol
 
 from setpoint.client import Request, Response, Transport, TransportError, WebSocket, connect_over
@@ -61,7 +60,7 @@ class FencedTransport:
         """Does nothing: the wrapped transport has another owner."""
 
     def _fenced(self, request: Request) -> Request:
-        context, fence, others = current.get(), self._fence, request.allowed
+        context, fence = current.get(), self._fence
         if self._reconciles_only and (context is None or not context.guarded):
             return request
 
@@ -70,8 +69,6 @@ class FencedTransport:
                 raise WriteRefused(
                     f"{request.method} {request.path} refused: another process may have taken over by now", sent=False
                 )
-            if others is not None:
-                others()
 
         allowed()
-        return replace(request, allowed=allowed)
+        return request.allowed_by(allowed)

@@ -34,15 +34,15 @@ class LeaderShard:
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
         """None if the key is in another partition, or another process may lead by now."""
-        return Deadline() if self.may_write(controller, key) else None
+        return Deadline() if self._leadership.may_act() and self._partition.owns(controller, key) else None
 
     def may_act(self) -> bool:
         """See `Leadership.may_act`."""
         return self._leadership.may_act()
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:
-        """As `may_act`, for the keys of the partition."""
-        return self._leadership.may_act() and self._partition.owns(controller, key)
+        """As `may_act`: a reconcile of the key has begun, so the key is in the partition, which never changes."""
+        return self._leadership.may_act()
 
     def end(self, controller: str, key: ObjectKey) -> None:
         """Does nothing: no process waits for single keys."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+from zlib import crc32
 
-from setpoint.manager.rendezvous import point
 from setpoint.meta import ObjectKey
 
 
@@ -28,7 +28,12 @@ class Partition:
 
     def of(self, controller: str, key: str) -> int:
         """The index of the partition that has the key."""
-        return point(f"{controller}/{key}") % self.count if self.count > 1 else 0
+        if self.count == 1:
+            return 0
+        # Every event of every process asks this, so the hash is the quickest one at hand. The odd factor mixes its
+        # bits, because checksums of names that differ in one place differ by a pattern.
+        mixed = crc32(f"{controller}/{key}".encode()) * 0x9E3779B1 & 0xFFFFFFFF
+        return mixed * self.count >> 32
 
 
 WHOLE: Final = Partition()

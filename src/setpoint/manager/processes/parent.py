@@ -81,11 +81,11 @@ class ParentLease:
     @property
     def until(self) -> float:
         """The time at which another process may follow the supervisor, by this machine's clock."""
-        return self._until if self.is_leader else float("-inf")
+        return self._until
 
     def may_act(self) -> bool:
         """Whether no process can have followed the supervisor yet, by this machine's clock."""
-        return asyncio.get_running_loop().time() < self.until
+        return asyncio.get_running_loop().time() < self._until
 
     def check(self, tolerance: float) -> str:
         """``""``: the supervisor checks its lease."""
@@ -93,12 +93,14 @@ class ParentLease:
 
     def lead(self, until: float) -> None:
         """The supervisor leads, or has renewed its lease."""
-        self._until = until
+        if not self._reason:
+            self._until = until
         self._led.set()
 
     def lose(self, reason: str) -> None:
         """The supervisor does not lead any more, or has ended."""
         self._reason = self._reason or reason
+        self._until = float("-inf")
         self._lost.set()
 
     async def acquire(self) -> None:
