@@ -18,7 +18,7 @@ __all__ = ["ESTIMATES", "Operand"]
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An argument, or the receiver of a call."""
+    """An argument of a call, or its receiver."""
 
     node: Node | None
     type: Type

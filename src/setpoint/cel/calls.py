@@ -1,4 +1,4 @@
-"""Calls: functions that get the values of their arguments, and those that evaluate some arguments themselves."""
+"""Calls: functions that get the values of their arguments, and functions that evaluate some arguments themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Type checking: gives every node its type and every call its overloads, or reports issues."""
+"""Type checking: assigns every node its type and every call its overloads, or reports issues."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Checked:
 
 
 def check(source: str, root: Node, environment: Environment) -> Checked:
-    """Checks the tree, in which names may be replaced (``a.b`` is a name if there is one). Raises CompileError."""
+    """Checks the tree and replaces names in it (``a.b`` becomes one name if it is declared). Raises CompileError."""
     checked = Checked(source, root, environment)
     checker = _Checker(checked)
     checked.root = checker.check(root)
@@ -105,7 +105,7 @@ class _Checker:
         return None
 
     def _resolved(self, name: str, node: Node) -> Type | None:
-        """The type of a name; the node becomes an Ident with it."""
+        """The type of a name; the node becomes an Ident with this name."""
         if not name.startswith("."):
             found = self._local(name)
             if found is not None:
@@ -302,7 +302,7 @@ class _Checker:
         return kind
 
     def _join(self, before: Type | None, kind: Type) -> Type:
-        """The common type of both; the rule of one type per literal is checked when all types are known."""
+        """The common type of both; that the elements of a literal have one type is checked when all types are known."""
         if before is None:
             return kind
         if self.solution.assignable((before,), (kind,)):
@@ -345,7 +345,7 @@ class _Checker:
     # -- literals -----------------------------------------------------------------------------------------------------
 
     def literals(self) -> None:
-        """Checks that the elements of lists and maps have one type, except where a function accepts any."""
+        """Checks that the elements of each list and map have one type, except where a function accepts any."""
         for node, exempt in _with_exemption(self._checked.root, False):
             if exempt:
                 continue
@@ -378,7 +378,7 @@ def _with_exemption(node: Node, exempt: bool) -> list[tuple[Node, bool]]:
 
 
 def _dotted(node: Node) -> str | None:
-    """``a.b.c`` as a name, None if it contains anything but names."""
+    """``a.b.c`` as a name; None if it contains anything but names."""
     if isinstance(node, Ident):
         return node.name
     if isinstance(node, Select) and not node.test:

@@ -37,7 +37,9 @@ _SCALARS: Final = frozenset({"bool", "double", "duration", "int", "timestamp", "
 
 
 def estimate_cost(checked: Checked, sizes: Callable[[Path], Span | None]) -> Span:
-    """The least and the highest cost of an evaluation. ``sizes`` returns the sizes of the variables' parts, or None."""
+    """The lowest and the highest cost of an evaluation. ``sizes`` returns the sizes of the variables'
+    parts, or None.
+    """
     return _Estimator(checked, sizes).cost(checked.root)
 
 

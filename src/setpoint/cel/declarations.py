@@ -61,18 +61,18 @@ def _collect(kind: Type, found: set[Type]) -> None:
 
 
 def function(name: str, id: str, arguments: Iterable[Type], result: Type, implementation: Implementation | None) -> Overload:  # fmt: skip  # noqa: E501
-    """``name(arguments)``."""
+    """The overload of a function: ``name(arguments)``."""
     return Overload(name, id, tuple(arguments), result, implementation)
 
 
 def method(name: str, id: str, arguments: Iterable[Type], result: Type, implementation: Implementation | None) -> Overload:  # fmt: skip  # noqa: E501
-    """``first.name(other arguments)``."""
+    """The overload of a method: ``first.name(other arguments)``."""
     return Overload(name, id, tuple(arguments), result, implementation, member=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library: functions and types that belong together."""
+    """A library: a set of related functions and types."""
 
     overloads: tuple[Overload, ...]
     types: Mapping[str, Type] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Library:
 
 
 class NoFields:
-    """A provider without struct types."""
+    """A field provider without struct types."""
 
     def field(self, struct: str, name: str) -> Type | None:
         raise KeyError(struct)
@@ -143,7 +143,9 @@ class Environment:
         return made
 
     def name(self, name: str) -> tuple[Type, bool] | None:
-        """The type of a variable, or of a type's name (then the second is True); None if the name is unknown."""
+        """The type of a variable, or of a type's name (in that case, the second value is True); None if the name is
+        unknown.
+        """
         name = name.removeprefix(".")
         if name in self.variables:
             return self.variables[name], False
@@ -166,7 +168,7 @@ _CHECKS: Final[dict[str, Callable[[Value], bool]]] = {
 
 
 def accepts(kind: Type, value: Value) -> bool:
-    """Whether a value can be an argument of this type, as far as evaluation can tell."""
+    """Whether a value can be an argument of this type; type parameters and element types are not checked."""
     check = _CHECKS.get(kind.kind)
     if check is not None:
         return check(value)

@@ -41,8 +41,9 @@ class CompileError(ValueError):
 
 
 class EvaluationError(Exception):
-    """An expression's value is an error, such as ``no such key: x``. ``&&``, ``||``, ``all`` and ``exists`` absorb it
-    if another operand decides the result."""
+    """The value of an expression is an error, such as ``no such key: x``. ``&&``, ``||``, ``all`` and ``exists`` absorb
+    the error if another operand decides the result.
+    """
 
 
 class CostExceeded(Exception):
@@ -53,4 +54,4 @@ class CostExceeded(Exception):
 
 
 class TakesLong(Exception):
-    """Rules cost more than what may be spent on them at once."""
+    """The rules cost more than may be spent without a pause."""

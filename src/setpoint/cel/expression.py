@@ -15,8 +15,9 @@ __all__ = ["compile_expression"]
 
 
 def compile_expression(source: str, environment: Environment) -> Checked:
-    """The checked expression. Raises CompileError: a syntax error, types that don't fit, or a malformed constant (a
-    duration, a time, a pattern, a format)."""
+    """The checked expression. Raises CompileError for a syntax error, a type mismatch or a malformed constant (a
+    duration, a time, a pattern, a format).
+    """
     try:
         checked = check(source, parse(source), environment)
         issues = _constant_issues(checked)

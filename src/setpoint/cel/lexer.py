@@ -49,7 +49,7 @@ _ESCAPE: Final = re.compile(
 
 
 class Token(NamedTuple):
-    """``kind`` is the form of a literal, ``name``, ``end``, or the operator itself."""
+    """One token. ``kind`` is the form of a literal, ``name``, ``end``, or the operator itself."""
 
     kind: str
     text: str
@@ -57,11 +57,11 @@ class Token(NamedTuple):
 
 
 class BadLiteral(ValueError):
-    """A literal of the right form whose value is invalid."""
+    """A literal has the right form but an invalid value."""
 
 
 def tokens(source: str) -> tuple[list[Token], list[Issue]]:
-    """The tokens, with ``end`` at the end, and the text that is not a token."""
+    """The tokens, with ``end`` as the last one, and an issue for each piece of text that is not a token."""
     found: list[Token] = []
     issues: list[Issue] = []
     position = 0

@@ -36,7 +36,7 @@ class MacroError(Exception):
 
 
 class Maker:
-    """Makes nodes with consecutive numbers, for an offset in the text."""
+    """Makes nodes with consecutive numbers for an offset in the text."""
 
     def __init__(self) -> None:
         self._last = 0
@@ -110,7 +110,7 @@ _Expander = Callable[[Maker, Node, list[Node]], Node]
 
 
 def expand(make: Maker, name: str, target: Node | None, arguments: list[Node]) -> Node | None:
-    """The expansion of the call, None if it is not a macro. Raises MacroError."""
+    """The expansion of the call; None if it is not a macro. Raises MacroError."""
     if target is None:
         if name != "has" or len(arguments) != 1:
             return None

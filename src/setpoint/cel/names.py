@@ -20,7 +20,7 @@ _ALLOWED: Final = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*", re.ASCII)
 
 @lru_cache(maxsize=4096)
 def escaped(name: str) -> str | None:
-    """The escaped name of a property, None if expressions can't name it."""
+    """The escaped name of a property; None if expressions can't name it."""
     if name in RESERVED:
         return f"__{name}__"
     if not _ALLOWED.fullmatch(name):
@@ -30,7 +30,7 @@ def escaped(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def unescaped(name: str) -> str | None:
-    """The property of an escaped name, None if the name is not valid."""
+    """The property of an escaped name; None if the name is not valid."""
     wrong = False
 
     def part(match: re.Match[str]) -> str:

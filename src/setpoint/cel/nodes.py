@@ -1,4 +1,6 @@
-"""The syntax tree of an expression. Each node has a number, under which checker and cost estimate store results."""
+"""The syntax tree of an expression. The checker and the cost estimate store their results by the number of
+each node.
+"""
 
 from __future__ import annotations
 
@@ -97,8 +99,9 @@ class StructLiteral(_Base):
 
 @dataclass(slots=True, eq=False)
 class Comprehension(_Base):
-    """A loop, which macros make: for each ``variable`` (and ``variable2``) in ``range`` while ``condition``, ``step``
-    is the new ``accumulator``, which begins as ``start``; the value is ``result``."""
+    """A loop made by a macro: for each ``variable`` (and ``variable2``) in ``range``, while ``condition`` holds,
+    ``step`` is the new value of ``accumulator``, which begins as ``start``; the value of the loop is ``result``.
+    """
 
     range: Node
     variable: str
@@ -111,7 +114,7 @@ class Comprehension(_Base):
 
     @property
     def is_binding(self) -> bool:
-        """Whether it only binds a name to a value, without a loop."""
+        """Whether it only binds a name to a value and does not loop."""
         return (
             isinstance(self.range, ListLiteral)
             and not self.range.items
@@ -125,7 +128,7 @@ Node: TypeAlias = Literal | Ident | Select | Call | ListLiteral | MapLiteral | S
 
 
 def children(node: Node) -> list[Node]:
-    """The direct children."""
+    """The direct children of a node."""
     match node:
         case Select():
             return [node.operand]

@@ -33,7 +33,7 @@ _CONSTANTS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None}
 
 
 class _Stop(Exception):
-    """The rest of the text can't be parsed."""
+    """The parser stops here: the rest of the text can't be parsed."""
 
 
 def parse(source: str) -> Node:
@@ -114,7 +114,7 @@ class _Parser:
         return condition
 
     def _logic(self, operator: str) -> Node:
-        """Parses terms joined by ``||``, or by ``&&``, into one call, so that long chains are not deep."""
+        """Parses terms joined by ``||``, or by ``&&``, into one call, so long chains don't become deep trees."""
         terms = [self._logic("&&") if operator == "||" else self._binary(1)]
         offset = self._now.offset
         while self._accept(operator):

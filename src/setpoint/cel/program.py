@@ -1,7 +1,7 @@
 """Evaluation: a checked expression as nested Python functions that count their costs.
 
-Costs are counted as in API servers: one for each name and field that is read, and for each call by the sizes of its
-arguments (see `runtime_cost`).
+Costs are counted as in API servers: one for each name and field that is read, and for each call an amount by the sizes
+of its arguments (see `runtime_cost`).
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class Result:
 
 
 class Program:
-    """A checked expression, ready to be evaluated any number of times.
+    """A checked expression that can be evaluated any number of times.
 
-    ``structs`` makes values of struct types (``Type{field: value}``); without it the expression can't make any.
+    ``structs`` makes values of struct types (``Type{field: value}``); without it, the expression can't make any.
 
     Raises EvaluationError if a part that does not depend on variables can't be evaluated, such as ``int("x")``.
     """
@@ -66,7 +66,9 @@ class Program:
         self._variables = builder.variables
 
     def evaluate(self, variables: Mapping[str, Value], limit: int) -> Result:
-        """The value with these variables (values or `Lazy`); stops when it costs more than ``limit``."""
+        """The result with these variables (values or `Lazy`); the evaluation stops when it costs more than
+        ``limit``.
+        """
         state = State(self._slots, limit)
         try:
             return Result(self.run(variables, state), None, state.cost)
@@ -76,7 +78,7 @@ class Program:
             return Result(None, EvaluationError("evaluation is nested too deeply"), state.cost)
 
     def within(self, variables: Mapping[str, Value], state: State) -> Value:
-        """The value, as part of another evaluation, which pays for it. Raises the errors of an evaluation."""
+        """The value as part of another evaluation, to which its cost is added. Raises the errors of an evaluation."""
         inner = State(self._slots, state.limit)
         inner.cost = state.cost
         try:
@@ -85,7 +87,7 @@ class Program:
             state.cost = inner.cost
 
     def run(self, variables: Mapping[str, Value], state: State) -> Value:
-        """The value, counted in ``state``; for this package only."""
+        """The value, with its cost added to ``state``; for this package only."""
         slots = state.slots
         for name, slot in self._variables.items():
             slots[slot] = variables.get(name, MISSING)
@@ -291,7 +293,7 @@ class _Builder:
         return loop
 
     def _appended(self, node: Comprehension) -> Callable[[State, list[Value]], None] | None:
-        """The step of one round of a loop that builds a list: it appends, so that the list is not copied each round."""
+        """The step of one round of a loop that builds a list: it appends, so the list is not copied in each round."""
         if not isinstance(node.start, ListLiteral) or node.start.items or not isinstance(node.condition, Literal):
             return None
         more, wanted = node.step, None

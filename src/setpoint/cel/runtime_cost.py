@@ -1,4 +1,4 @@
-"""The cost of a call, from the sizes of its arguments, as API servers count.
+"""The cost of a call, computed from the sizes of its arguments as in API servers.
 
 One unit is about one step of work; a string costs a tenth of its length for each pass over it, and a pattern a quarter
 of its own length for each unit of the string.

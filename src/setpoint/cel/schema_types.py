@@ -1,6 +1,6 @@
-"""Types of expressions, made from OpenAPI schemas, with the largest sizes of their values.
+"""Types of expressions, derived from OpenAPI schemas, with the largest sizes of their values.
 
-A schema is the plain JSON of ``openAPIV3Schema``. Expressions can't see parts without a type (free-form ones).
+A schema is the plain JSON of ``openAPIV3Schema``. Expressions can't access parts without a type (free-form ones).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Declared:
     is_map: bool = False
 
     def size(self, path: tuple[str, ...]) -> Span | None:
-        """The size at the relative ``path``, None if it is not known."""
+        """The size at the relative ``path``; None if it is not known."""
         found: Declared | None = self
         for step in path:
             assert found is not None
@@ -77,7 +77,7 @@ _KEY: Final = Declared(STRING, 2, 0)
 
 
 class SchemaFields:
-    """The struct types of schemas."""
+    """The struct types that schemas declare."""
 
     __slots__ = ("_structs",)
 
@@ -118,8 +118,9 @@ def with_object_meta(definition: Definition) -> Definition:
 
 
 def declare(definition: Definition, name: str, *, root: bool = False) -> Declared | None:
-    """The type of a schema's values, None if it has none. ``name`` begins the names of the struct types in it;
-    ``root``: it is the schema of a whole object."""
+    """The type of a schema's values; None if it has none. ``name`` is the prefix of the names of its struct types;
+    ``root``: the schema describes a whole object.
+    """
     spend(_NODE)
     if definition.get("x-kubernetes-int-or-string"):
         return Declared(DYN, 1, _text_size(definition))
@@ -203,6 +204,6 @@ def _text(definition: Definition) -> Declared:
 
 
 def _text_size(definition: Definition) -> int:
-    """In bytes: a character may take up to four."""
+    """The largest size of a string in bytes: a character may take up to four."""
     most = definition.get("maxLength")
     return max(most, 0) * 4 if most is not None else MAX_REQUEST - 2

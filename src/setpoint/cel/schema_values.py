@@ -1,6 +1,6 @@
-"""JSON as values of expressions, by its schema or without one.
+"""JSON as values of expressions, with or without a schema.
 
-Values are made when they are read, so that a rule on a large object pays only for the parts that it reads.
+Values are converted when they are read, so a rule on a large object pays only for the parts that it reads.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def value_without_schema(value: Any) -> Value:
 
 
 def value_of(value: Any, definition: Definition) -> Value:
-    """JSON by its schema. Raises EvaluationError if it does not fit."""
+    """JSON as a value, by its schema. Raises EvaluationError if it does not match the schema."""
     if value is None:
         if definition.get("nullable"):
             return None
@@ -151,7 +151,7 @@ _READ: Final = {"duration": _duration, "date": _date, "date-time": _date_time, "
 
 
 class _FreeMap(MapValue):
-    """A JSON object without schema."""
+    """A JSON object without a schema."""
 
     __slots__ = ("raw",)
 
@@ -171,7 +171,7 @@ class _FreeMap(MapValue):
 
 
 class _FreeList(ListValue):
-    """A JSON list without schema."""
+    """A JSON list without a schema."""
 
     __slots__ = ("_raw",)
 
@@ -186,7 +186,7 @@ class _FreeList(ListValue):
 
 
 class SchemaMap(MapValue):
-    """An object with fields, or a map from names."""
+    """An object with declared fields, or a map from names."""
 
     __slots__ = ("_additional", "_properties", "raw")
 
@@ -275,7 +275,7 @@ class _Items(ListValue):
 
 
 class _SetList(ListValue):
-    """A set: the order does not count, and adding a value that it has changes nothing."""
+    """A set: the order does not count, and adding a value that the set contains changes nothing."""
 
     __slots__ = ("_items",)
 
@@ -300,7 +300,9 @@ class _SetList(ListValue):
 
 
 class _MapList(ListValue):
-    """A list of objects with keys: the order does not count, and adding one replaces the one with its keys."""
+    """A list of objects with keys: the order does not count, and adding an object replaces the one with the
+    same keys.
+    """
 
     __slots__ = ("_items", "_keys")
 

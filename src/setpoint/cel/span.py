@@ -1,4 +1,4 @@
-"""The least and the most of a size or a cost; the most may be unbounded."""
+"""The lower and upper bound of a size or a cost; the upper bound may be infinite."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ __all__ = ["FREE", "ONE", "UNBOUNDED", "Span"]
 
 
 def _capped(value: float) -> int:
-    """An amount of 64 bits; larger ones saturate."""
+    """The amount, rounded up and limited to `MAX_UINT`."""
     return MAX_UINT if value >= MAX_UINT else math.ceil(value)
 
 
 class Span(NamedTuple):
-    """``least`` to ``most``; `MAX_UINT` stands for any amount."""
+    """The range from ``least`` to ``most``; a ``most`` of `MAX_UINT` means that there is no upper bound."""
 
     least: int
     most: int
 
     def plus(self, other: Span) -> Span:
-        """The sum."""
+        """The sum of both spans."""
         return Span(_capped(self.least + other.least), _capped(self.most + other.most))
 
     def times(self, other: Span) -> Span:
-        """The product."""
+        """The product of both spans."""
         return Span(_capped(self.least * other.least), _capped(self.most * other.most))
 
     def scaled(self, factor: float) -> Span:
-        """Multiplied by a factor, rounded up."""
+        """The span multiplied by a factor, rounded up."""
         return Span(_capped(float(self.least) * factor), _capped(float(self.most) * factor))
 
     def either(self, other: Span) -> Span:

@@ -40,7 +40,7 @@ class Lazy:
 
 
 class State:
-    """Slots for variables, the cost and its limit."""
+    """The state of one evaluation: slots for variables, the cost and its limit."""
 
     __slots__ = ("_next", "cost", "limit", "slots")
 
@@ -51,7 +51,7 @@ class State:
         self.limit = limit
 
     def spend(self, cost: int) -> None:
-        """Adds a cost. Raises CostExceeded beyond the limit."""
+        """Adds a cost. Raises CostExceeded if the total exceeds the limit."""
         self.cost += cost
         if self.cost >= self._next:
             self._next = self.cost + _OFTEN
@@ -61,12 +61,12 @@ class State:
 
 
 def constant(value: Value) -> Step:
-    """A constant: the same value each time."""
+    """A step that returns the same value each time."""
     return lambda _: value
 
 
 def local(slot: int) -> Step:
-    """A variable of a comprehension."""
+    """A step that reads a variable of a comprehension."""
 
     def read(state: State) -> Value:
         state.spend(1)
@@ -79,7 +79,7 @@ def local(slot: int) -> Step:
 
 
 def variable(slot: int, name: str) -> Step:
-    """A variable of the environment."""
+    """A step that reads a variable of the environment."""
 
     def read(state: State) -> Value:
         state.spend(1)
@@ -96,7 +96,7 @@ def variable(slot: int, name: str) -> Step:
 
 
 def tried(step: Step, state: State) -> Value:
-    """The value, or an object that raises the error when it is read later."""
+    """The value of a step, or an object that raises its error when it is read later."""
     try:
         return step(state)
     except EvaluationError as error:

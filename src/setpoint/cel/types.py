@@ -39,8 +39,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """``kind`` is ``int``, ``list``, ``struct`` or so; ``name`` distinguishes structs, opaque types and type
-    parameters; ``parameters`` are the types inside."""
+    """A type. ``kind`` is ``int``, ``list``, ``struct`` and so on; ``name`` distinguishes structs, opaque types and
+    type parameters; ``parameters`` are the types of the contents.
+    """
 
     kind: str
     name: str = ""
@@ -83,27 +84,27 @@ _NULLABLE: Final = frozenset({"opaque", "struct", "any", "duration", "timestamp"
 
 
 def list_of(item: Type) -> Type:
-    """A list."""
+    """The type of lists with items of this type."""
     return Type("list", "", (item,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    """A map."""
+    """The type of maps with these types of keys and values."""
     return Type("map", "", (key, value))
 
 
 def optional_of(value: Type) -> Type:
-    """A value that may be missing."""
+    """The type of a value that may be missing."""
     return Type("opaque", "optional_type", (value,))
 
 
 def type_of(value: Type) -> Type:
-    """The type of a type."""
+    """The type of a type itself."""
     return Type("type", "", (value,))
 
 
 def struct(name: str) -> Type:
-    """An object with declared fields."""
+    """The type of objects with declared fields."""
     return Type("struct", name)
 
 
@@ -113,12 +114,12 @@ def parameter(name: str) -> Type:
 
 
 def is_dyn(kind: Type) -> bool:
-    """Whether the type is only known at evaluation."""
+    """Whether the type is only known when the expression is evaluated."""
     return kind.kind in ("dyn", "any")
 
 
 def unwrapped(kind: Type) -> tuple[Type, bool]:
-    """The type inside an optional, and whether it was one."""
+    """The type inside an optional and True; for any other type, the type itself and False."""
     if kind.kind == "opaque" and kind.name == "optional_type":
         return kind.parameters[0], True
     return kind, False
@@ -128,11 +129,11 @@ class FieldProvider(Protocol):
     """A source of struct types and their fields."""
 
     def field(self, struct: str, name: str) -> Type | None:
-        """The field's type, None if it has no such field. Raises KeyError for an unknown struct."""
+        """The field's type; None if there is no such field. Raises KeyError for an unknown struct."""
         ...
 
     def named(self, name: str) -> Type | None:
-        """The type of that name for expressions, None if there is none."""
+        """The type that expressions know by that name; None if there is none."""
         ...
 
 
@@ -149,7 +150,7 @@ class Solution:
         self._known[unknown] = kind
 
     def assignable(self, targets: tuple[Type, ...], values: tuple[Type, ...]) -> bool:
-        """Whether ``values`` are assignable to ``targets``, all together."""
+        """Whether all ``values`` together are assignable to ``targets``."""
         before = dict(self._known)
         if len(targets) == len(values) and all(map(self._fits, targets, values)):
             return True
@@ -157,7 +158,7 @@ class Solution:
         return False
 
     def substitute(self, kind: Type, *, free_to_dyn: bool = False) -> Type:
-        """``kind`` with known parameters substituted; unknown ones become dyn if wanted."""
+        """``kind`` with known parameters substituted; unknown parameters stay, or become dyn with ``free_to_dyn``."""
         found = self._known.get(kind)
         if found is not None:
             return self.substitute(found, free_to_dyn=free_to_dyn)
@@ -189,7 +190,7 @@ class Solution:
         return all(map(self._fits, one.parameters, two.parameters))
 
     def _try(self, kind: Type, unknown: Type) -> tuple[bool, bool]:
-        """Whether ``unknown`` can be ``kind``; whether it was already bound."""
+        """Whether ``unknown`` can be bound to ``kind``, and whether it was already bound."""
         if kind == unknown:
             return True, True
         found = self._known.get(unknown)
@@ -217,7 +218,7 @@ class Solution:
 
 
 def more_general(one: Type, two: Type) -> Type:
-    """The common type of both."""
+    """The common type of two types."""
     return one if _less_specific(one, two) else two
 
 

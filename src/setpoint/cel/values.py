@@ -1,7 +1,7 @@
-"""The values of CEL in Python, and their type, equality, order and size.
+"""The values of CEL in Python, with their types, equality, order and size.
 
-null, bool, int, double, string, bytes and list are Python's own; uint is `UInt`. Maps are `MapValue`, times are
-`Timestamp` and `Duration`, values that may be missing are `Optional`, everything else is an `Opaque`.
+null, bool, int, double, string, bytes and list are Python's own types; uint is `UInt`. Maps are `MapValue`, times are
+`Timestamp` and `Duration`, values that may be missing are `Optional`, and everything else is an `Opaque`.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ NONE: Final = Optional()
 
 
 class ListValue:
-    """A list other than Python's: elements are converted when they are read."""
+    """A list that is not Python's own: its elements are converted when they are read."""
 
     __slots__ = ()
 
@@ -146,7 +146,7 @@ class MapValue:
         raise NotImplementedError
 
     def find(self, key: Value) -> Value:
-        """The value, or MISSING."""
+        """The value of the key, or MISSING."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[Value]:
@@ -191,7 +191,7 @@ class PlainMap(MapValue):
         self._entries.pop(_plain_key(key), None)
 
     def with_entry(self, key: Value, value: Value) -> PlainMap:
-        """A map with one entry more. Raises EvaluationError for a duplicate key."""
+        """A map with one more entry. Raises EvaluationError for a duplicate key."""
         plain = _plain_key(key)
         if plain in self._entries:
             raise EvaluationError(f"insert failed: key {show(key)} already exists")
@@ -223,7 +223,7 @@ class Opaque:
 
 
 def type_of_value(value: Value) -> Type:
-    """The type at run time, without the types of elements of lists and maps."""
+    """The type at run time, without the types of the elements of lists and maps."""
     if isinstance(value, Opaque):
         return value.kind
     if isinstance(value, LISTS):
@@ -249,7 +249,7 @@ _TYPES: Final[dict[type, Type]] = {
 
 
 def no_overload() -> EvaluationError:
-    """The operands have types that the function does not accept."""
+    """The error that the function does not accept operands of these types."""
     return EvaluationError("no such overload")
 
 
@@ -258,7 +258,7 @@ def _number(value: Value) -> bool:
 
 
 def _ordered(one: float, two: float) -> int | None:
-    """Order of numbers, None if one is NaN. An integer compared with a double counts as the nearest double."""
+    """The order of two numbers; None if one is NaN. An integer compared with a double counts as the nearest double."""
     if one != one or two != two:
         return None
     if isinstance(one, float) != isinstance(two, float) and abs(one) <= MAX_UINT and abs(two) <= MAX_UINT:
@@ -267,8 +267,9 @@ def _ordered(one: float, two: float) -> int | None:
 
 
 def equal(one: Value, two: Value) -> bool:
-    """``one == two``: numbers across their types, everything else within its own. Raises EvaluationError for types that
-    can't be compared."""
+    """``one == two``: numbers across their types, everything else within its own type. Raises EvaluationError for types
+    that can't be compared.
+    """
     if one is None or two is None:
         return one is two
     if isinstance(one, str):
@@ -305,7 +306,9 @@ def equal(one: Value, two: Value) -> bool:
 
 
 def compare(one: Value, two: Value) -> int:
-    """-1, 0 or 1. Raises EvaluationError for types without an order."""
+    """-1, 0 or 1 if ``one`` is less than, equal to or greater than ``two``. Raises EvaluationError for types without an
+    order.
+    """
     if _number(one) and _number(two):
         order = _ordered(one, two)
         if order is None:
@@ -317,7 +320,7 @@ def compare(one: Value, two: Value) -> int:
 
 
 def contains(container: Value, item: Value) -> bool:
-    """``item in container``. Raises EvaluationError if it is neither list nor map."""
+    """``item in container``. Raises EvaluationError if the container is neither a list nor a map."""
     if isinstance(container, MapValue):
         return container.find(item) is not MISSING
     if not isinstance(container, LISTS):
@@ -335,7 +338,7 @@ def contains(container: Value, item: Value) -> bool:
 
 
 def size(value: Value) -> int:
-    """Characters, bytes, elements or entries; 1 for types without a size (for counting costs)."""
+    """The number of characters, bytes, elements or entries; 1 for types without a size (to count costs)."""
     if isinstance(value, (str, bytes, list, ListValue, MapValue)):
         return len(value)
     if isinstance(value, Optional) and value.present:
@@ -344,7 +347,7 @@ def size(value: Value) -> int:
 
 
 def show(value: Value) -> str:
-    """The form of a value in a message."""
+    """A value in the form used in messages."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:

@@ -26,7 +26,7 @@ _ESCAPE: Final = re.compile(
 def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
     """The value in ``body`` and the paths of fields that occur more than once in one object (the last one counts).
 
-    As in Go, an escape of half a character is read as U+FFFD, and whole numbers over 64 bits as floats.
+    As in Go, an unpaired surrogate escape is read as U+FFFD, and integers over 64 bits as floats.
 
     Raises ValueError if ``body`` is not JSON (this includes NaN and Infinity), is not UTF-8, or has a number that is
     too large for a float.
@@ -56,9 +56,9 @@ def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
 
 
 def has_no_repeats(body: bytes, value: JSON) -> bool:
-    """Whether no field occurs more than once in one object of ``body``, which is the JSON of ``value``.
+    """Whether no field occurs more than once in one object of ``body``, whose JSON value is ``value``.
 
-    It takes longer than `parse_json`, but is done in slices: it counts the colons that are outside of texts.
+    This takes longer than `parse_json`, but works in slices: it counts the colons outside strings.
     """
     colons = 0
     for part in _PART.finditer(body):
@@ -110,7 +110,9 @@ def _locate(value: JSON, path: str, doubles: dict[int, tuple[dict[str, Any], lis
 
 
 def go_syntax_error(error: json.JSONDecodeError, *, place: bool = True) -> str:
-    """As Go's decoder says it. ``place``: with the line and column, which Go leaves out, unless the text just ends."""
+    """The message that Go's decoder has for the error. ``place``: adds the line and column, which Go omits, unless the
+    text just ends.
+    """
     text, at = error.doc, error.pos
     while at < len(text) and text[at] in " \t\r\n":
         at += 1

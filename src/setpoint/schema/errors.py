@@ -1,5 +1,6 @@
-"""Errors about single fields, typed and worded as Kubernetes API servers do (apimachinery's
-``util/validation/field``)."""
+"""Errors about single fields, with the types and wording of Kubernetes API servers (apimachinery's
+``util/validation/field``).
+"""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ class _Omitted:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A bad value for which the message shows this text."""
+    """A text that the message shows in place of a bad value."""
 
     text: str
 
@@ -187,7 +188,7 @@ def internal_error(field: str, detail: str) -> FieldError:
 
 
 def to_aggregate_message(errors: Iterable[FieldError]) -> str:
-    """The message for all errors: a single one plainly, several as ``[a, b]``, repeated ones once."""
+    """The message for all errors: a single error as it is, several as ``[a, b]``, without repetitions."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 
@@ -212,7 +213,7 @@ def format_number(value: float) -> str:
 
 
 def format_value(value: JSON) -> str:
-    """A value as error messages show it: strings quoted, everything else as JSON with sorted keys."""
+    """A value as shown in error messages: strings quoted, everything else as JSON with sorted keys."""
     if isinstance(value, Shown):
         return value.text
     if isinstance(value, str):

@@ -14,7 +14,7 @@ __all__ = ["list_type_errors"]
 
 
 def list_type_errors(schema: Schema, value: JSON, path: str = "") -> list[FieldError]:
-    """A Duplicate error for each value in a set, and each combination of keys in a map-list, that is repeated."""
+    """A Duplicate error for each repeated value in a set, and for each repeated combination of keys in a map-list."""
     errors: list[FieldError] = []
     _walk(schema, value, path, errors)
     return errors
@@ -50,7 +50,7 @@ def _map_errors(schema: Schema, value: list[JSON], path: str, errors: list[Field
 
 
 def _repeated(values: list[JSON]) -> list[int]:
-    """The index at which each value appears a second time."""
+    """The index at which each repeated value occurs for the second time."""
     if len(values) < 2:
         return []
     seen: dict[Hashable, bool] = {}

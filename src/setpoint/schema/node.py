@@ -1,8 +1,8 @@
-"""One node of a schema: the values that a field may hold, and how two of them merge.
+"""One node of a schema: the values that a field may hold, and how two such values merge.
 
 The same immutable type describes built-in kinds (read from OpenAPI definitions, see ``openapi.py``) and custom
-resources (read from a CustomResourceDefinition, see ``structural.py``), so that validation, pruning, defaulting,
-strategic merge patch and server-side apply have one description to follow.
+resources (read from a CustomResourceDefinition, see ``structural.py``), so validation, pruning, defaulting, strategic
+merge patch and server-side apply all follow one description.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """The values a field may hold and how they merge. Immutable; compared by identity, because schemas may refer to
-    themselves.
+    """The values that a field may hold, and how they merge. Immutable; compared by identity, because schemas may refer
+    to themselves.
 
-    ``type == ""`` means that any JSON value is allowed unless another keyword says otherwise. An object schema without
-    ``properties`` and without ``additional`` is a free-form object for merging; whether its fields survive pruning is
-    decided by ``preserve_unknown``.
+    ``type == ""`` means that any JSON value is allowed unless another keyword restricts it. For merging, an object
+    schema without ``properties`` and without ``additional`` is a free-form object; ``preserve_unknown`` decides whether
+    its fields survive pruning.
     """
 
     type: Type = ""
@@ -98,12 +98,12 @@ class Schema:
     """x-kubernetes-validations (CEL rules), as declared."""
 
     def field(self, name: str) -> Schema | None:
-        """The schema of the field ``name``, or None if it has none."""
+        """The schema of the field ``name``; None if it has none."""
         found = self.properties.get(name)
         return self.additional if found is None else found
 
     def at(self, *path: str | int) -> Schema | None:
-        """The schema at ``path`` (names of fields; any int stands for a list's items), or None if there is none."""
+        """The schema at ``path`` (field names; any int stands for a list's items); None if there is none."""
         node: Schema | None = self
         for step in path:
             if node is None:

@@ -74,7 +74,9 @@ META_FIELDS: Final = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": OBJECT_MET
 
 
 def with_object_meta(schema: Schema) -> Schema:
-    """A whole object's ``schema`` with the standard apiVersion, kind and metadata, and its own limits on the name."""
+    """A whole object's ``schema`` with the standard apiVersion, kind and metadata; its own limits on the
+    name are kept.
+    """
     properties = dict(schema.properties) | {"apiVersion": _TEXT, "kind": _TEXT}
     own = schema.properties.get("metadata")
     if own is None or not own.properties:

@@ -78,7 +78,7 @@ class Schemas(Mapping[str, Schema]):
         return name in self._definitions
 
     def by_kind(self, group: str, version: str, kind: str) -> Schema | None:
-        """The schema of a kind, found by ``x-kubernetes-group-version-kind``, or None."""
+        """The schema of a kind, found by ``x-kubernetes-group-version-kind``; None if there is none."""
         wanted = {"group": group, "version": version, "kind": kind}
         for name, definition in self._definitions.items():
             if wanted in definition.get("x-kubernetes-group-version-kind", ()) and "properties" in definition:

@@ -1,8 +1,8 @@
 """Untrusted regular expressions, run by RE2: time and memory stay in proportion to the input for any pattern.
 
-API servers match with Go's ``regexp``, whose language is RE2's. Python's own engine backtracks: with thirty letters
-``^(a+)+$`` takes it hours. Every pattern of a schema or an expression is compiled here. Go and RE2 differ in the
-patterns that they refuse and in the messages; this file returns Go's.
+API servers match with Go's ``regexp``, whose language is RE2's. Python's own engine backtracks: for a string of thirty
+letters, ``^(a+)+$`` takes hours. Every pattern of a schema or an expression is compiled here. Go and RE2 differ in the
+patterns that they refuse and in their messages; this file returns Go's.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Pattern:
         return found[0] if found else ""
 
     def find_all(self, text: str, most: int = -1) -> list[str]:
-        """The non-overlapping matches, at most ``most`` (all if it is negative).
+        """The non-overlapping matches, at most ``most`` of them (all if it is negative).
 
         As in Go, an empty match right after another match does not count.
         """
@@ -141,7 +141,9 @@ def compile_pattern(pattern: str) -> Pattern:
 
 
 def _check(pattern: str) -> None:
-    """Refuses patterns that RE2 accepts and Go does not: ``\\C``, a dozen digits in braces, a thousand levels."""
+    """Refuses patterns that RE2 accepts and Go does not: ``\\C``, a dozen digits in braces, a thousand levels of
+    nesting.
+    """
     depth = position = 0
     in_class = False
     end = len(pattern)
@@ -191,7 +193,7 @@ def _utf8(text: str) -> bytes:
 
 
 def _inside(byte: int) -> bool:
-    """Whether the byte continues a character, rather than starting one."""
+    """Whether the byte continues a character rather than starting one."""
     return byte & 0xC0 == 0x80
 
 

@@ -1,4 +1,6 @@
-"""Unknown fields: find them, or cut them out as structural pruning does (KEP-2335 for the strict and warning modes)."""
+"""Unknown fields: finds them, or removes them as structural pruning does (KEP-2335 for the strict and
+warning modes).
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ _META: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def prune(schema: Schema, value: JSON) -> list[str]:
-    """Remove every field of ``value`` (in place) that is not in ``schema``, and return their paths, sorted.
+    """Remove every field of ``value`` (in place) that is not in ``schema``; return their paths, sorted.
 
-    Kept: everything under ``preserve_unknown`` except unknown fields inside its known properties; ``apiVersion``,
-    ``kind`` and ``metadata`` of embedded resources. Paths look like ``spec.containers[0].foo``; a removed field is
-    named once, without its content.
+    Everything under ``preserve_unknown`` is kept, except unknown fields inside its known properties; so are
+    ``apiVersion``, ``kind`` and ``metadata`` of embedded resources. Paths look like ``spec.containers[0].foo``; a
+    removed field is named once, without its content.
     """
     return sorted(path.removeprefix(".") for path in pace(_walk(schema, value, True) or ()))
 

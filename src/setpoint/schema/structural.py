@@ -35,9 +35,9 @@ _ROOT_KEYWORDS: Final = frozenset(
 
 
 def load(definition: Mapping[str, JSON]) -> Schema:
-    """The schema of a custom resource: ``definition`` plus apiVersion, kind and metadata as in every object.
+    """The schema of a custom resource: ``definition`` plus apiVersion, kind and metadata, which every object has.
 
-    Embedded resources get these too. Expects a definition that `check` accepts; raises KeyError for one with
+    Embedded resources get these fields too. Expects a definition that `check` accepts; raises KeyError for one with
     references.
     """
     return with_object_meta(Schemas({}).parse(definition))
@@ -77,7 +77,9 @@ def _root_errors(definition: Mapping[str, JSON], path: str) -> list[FieldError]:
 
 
 def _default_errors(schema: Schema, path: str) -> list[FieldError]:
-    """Defaults must be valid values without unknown fields. Defaults below ``additionalProperties`` are not checked."""
+    """The errors in defaults, which must be valid values without unknown fields. Defaults below
+    ``additionalProperties`` are not checked.
+    """
     spend(64)
     errors: list[FieldError] = []
     if schema.default is not UNSET and schema.default is not None:

@@ -1,4 +1,4 @@
-"""The structure of a schema: each field's type is declared outside of the logic that restricts its value (KEP-2335)."""
+"""The structure of a schema: each field's type is declared outside the logic that restricts its value (KEP-2335)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _FORBIDDEN_IN_LOGIC: Final = (
 
 
 def form_errors(definition: _Definition, path: str) -> list[FieldError]:
-    """The errors for which ``definition`` is not structural, sorted by message."""
+    """The errors that make ``definition`` non-structural, sorted by message."""
     errors: list[FieldError] = []
     _structure(definition, "root", path, errors)
     _complete(definition, definition, path, path, errors)
@@ -156,7 +156,7 @@ def _logic(node: _Definition, skip_any_of: bool, path: str, errors: list[FieldEr
 
 
 def _complete(logic: _Definition, node: _Definition, path: str, said_at: str, errors: list[FieldError]) -> None:
-    """The errors for fields that logic mentions and the structure does not declare."""
+    """The errors for fields that the logic mentions but the structure does not declare."""
     for keyword in ("allOf", "anyOf", "oneOf"):
         parts: Sequence[_Definition] = logic.get(keyword) or ()
         for index, part in enumerate(parts):

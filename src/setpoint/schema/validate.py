@@ -36,11 +36,11 @@ _INT64: Final = (MIN_INT64, MAX_INT64)
 def validate(schema: Schema, value: JSON, path: str = "", *, old: JSON = UNSET) -> list[FieldError]:
     """All errors in ``value``; an empty list if it is valid.
 
-    ``path`` is the prefix of the errors' field paths (for example where a schema's default is checked).
-    ``old`` is the value before an update: an unchanged part does not fail the update (CRD validation ratcheting,
-    KEP-4008); fields and items of map-lists correspond by name and key.
+    ``path`` is the prefix of the errors' field paths (for example, the place of a default that is checked). ``old`` is
+    the value before an update: an unchanged part does not fail the update (CRD validation ratcheting, KEP-4008); fields
+    and items of map-lists correspond by name and key.
 
-    CEL rules (``validations``) and the names of embedded resources' metadata are not evaluated here.
+    CEL rules (``validations``) and the names in embedded resources' metadata are not checked here.
     """
     checker = _Checker([], path)
     checker.check(schema, value, "", old)
@@ -63,11 +63,13 @@ class _Checker:
         self.errors.append(invalid(self.at(path), value, f"{path} in body {text}"))
 
     def plain(self, text: str) -> None:
-        """An error that servers don't attribute to a field."""
+        """Adds an error that servers don't attribute to a field."""
         self.errors.append(invalid(self.prefix, "", text))
 
     def check(self, schema: Schema, value: JSON, path: str, old: JSON) -> int:
-        """Appends the errors; returns the number of checks made: how far an alternative of anyOf or oneOf matched."""
+        """Appends the errors; returns the number of checks made, which shows how far an alternative of anyOf or oneOf
+        matched.
+        """
         if old is not UNSET and json_equal(old, value):
             return 1
         count = 1
@@ -234,7 +236,9 @@ class _Checker:
     def _alternatives(
         self, schemas: tuple[Schema, ...], value: JSON, path: str, old: JSON, first: bool
     ) -> tuple[int, int, list[FieldError]]:
-        """The number of alternatives that match, the best one's count of checks, and the errors of the closest one."""
+        """The number of alternatives that match, the count of checks of the best one, and the errors of the closest
+        one.
+        """
         matched, best, failures = 0, -1, []
         for schema in schemas:
             inner = _Checker([], self.prefix)
@@ -249,7 +253,7 @@ class _Checker:
 
 
 def _old_items(schema: Schema, value: list[JSON], old: JSON) -> list[JSON] | None:
-    """The old items of a map-list with the keys of the new ones."""
+    """The old items of a map-list that have the keys of the new ones."""
     if not isinstance(old, list) or schema.list_type != "map":
         return None
 

@@ -28,7 +28,9 @@ def copy_json(value: JSON) -> JSON:
 
 
 def json_equal(left: JSON, right: JSON) -> bool:
-    """Whether two values are the same JSON: as ``==``, but ``true`` is not 1 (while 1 and 1.0 are the same number)."""
+    """Whether two values are the same JSON: like ``==``, but ``true`` is not 1 (while 1 and 1.0 are the
+    same number).
+    """
     if left is right:
         return True
     if isinstance(left, (dict, list)):

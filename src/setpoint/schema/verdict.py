@@ -1,4 +1,4 @@
-"""Verdict: the result of checking an object, by field and as a whole."""
+"""Verdict: the result of checking an object, for its fields and as a whole."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Denial", "Verdict"]
 
 
 class Denial:
-    """A refusal of the whole request, as a code, a reason and a message of a ``Status``."""
+    """A refusal of the whole request, with the code, reason and message of a ``Status``."""
 
     __slots__ = ("code", "message", "reason")
 
@@ -24,7 +24,7 @@ class Denial:
 
 
 class Verdict:
-    """Collects errors and warnings. Without an error and a `deny` the object is fine.
+    """Collects errors and warnings. An object without errors and without a `deny` is accepted.
 
     Every ``field`` is a path of wire names, such as ``spec.containers[0].image``.
     """
@@ -38,27 +38,27 @@ class Verdict:
         self.denial: Denial | None = None
 
     def invalid(self, field: str, value: Any, detail: str) -> None:
-        """The field's value breaks the rule that ``detail`` states: ``must be at most 10``."""
+        """Adds an error: the field's value breaks the rule that ``detail`` states, such as ``must be at most 10``."""
         self.errors.append(invalid(field, value, detail))
 
     def required(self, field: str, detail: str = "") -> None:
-        """The field must be given."""
+        """Adds an error: the field must be given."""
         self.errors.append(required(field, detail))
 
     def forbidden(self, field: str, detail: str) -> None:
-        """The field must not be set, or not be changed, here."""
+        """Adds an error: the field must not be set, or not be changed, here."""
         self.errors.append(forbidden(field, detail))
 
     def duplicate(self, field: str, value: Any) -> None:
-        """The value must be unique, but is a duplicate."""
+        """Adds an error: the value must be unique, but is a duplicate."""
         self.errors.append(duplicate(field, value))
 
     def not_found(self, field: str, value: Any) -> None:
-        """The value names something that does not exist."""
+        """Adds an error: the value names something that does not exist."""
         self.errors.append(not_found(field, value))
 
     def not_supported(self, field: str, value: Any, supported: Sequence[str]) -> None:
-        """The value is not in ``supported``."""
+        """Adds an error: the value is not in ``supported``."""
         self.errors.append(not_supported(field, value, supported))
 
     def deny(self, message: str, *, code: int = 403, reason: str = "Forbidden") -> None:
@@ -69,7 +69,9 @@ class Verdict:
             self.denial = Denial(message, code, reason)
 
     def warn(self, text: str) -> None:
-        """Returns ``text`` to the client as a warning. API servers cut it at 256 bytes; start with what matters."""
+        """Returns ``text`` to the client as a warning. API servers cut it at 256 bytes, so it should start with what
+        matters.
+        """
         self.warnings.append(text)
 
     def audit(self, key: str, value: str) -> None:
@@ -89,5 +91,5 @@ class Verdict:
 
     @property
     def message(self) -> str:
-        """The reasons for the refusal in one string; ``""`` if it is not."""
+        """The reasons for the refusal in one string; ``""`` if the object is not refused."""
         return self.denial.message if self.denial is not None else to_aggregate_message(self.errors)

@@ -1,4 +1,4 @@
-"""Answers that no server gave: what fault helpers and the simulation put in the place of one."""
+"""Answers that did not come from a server: fault helpers and the simulation return them in place of real ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from setpoint.client.transport import Response
 
 
 class Answer(Response):
-    """A whole answer."""
+    """A complete HTTP answer."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         self.status = status
@@ -27,7 +27,7 @@ class Answer(Response):
 
 
 def refusal(code: int, reason: str, message: str, retry_after: str = "") -> Answer:
-    """The answer of a server that refuses: a Status."""
+    """The answer of a server that refuses a request: a Status."""
     body: dict[str, Any] = {
         "kind": "Status",
         "apiVersion": "v1",

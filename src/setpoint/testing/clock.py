@@ -66,15 +66,15 @@ CLEANUP_GRACE = 3600.0
 
 
 class VirtualTimeError(Exception):
-    """A failure of a program in virtual time."""
+    """The base class of the failures of a program in virtual time."""
 
 
 class Deadlock(VirtualTimeError):
-    """Nothing is ready, no timer is set, no thread is working: the program would hang for ever."""
+    """Nothing is ready, no timer is set and no thread is working: the program would hang for ever."""
 
 
 class Livelock(VirtualTimeError):
-    """The loop kept iterating without ever waiting, so that the clock could not move."""
+    """The loop kept iterating without ever waiting, so the clock could not move."""
 
 
 class TimeLimitExceeded(VirtualTimeError):
@@ -92,8 +92,8 @@ class UnhandledErrors(VirtualTimeError):
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
     """An event loop in virtual time; see the module's guarantees.
 
-    ``limit`` is the last moment (in seconds of loop time) that the clock may reach; `TimeLimitExceeded` is raised out
-    of the running loop when the next timer is beyond it.
+    ``limit`` is the last moment (in seconds of loop time) that the clock may reach; the running loop raises
+    `TimeLimitExceeded` when the next timer is beyond it.
     """
 
     # asyncio's own, of every supported version; the type stubs don't show them.
@@ -126,8 +126,9 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
                 self._settling.remove(waiter)
 
     def next_timer(self) -> float | None:
-        """The loop time of the next timer, None if there is none. Nothing can change before it, unless a callback is
-        ready or a thread is working."""
+        """The loop time of the next timer; None if there is none. Nothing can change before this time unless a callback
+        is ready or a thread is working.
+        """
         return min((timer.when() for timer in self._scheduled if not timer.cancelled()), default=None)
 
     # Threads: while one works for this loop, its end is the next event, before any timer.
@@ -135,7 +136,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """As asyncio's; the clock stands still until the job has ended."""
+        """Runs ``func`` like asyncio's method; the clock stands still until the job has ended."""
         if executor is None:
             if self._default_executor is None:
                 self.set_default_executor(ThreadPoolExecutor(thread_name_prefix="virtual-time"))
@@ -156,7 +157,9 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._jobs -= 1
 
     async def shutdown_default_executor(self, *args: Any, **kwargs: Any) -> None:
-        """As asyncio's, which joins the pool in a thread of its own: that thread counts as a job."""
+        """Shuts the executor down like asyncio's method, which joins the pool in a separate thread: that thread counts
+        as a job.
+        """
         self._jobs += 1
         try:
             await super().shutdown_default_executor(*args, **kwargs)
@@ -293,13 +296,13 @@ def run(
     limit: float | None = DEFAULT_LIMIT,
     loop_factory: Callable[..., VirtualTimeLoop] = VirtualTimeLoop,
 ) -> T:
-    """Runs a coroutine to its end on a fresh `VirtualTimeLoop`; returns its result.
+    """Runs a coroutine to completion on a fresh `VirtualTimeLoop`; returns its result.
 
-    ``limit``: the most virtual seconds of the program (default a year; None for no limit).
+    ``limit``: the maximum of virtual seconds that the program may take (default a year; None for no limit).
 
-    Raises the coroutine's exception; `Deadlock`, `Livelock` and `TimeLimitExceeded` when it can't continue;
-    `LeakedTasks` when it returns while other tasks are still running after all ready callbacks have run;
-    `UnhandledErrors` when a callback or a task that was never awaited raised.
+    Raises the coroutine's exception; `Deadlock`, `Livelock` or `TimeLimitExceeded` if the coroutine can't continue;
+    `LeakedTasks` if it returns while other tasks are still running after all ready callbacks have run;
+    `UnhandledErrors` if a callback or a task that was never awaited raised.
     """
     unhandled: list[dict[str, Any]] = []
     with asyncio.Runner(loop_factory=lambda: loop_factory(limit=limit)) as runner:
@@ -340,8 +343,8 @@ def virtual_time(
 def virtual_time(function: Any = None, /, *, limit: float | None = DEFAULT_LIMIT) -> Any:
     """Turns an ``async def`` test into a plain function that runs in virtual time, as `run` does.
 
-    ``@virtual_time`` or ``@virtual_time(limit=3600)``. The signature stays, so pytest's (synchronous) fixtures and
-    parameters work, and so does hypothesis' ``@given`` above it.
+    Use it as ``@virtual_time`` or ``@virtual_time(limit=3600)``. The signature is preserved, so pytest's (synchronous)
+    fixtures and parameters work, and so does hypothesis' ``@given`` above it.
     """
     if function is None:
         return functools.partial(virtual_time, limit=limit)
@@ -366,8 +369,8 @@ def now() -> datetime:
 async def settle() -> None:
     """Runs all ready callbacks, and those that follow from them, until every other task waits; the clock stands still.
 
-    Waits for jobs in threads. Several tasks in `settle` are woken one at a time, in order: each finds the rest idle.
-    Raises `RuntimeError` on another kind of loop.
+    Waits for jobs in threads. If several tasks are in `settle`, they are woken one at a time, in order, and each finds
+    all others idle. Raises `RuntimeError` on another kind of loop.
     """
     loop = asyncio.get_running_loop()
     if not isinstance(loop, VirtualTimeLoop):
@@ -376,7 +379,9 @@ async def settle() -> None:
 
 
 async def advance(seconds: float) -> None:
-    """Lets so many virtual seconds pass, then calls `settle`: everything due by then is done, with its consequences."""
+    """Lets so many virtual seconds pass, then calls `settle`: everything due by then is done, including its
+    consequences.
+    """
     if seconds < 0:
         raise ValueError(f"time can't go back: advance({seconds})")
     await asyncio.sleep(seconds)

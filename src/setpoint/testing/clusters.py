@@ -53,8 +53,8 @@ class Cluster:
     """The cluster of ``async with cluster(...)``: the server, the running controllers, and shortcuts for verbs.
 
     ``client`` is an administrator's client, ``server`` the server's core, ``manager`` runs the controllers under test
-    and ``control_plane`` everything else. With ``rbac``, ``access`` holds what the controllers asked for. A controller
-    that fails ends the test with its reason when the block is left.
+    and ``control_plane`` everything else. With ``rbac``, ``access`` records the permissions that the controllers used.
+    If a controller fails, leaving the block raises its error, so the test fails.
     """
 
     client: Client
@@ -183,8 +183,8 @@ class Cluster:
         so a controller that polls settles, too.
 
         Raises:
-            NotSettled: a key then still fails, or is in a hot loop; the message has the reason. Not with ``failing``: a
-                test about failures continues from there.
+            NotSettled: after that time, a key still fails or is in a hot loop; the message has the reason. Not raised
+                with ``failing``: a test about failures continues from there.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience
@@ -208,7 +208,7 @@ class Cluster:
         """Lets time pass until ``condition()`` holds.
 
         Raises:
-            AssertionError: it is still false after ``within`` seconds of virtual time.
+            AssertionError: the condition is still false after ``within`` seconds of virtual time.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within
@@ -223,13 +223,13 @@ class Cluster:
             await asyncio.sleep(min(_next_event(), deadline) - loop.time())
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
-        """Waits for ``condition()`` as users do: like `eventually`, but for longer. It ends a step of a scenario."""
+        """Waits for ``condition()`` as users do: like `eventually`, but longer. This ends a step of a scenario."""
         await self.eventually(condition, within=within)
 
     async def serve(self, *served: Admission[Any] | Converter) -> None:
-        """Adds webhooks to the server; the definitions of kinds that they convert are applied with them.
+        """Adds webhooks to the server, and applies the definitions of the kinds that they convert.
 
-        This shows the effects of an upgrade on existing objects.
+        A test can thus show the effects of an upgrade on existing objects.
         """
         await self._local.serve(self.client, Webhooks(*served, factory=self.manager.factory))
 
@@ -238,11 +238,13 @@ class Cluster:
         return self.manager.controllers[name]
 
     def describe(self) -> str:
-        """The activity of every controller under test, and the last error of every failing key, for messages."""
+        """A report for messages: the activity of every controller under test, and the last error of every
+        failing key.
+        """
         return "\n".join(line for running in self._running() for line in described(running))
 
     def _next_due(self) -> float | None:
-        """The loop time of the next work, None if there is none."""
+        """The loop time of the next work; None if there is none."""
         due: list[float] = []
         running = [(each, False) for each in self.manager.controllers.values()]
         if self.control_plane is not None:
@@ -267,7 +269,7 @@ class Cluster:
         return await self.client.get(kind, name, namespace=namespace)
 
     async def find(self, kind: type[K], name: str, namespace: str | None = None) -> K | None:
-        """As `get`, but returns None if the object does not exist."""
+        """The live object, as from `get`; None if it does not exist."""
         try:
             return await self.client.get(kind, name, namespace=namespace)
         except NotFound:
@@ -280,7 +282,7 @@ class Cluster:
         namespace: str | None = None,
         selector: str | Mapping[str, str] | LabelSelector | Selector | None = None,
     ) -> Sequence[K]:
-        """The objects of all namespaces unless one is given, ordered by key."""
+        """The objects of all namespaces, or of the given one, ordered by key."""
         found = await self.client.list(kind, namespace=namespace, selector=selector)
         return sorted(found.items, key=lambda obj: obj.key)
 
@@ -320,7 +322,7 @@ class Cluster:
 
 
 def _next_event() -> float:
-    """The loop time of the next possible change."""
+    """The loop time at which something can change next."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualTimeLoop)  # otherwise settling would have been impossible
     due = loop.next_timer()
@@ -344,27 +346,27 @@ def cluster(
 ) -> Cluster:
     """A cluster in which ``controllers`` run, for ``async with``.
 
-    Use it in virtual time (`virtual_time`); it ends with the block.
+    Use it in virtual time (`virtual_time`); the cluster ends with the block.
 
     Args:
         objects: objects to create before the controllers start.
         crds: CustomResource classes or CustomResourceDefinitions to install; by default those of the custom kinds
             that the controllers watch.
-        nodes: how many hollow nodes there are, or what each is like; with 0 every pod stays pending.
-        behaviour: how a hollow pod behaves (`setpoint.cluster.PodBehaviour`), where that is not None; otherwise as its
-            annotations say.
+        nodes: the number of hollow nodes, or a description of each; with 0 every pod stays pending.
+        behaviour: how a hollow pod behaves (`setpoint.cluster.PodBehaviour`); if it returns None, the pod's annotations
+            decide.
         webhooks: admissions and conversions that the server calls, in this process. Conversions that the installed
             classes list are called automatically.
-        control_plane: whether the cluster's own controllers and hollow nodes run, or the names of those controllers
-            that do, as for ``setpoint server --controllers``: ``["*", "-deployment"]``.
+        control_plane: whether the cluster's own controllers and hollow nodes run, or the names of the controllers to
+            run, as for ``setpoint server --controllers``: ``["*", "-deployment"]``.
         namespace: the default namespace of namespaced objects.
-        leader_election: the controllers run only while elected.
+        leader_election: if given, the controllers run only while elected.
         lifespan: what the controllers' program opens and closes, as for `setpoint.Manager`.
         transport: wraps the controllers' connection, to count requests or to inject faults.
-        rbac: the controllers may do what their declarations ask for, as under the role that their program's `manifests`
-            prints, unless ``setpoint rbac`` looks for what is missing. A refusal fails the test (`MissingPermission`),
-            also where a reconcile goes on. With False they may do everything.
-        seed: of all random choices.
+        rbac: the controllers may do only what their declarations ask for, as under the role that their program's
+            `manifests` prints, unless ``setpoint rbac`` looks for what is missing. A refusal fails the test
+            (`MissingPermission`), even if the reconcile continues. With False they may do everything.
+        seed: the seed of all random choices.
     """
     return Cluster(
         controllers,

@@ -21,15 +21,15 @@ def check_conversions(
 ) -> None:
     """Checks that every version of a kind survives the conversion through every other, without changes of metadata.
 
-    Objects are made from the schemas: ``max_examples`` of each version. Each is converted to every other version,
-    pruned there as by an API server, and converted back; then it goes through several versions in a row. ``samples``
-    are tested first. ``kind`` is the class that lists the conversions.
+    Objects are generated from the schemas, ``max_examples`` for each version. Each object is converted to every other
+    version, pruned there as by an API server, and converted back; then it goes through several versions in a row.
+    ``samples`` are tested first. ``kind`` is the class that lists the conversions.
 
-    The objects are the same in every run, so that the result is deterministic.
+    The objects are the same in every run, so the result is deterministic.
 
     Raises:
         AssertionError: a value is lost or changed; the message has the versions, the field and the object.
-        ConversionError: the same for one of the samples.
+        ConversionError: a conversion of one of the samples fails.
         DefinitionError: the conversions omit a field.
         ModuleNotFoundError: hypothesis is not installed.
     """

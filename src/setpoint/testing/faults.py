@@ -1,4 +1,4 @@
-"""Faults: what goes wrong between the controllers under test and the server, said in one line each."""
+"""Faults between the controllers under test and the server, declared in one line each."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _READS: Final = ("get", "list", "watch")
 
 @dataclass
 class Fault:
-    """One thing that goes wrong; ``left`` says how often it still will."""
+    """One declared fault; ``left`` is the number of times that it will still occur."""
 
     plural: str
     group: str
@@ -73,13 +73,13 @@ class Fault:
 
 
 class Hold:
-    """Watches of a kind that are held back, until `release`; also a context manager."""
+    """Held-back watches of one kind, until `release`; also a context manager."""
 
     def __init__(self) -> None:
         self.opened = asyncio.Event()
 
     def release(self) -> None:
-        """Lets through all that was held back, in order."""
+        """Delivers everything that was held back, in order."""
         self.opened.set()
 
     def __enter__(self) -> Self:
@@ -101,9 +101,9 @@ class Faults(Transport):
         ...
     ```
 
-    Faults are used up in the order in which they were declared, by the controllers' requests only. ``verb`` is the
-    request's (default: any write), ``name`` limits a fault to one object, ``subresource`` says which one is meant:
-    ``""`` is the object itself, ``"status"`` its status, ``"*"`` any.
+    Faults are consumed in the order in which they were declared, and only by the controllers' requests. ``verb`` is the
+    verb of the request (default: any write); ``name`` limits a fault to one object; ``subresource`` limits it to one
+    subresource: ``""`` is the object itself, ``"status"`` its status, ``"*"`` any.
     """
 
     def __init__(self, inner: Transport) -> None:
@@ -113,7 +113,7 @@ class Faults(Transport):
 
     @property
     def left(self) -> int:
-        """The number of faults that no request has met yet."""
+        """The number of faults that no request has met so far."""
         return sum(fault.left for fault in self._faults)
 
     def fail(
@@ -128,8 +128,9 @@ class Faults(Transport):
         message: str = "refused by a test",
         retry_after: int = 0,
     ) -> None:
-        """Refuses the next request: nothing is done, and the server answers with this error. An exception is raised
-        instead, such as ``TransportError("connection refused", sent=False)``."""
+        """Refuses the next request: nothing is done, and the server answers with this error. If ``error`` is an
+        exception, such as ``TransportError("connection refused", sent=False)``, it is raised instead.
+        """
 
         def refuse() -> Response:
             if isinstance(error, Exception):
@@ -144,17 +145,17 @@ class Faults(Transport):
     def lose_request(
         self, kind: type[Object], *, verb: Verb = "write", name: str = "", subresource: str = "*", times: int = 1
     ) -> None:
-        """The next request does not get through, and the controller can't know that."""
+        """Loses the next request before it reaches the server, without the controller being able to know that."""
         self._add(kind, verb, name, subresource, times, before=_lost("before the request got through"))
 
     def lose_answer(
         self, kind: type[Object], *, verb: Verb = "write", name: str = "", subresource: str = "*", times: int = 1
     ) -> None:
-        """The next request is carried out, and its answer is lost."""
+        """Loses the answer to the next request, which is carried out."""
         self._add(kind, verb, name, subresource, times, after=_lost("before the answer came"))
 
     def hold(self, kind: type[Object]) -> Hold:
-        """Holds back what watches of a kind say from now on, until `Hold.release` or the end of its block."""
+        """Holds back the events of a kind's watches from now on, until `Hold.release` or the end of its block."""
         resource = resource_of(kind)
         made = self._holds[resource.group, resource.plural] = Hold()
         return made
@@ -167,12 +168,12 @@ class Faults(Transport):
 
     @asynccontextmanager
     async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[WebSocket]:
-        """A WebSocket; no faults meet it."""
+        """A WebSocket connection, which faults do not affect."""
         async with connect_over(self._inner, request, protocols) as socket:
             yield socket
 
     async def close(self) -> None:
-        """Closes the connection itself."""
+        """Closes the underlying connection."""
         await self._inner.close()
 
     @asynccontextmanager
@@ -194,7 +195,7 @@ class Faults(Transport):
             yield _Watched(response, self, (path.group, path.resource)) if verb == "watch" else response
 
     def held(self, place: tuple[str, str]) -> Hold | None:
-        """The hold on the watches of a kind, if there is one."""
+        """The hold on the watches of a kind; None if there is none."""
         return self._holds.get(place)
 
     def _add(

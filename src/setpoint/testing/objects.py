@@ -25,10 +25,10 @@ _WORD = string.ascii_lowercase + string.digits
 
 
 def objects_of(kind: type[Object]) -> SearchStrategy[dict[str, JSON]]:
-    """A hypothesis strategy: plain JSON objects of a custom resource's class, valid by its schema.
+    """A hypothesis strategy: plain JSON objects that are valid by the schema of a custom resource's class.
 
-    Metadata has the fields that servers set: uid, resourceVersion, generation, sometimes labels, annotations,
-    finalizers. CEL rules are not evaluated.
+    Their metadata has the fields that servers set (uid, resourceVersion, generation) and sometimes labels, annotations
+    and finalizers. CEL rules are not evaluated.
     """
     resource = resource_of(kind)
     schema = Versions.of(kind).schemas[resource.version]

@@ -38,7 +38,7 @@ _TOKEN: Final = re.compile(
 
 
 def python_form(pattern: str) -> re.Pattern[str]:
-    """A Python pattern for ASCII strings that fit ``pattern``. Raises ValueError if Python can't express it."""
+    """A Python pattern for ASCII strings that match ``pattern``. Raises ValueError if Python can't express it."""
     inside = False
 
     def said(match: re.Match[str]) -> str:
@@ -70,7 +70,7 @@ def python_form(pattern: str) -> re.Pattern[str]:
 
 
 def _category(name: str, negated: bool) -> str:
-    """The ASCII characters of a general category, as the inside of a character class; of a script, all letters."""
+    """The ASCII characters of a general category, as the inside of a character class; all letters for a script."""
     wanted = name if len(name) <= 2 else "L"
     chars = [chr(code) for code in range(128) if unicodedata.category(chr(code)).startswith(wanted) != negated]
     return "".join(map(re.escape, chars))

@@ -1,4 +1,4 @@
-"""The role that controllers under test have, and what it lacks."""
+"""The role that controllers under test have, and the permissions that it lacks."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _EVERYBODY: Final = (
 
 
 class MissingPermission(AssertionError):
-    """The controllers were refused something; the message names it and the line that declares it."""
+    """A request of the controllers was refused; the message names it and the line that declares the permission."""
 
 
 class RoleOfControllers:
-    """An authorizer: the controllers may do what ``grants`` say, and others everything.
+    """An authorizer that allows the controllers what ``grants`` say, and all other users everything.
 
-    No role is stored for it, so that tests see no objects but their own.
+    No role is stored for it, so tests see only their own objects.
     """
 
     def __init__(self, storage: Storage, grants: Iterable[Grant]) -> None:
@@ -62,9 +62,9 @@ class RoleOfControllers:
 
 
 def told(record: AccessRecord, kind_of: Callable[[str, str, str], str | None]) -> str:
-    """The refusals that the controllers got, and the declarations that are missing; ``""`` if nothing was.
+    """The refusals that the controllers got, and the missing declarations; ``""`` if there were none.
 
-    ``kind_of`` gives the kind of a group, version and plural, if it is served.
+    ``kind_of`` returns the kind of a group, version and plural if it is served, otherwise None.
     """
     refused = [asked for asked, _ in record.refused if asked.user.name == USER]
     if not refused:

@@ -101,8 +101,9 @@ def admission_environment(
     variables: dict[str, Type] | None = None,
     patches: bool = False,
 ) -> Environment:
-    """The names of an expression: ``object``, ``oldObject``, ``namespaceObject``, ``request``, and if wanted
-    ``params``, ``authorizer``, ``variables`` (their types by name; the dictionary may grow), and types of patches."""
+    """The names of an expression: ``object``, ``oldObject``, ``namespaceObject`` and ``request``, and on demand
+    ``params``, ``authorizer``, ``variables`` (their types by name; the dictionary may grow) and the types of patches.
+    """
     names: dict[str, Type] = {
         "object": DYN,
         "oldObject": DYN,

@@ -30,7 +30,7 @@ class BudgetSpent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """``program``, or ``error``: the reason why the text does not compile."""
+    """A compiled expression: ``program``, or ``error``, the reason why the text does not compile."""
 
     text: str
     program: Program | None
@@ -41,7 +41,7 @@ class Expression:
 
 
 def compile_admission(text: str, environment: Environment, types: Sequence[Type]) -> Expression:
-    """Compiles the expression, whose value must have one of ``types`` (ANY for any)."""
+    """Compiles the expression, whose value must have one of ``types`` (ANY allows every type)."""
     try:
         checked = compile_expression(text, environment)
     except CompileError as problem:
@@ -62,14 +62,14 @@ def _shown(kind: Type) -> str:
 
 @dataclass(slots=True)
 class Evaluation:
-    """Evaluations for one request: its variables and its remaining cost budget."""
+    """The evaluations for one request: its variables and its remaining cost budget."""
 
     values: Mapping[str, Value]
     budget: int
     variables: Variables | None = None
 
     def evaluate(self, expression: Expression) -> tuple[Value, str]:
-        """The value, or an error. Raises BudgetSpent."""
+        """The value of the expression, and an error or ``""``. Raises BudgetSpent."""
         if expression.program is None:
             return None, f"compilation error: {expression.error}"
         values = self.values if self.variables is None else {**self.values, "variables": self.variables}
@@ -95,7 +95,7 @@ class Variables(MapValue):
     _cost: int = 0
 
     def cost(self) -> int:
-        """The cost of evaluations since the last call."""
+        """The cost of the evaluations since the last call."""
         found, self._cost = self._cost, 0
         return found
 

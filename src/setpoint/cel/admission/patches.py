@@ -31,12 +31,12 @@ class PatchTypes:
         return struct(name) if known else None
 
     def make(self, name: str, fields: dict[str, Value]) -> Value:
-        """The value of a literal."""
+        """The value of a struct literal."""
         return JsonPatchOperation(fields) if name == "JSONPatch" else PatchObject(name, fields)
 
 
 class _Record(MapValue):
-    """The fields of a literal."""
+    """The fields of a struct literal."""
 
     __slots__ = ("fields",)
 
@@ -54,7 +54,7 @@ class _Record(MapValue):
 
 
 class PatchObject(_Record):
-    """A part of the wanted object."""
+    """A part of the wanted object: a literal of type ``Object`` or of one of its parts."""
 
     __slots__ = ("name",)
 
@@ -69,8 +69,9 @@ class JsonPatchOperation(_Record):
     __slots__ = ()
 
     def document(self) -> dict[str, Any]:
-        """The operation as JSON. Raises EvaluationError for a value without JSON form, or an Object with the type of
-        another field."""
+        """The operation as JSON. Raises EvaluationError for a value without a JSON form, or an Object that has the type
+        of a different field.
+        """
         made = {key: value for key, value in self.fields.items() if key != "value"}
         if "value" in self.fields:
             value = self.fields["value"]

@@ -1,4 +1,4 @@
-"""Operators: arithmetic with overflow as an error, order, membership."""
+"""Operators: arithmetic with an error on overflow, ordering, and membership."""
 
 from __future__ import annotations
 
@@ -46,28 +46,28 @@ _A, _B = parameter("A"), parameter("B")
 
 
 def integer(value: int) -> int:
-    """``number`` as an int. Raises EvaluationError beyond 64 bits."""
+    """``value`` as an int. Raises EvaluationError if it does not fit into 64 bits."""
     if not MIN_INT <= value <= MAX_INT:
         raise EvaluationError("integer overflow")
     return value
 
 
 def unsigned(value: int) -> UInt:
-    """``number`` as a uint. Raises EvaluationError if negative or beyond 64 bits."""
+    """``value`` as a uint. Raises EvaluationError if it is negative or does not fit into 64 bits."""
     if not 0 <= value <= MAX_UINT:
         raise EvaluationError("unsigned integer overflow")
     return UInt(value)
 
 
 def duration(nanoseconds: int) -> Duration:
-    """A duration of so many nanoseconds. Raises EvaluationError beyond 64 bits."""
+    """A duration of so many nanoseconds. Raises EvaluationError if they don't fit into 64 bits."""
     if not MIN_INT <= nanoseconds <= MAX_INT:
         raise EvaluationError("integer overflow")
     return Duration(nanoseconds)
 
 
 def timestamp(nanoseconds: int) -> Timestamp:
-    """A timestamp. Raises EvaluationError outside of the years 1 to 9999."""
+    """A timestamp of so many nanoseconds. Raises EvaluationError outside the years 1 to 9999."""
     if not MIN_SECONDS <= nanoseconds // _SECOND <= MAX_SECONDS:
         raise EvaluationError("timestamp overflow")
     return Timestamp(nanoseconds)

@@ -1,4 +1,4 @@
-"""``authorizer``: checks whether a user may do something. The caller of the evaluation supplies the answers."""
+"""``authorizer``: checks whether a user may do something. The caller of the evaluation provides the answers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _DECISION: Final = struct("kubernetes.authorization.Decision")
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """A question: ``path``, or a resource. ``user`` is empty for the user of the request, else the full name of a
-    service account."""
+    """A permission check for ``path`` or for a resource. ``user`` is empty for the user of the request, otherwise the
+    full name of a service account.
+    """
 
     verb: str
     user: str = ""
@@ -40,7 +41,7 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision(Opaque):
-    """The answer to a question."""
+    """The answer to a permission check."""
 
     allowed: bool
     reason: str = ""
@@ -55,7 +56,7 @@ class Decision(Opaque):
 
 
 class Authorizer(Protocol):
-    """The source of the answers."""
+    """The source of the answers to permission checks."""
 
     def decide(self, attributes: Attributes) -> Decision:
         """Whether the request is allowed."""
@@ -79,7 +80,7 @@ class AuthorizerValue(Opaque):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check(Opaque):
-    """A question without its verb."""
+    """A permission check that still lacks its verb."""
 
     asked: Type
     source: Authorizer

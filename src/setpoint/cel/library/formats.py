@@ -1,4 +1,4 @@
-"""Named formats: ``format.dns1123Label().validate(text)`` returns the errors, or none."""
+"""Named formats: ``format.dns1123Label().validate(text)`` returns the errors, or an empty optional."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _uri(text: str) -> list[str]:
 
 
 def _prefix(check: _Check) -> _Check:
-    """Checks a prefix of a name, whose trailing dash is then in the middle."""
+    """A check for a prefix of a name: a trailing dash is allowed, because more text follows it in the name."""
     return lambda text: check(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text)
 
 

@@ -1,4 +1,4 @@
-"""``"%s is %d".format([...])``."""
+"""String formatting: ``"%s is %d".format([...])``."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ _SUPERSCRIPT: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹�
 
 
 def clauses(form: str) -> list[tuple[str, str, int]]:
-    """The parts of a format: the text before, the letter of the clause (``""`` at the end), the precision. Raises
-    EvaluationError."""
+    """The parts of a format: the text before the clause, the letter of the clause (``""`` at the end), and the
+    precision. Raises EvaluationError.
+    """
     found: list[tuple[str, str, int]] = []
     text, position = "", 0
     for match in _CLAUSE.finditer(form):
@@ -54,7 +55,9 @@ def clauses(form: str) -> list[tuple[str, str, int]]:
 
 
 def formatted(form: str, arguments: list[Value] | ListValue) -> str:
-    """The formatted text. Raises EvaluationError for a bad form, a missing argument or one of another type."""
+    """The formatted text. Raises EvaluationError for a malformed format, or an argument that is missing or of the wrong
+    type.
+    """
     made: list[str] = []
     for index, (text, letter, precision) in enumerate(clauses(form)):
         made.append(text)
@@ -69,7 +72,7 @@ def formatted(form: str, arguments: list[Value] | ListValue) -> str:
 
 
 def problem_with(letter: str, kind: Type) -> str:
-    """The error about an argument of this static type for a clause; empty if there is none."""
+    """The error for an argument of this static type in a clause; empty if there is none."""
     if kind.kind in ("dyn", "any") or kind.kind in _KINDS[letter]:
         return ""
     return _WRONG[letter].format(kind.runtime_name)

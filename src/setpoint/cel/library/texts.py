@@ -82,7 +82,9 @@ def _join(parts: list[Value] | ListValue, separator: str = "") -> str:
 
 
 def _pattern(work: Callable[..., Any]) -> Callable[..., Any]:
-    """Regular expressions in RE2's language; a bad one is an error of the evaluation."""
+    """Wraps a function of a regular expression in RE2's language; an invalid expression is an error of the
+    evaluation.
+    """
 
     def done(text: str, pattern: str, *rest: int) -> Any:
         try:

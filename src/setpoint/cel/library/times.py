@@ -31,7 +31,9 @@ _MOMENT: Final = re.compile(
 
 
 def parse_duration(text: str) -> Duration | None:
-    """Parses ``1h30m``, ``-1.5s``; None if it is not a duration, or beyond 64 bits of nanoseconds."""
+    """Parses ``1h30m`` or ``-1.5s``; None if the text is not a duration, or does not fit into 64 bits of
+    nanoseconds.
+    """
     sign = -1 if text.startswith("-") else 1
     rest = text.removeprefix("-") if sign < 0 else text.removeprefix("+")
     if rest == "0":
@@ -58,7 +60,9 @@ def format_duration(value: Duration) -> str:
 
 
 def parse_timestamp(text: str) -> Timestamp | None:
-    """Parses RFC 3339, to the nanosecond; None if it is not. Raises EvaluationError outside of the years 1 to 9999."""
+    """Parses RFC 3339, to the nanosecond; None for any other text. Raises EvaluationError outside the years
+    1 to 9999.
+    """
     found = _MOMENT.fullmatch(text)
     if found is None:
         return None
@@ -79,7 +83,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
 
 
 def format_timestamp(value: Timestamp) -> str:
-    """RFC 3339 in UTC, with the shortest fraction."""
+    """The timestamp in RFC 3339, in UTC, with the shortest fraction."""
     seconds, rest = divmod(value.nanoseconds, _SECOND)
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
     fraction = f".{rest:09}".rstrip("0") if rest else ""

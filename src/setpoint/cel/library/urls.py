@@ -1,4 +1,4 @@
-"""URLs, parsed as API servers do: absolute, or a path that begins with a slash."""
+"""URLs, parsed as in API servers: absolute, or a path that begins with a slash."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Checks whether an API server would accept the rules of a schema: they compile, and are not too expensive.
+"""Checks whether an API server would accept the rules of a schema: they must compile and not be too expensive.
 
 A rule's cost is the highest cost of one evaluation times the number of times that its field can occur; both follow from
-``maxItems``, ``maxProperties`` and ``maxLength``, or else from the size of the largest request.
+``maxItems``, ``maxProperties`` and ``maxLength``, or otherwise from the size of the largest request.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _path_errors(node: Definition, path: str) -> Iterator[FieldError]:
 
 @dataclass(slots=True)
 class _Place:
-    """A place in the schema, and how often it can occur in one object (None: without bound)."""
+    """A place in the schema, and how often it can occur in one object (None if there is no limit)."""
 
     path: str
     declared: Declared | None
@@ -164,7 +164,7 @@ def _declared(node: Definition) -> Declared | None:
 
 
 def _occurrences(node: Definition) -> int | None:
-    """The most occurrences of the items or values in one value."""
+    """The maximum number of items or values in one value."""
     most: int | None
     if node.get("type") == "object" and node.get("additionalProperties") is not None:
         most = node.get("maxProperties")
@@ -186,7 +186,7 @@ def _too_much(what: str, cost: int, limit: int) -> str:
 
 
 def _shown(rule: Mapping[str, Any]) -> Shown:
-    """A rule as API servers print it."""
+    """A rule in the notation of API servers."""
     fields = {
         "Rule": rule.get("rule") or "",
         "Message": rule.get("message") or "",

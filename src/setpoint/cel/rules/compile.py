@@ -26,7 +26,7 @@ _RULES: Final = "x-kubernetes-validations"
 
 @dataclass(slots=True)
 class CompiledRule:
-    """A rule and its compilation. Without ``program`` the rule is empty, or ``error`` is set."""
+    """A rule and its compilation. If ``program`` is missing, the rule is empty or ``error`` is set."""
 
     document: Mapping[str, Any]
     program: Program | None = None
@@ -42,12 +42,12 @@ class CompiledRule:
 
     @property
     def optional_old(self) -> bool:
-        """Whether ``oldSelf`` is an optional, so that the rule also applies to new values."""
+        """Whether ``oldSelf`` is an optional; if so, the rule also applies to new values."""
         return bool(self.document.get("optionalOldSelf"))
 
     @property
     def text(self) -> str:
-        """The name of the rule in messages."""
+        """The text that identifies the rule in messages."""
         message: str = self.document.get("message") or ""
         return (message or str(self.document.get("rule") or "")).strip()
 

@@ -27,7 +27,7 @@ class Correlated:
 
     @property
     def unchanged(self) -> bool:
-        """Whether both are equal; lists by keys may differ in order."""
+        """Whether both values are equal; lists with keys may differ in order."""
         if self._equal is None:
             self._equal = self._compare()
         return self._equal
@@ -45,7 +45,7 @@ class Correlated:
         return json_equal(value, old)
 
     def key(self, name: str) -> Correlated | None:
-        """The field, None if it was absent before or is not in the schema."""
+        """The field; None if it did not exist before or is not in the schema."""
         value, old = self._value, self._old
         if not isinstance(value, dict) or not isinstance(old, dict) or name not in value or name not in old:
             return None
@@ -55,7 +55,7 @@ class Correlated:
         return Correlated(value[name], old[name], child) if isinstance(child, Mapping) else None
 
     def index(self, position: int) -> Correlated | None:
-        """The item, None if no old item has its keys."""
+        """The item; None if no old item has its keys."""
         items = self._definition.get("items")
         if not isinstance(self._value, list) or not isinstance(items, Mapping):
             return None
@@ -66,7 +66,7 @@ class Correlated:
 
 
 def item_key(definition: Definition, item: Any) -> tuple[Any, ...] | None:
-    """The key of a list's item; None if it lacks one of its fields."""
+    """The key of a list's item; None if the item lacks one of the key fields."""
     if not isinstance(item, dict):
         return None
     found = []
@@ -79,7 +79,7 @@ def item_key(definition: Definition, item: Any) -> tuple[Any, ...] | None:
 
 
 def by_keys(definition: Definition, items: Any) -> dict[tuple[Any, ...] | None, Any]:
-    """The items of a list by their keys; empty if the list has none."""
+    """The items of a list by their keys; empty if the list does not have keys."""
     if definition.get("x-kubernetes-list-type") != "map" or not isinstance(items, list):
         return {}
     made: dict[tuple[Any, ...] | None, Any] = {}

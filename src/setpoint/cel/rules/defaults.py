@@ -1,4 +1,4 @@
-"""Defaults must satisfy the rules of their own field, or no object without the field could be created."""
+"""Defaults must satisfy the rules of their own field; otherwise, no object without the field could be created."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["default_errors"]
 
 
 def default_errors(definition: Definition, path: str, *, root: bool = False) -> Iterator[FieldError]:
-    """The errors of the rules about the defaults in a schema. Each default is checked as a new and as an old value."""
+    """The errors from the rules for the defaults in a schema. Each default is checked as a new and as an old value."""
     spend(64)
     default = definition.get("default")
     if default is not None:

@@ -15,7 +15,7 @@ _SIMPLE: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\
 
 
 def field_path(text: str, definition: Definition) -> str | None:
-    """The path as errors show it, None if it does not lead to a field of the schema."""
+    """The path in the form that errors show; None if it does not lead to a field of the schema."""
     position = 0
     made = ""
     node: Mapping[str, Any] = definition

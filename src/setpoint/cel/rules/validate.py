@@ -34,9 +34,9 @@ _log = logging.getLogger(__name__)
 
 
 class RuleValidator:
-    """The compiled rules of a whole schema. ``empty`` if it has none.
+    """The compiled rules of a whole schema.
 
-    ``root``: the schema is that of a whole object, so that rules see its kind and name.
+    ``root``: the schema describes a whole object, so rules see its kind and name.
     """
 
     __slots__ = ("_definition", "_node")
@@ -62,8 +62,8 @@ class RuleValidator:
     ) -> tuple[list[FieldError], list[str]]:
         """The errors in ``value``, and warnings: the errors in parts that an update did not change.
 
-        ``old`` is the value before, for rules that use ``oldSelf``; with ``update``, errors in unchanged parts are only
-        warnings. Evaluation stops when it has cost more than ``limit``; that is an error, too.
+        ``old`` is the previous value, for rules that use ``oldSelf``; with ``update``, errors in unchanged parts are
+        only warnings. Evaluation stops with an error when it has cost more than ``limit``.
 
         ``at_once``: the cost limit for code that does not yield to other requests. Raises TakesLong if it costs more.
         """
@@ -117,7 +117,7 @@ def _child(definition: Any, declared: Declared | None) -> _Node | None:
 
 @dataclass(frozen=True, slots=True)
 class _Ratchet:
-    """The old value at the current path, else the nearest enclosing one that is known."""
+    """The old value at the current path; if it is unknown, that of the nearest enclosing path with a known one."""
 
     current: Correlated | None
     parent: Correlated | None
@@ -198,7 +198,7 @@ class _Run:
     def _holds(
         self, rule: CompiledRule, program: Program, variables: Mapping[str, Value], path: str, kind: str
     ) -> bool:
-        """Whether this rule needs no further report: it holds, or it could not be evaluated."""
+        """Whether this rule needs no further report, because it holds or could not be evaluated."""
         result = self._evaluated(program, variables)
         if result.cost > self._budget:
             self._end(invalid(path, kind, _SPENT))
@@ -240,7 +240,7 @@ class _Run:
             self.errors.append(error)
 
     def _message(self, rule: CompiledRule, variables: Mapping[str, Value]) -> str:
-        """The value of messageExpression, empty if that is not a usable message."""
+        """The value of messageExpression; empty if it is not a usable message."""
         if rule.message_program is None:
             return ""
         result = self._evaluated(rule.message_program, variables)
@@ -276,7 +276,7 @@ class _Run:
 
 
 class _TooExpensive(EvaluationError):
-    """The message costs more than the remaining budget."""
+    """The evaluation of the message costs more than the remaining budget."""
 
 
 def _error(reason: str | None, path: str, value: Any, detail: str) -> FieldError:
