@@ -40,7 +40,7 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 
 _MOST_ERRORS = 1000
-"""The same fault in each of many items would make an answer of megabytes."""
+"""The maximum number of errors to list, because the same error in many items would make a response of megabytes."""
 
 
 class ApiStatusError(Exception):
@@ -59,7 +59,7 @@ class ApiStatusError(Exception):
         self.code = code
         self.reason = reason
         self.warnings: Sequence[str] = ()
-        """Warnings for the answer's headers."""
+        """Warnings for the headers of the response."""
         self.status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",

@@ -26,7 +26,7 @@ class UserInfo:
 
 
 SYSTEM_ADMIN = UserInfo("system:admin", groups=("system:masters", "system:authenticated"))
-"""The user of every request where nothing is authenticated."""
+"""The user of every request if the server does not authenticate clients."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,11 @@ from setpoint.schema.errors import OMITTED
 __all__ = ["MAX_DEPTH", "TOO_DEEP", "check_depth", "check_document", "check_stored", "is_too_deep", "too_deep"]
 
 MAX_DEPTH: Final = 256
-"""Levels of objects and lists in a stored object, the outermost included. Its managed fields count, and lie five levels
-deeper than the fields that they are about."""
+"""The maximum number of nested objects and lists in a stored object, including the outermost. Managed fields count too,
+and are five levels deeper than the fields that they describe.
+"""
 _AROUND: Final = 8
-"""Levels that a patch or review may have around an object."""
+"""The levels that a patch or review may add around an object."""
 TOO_DEEP: Final = f"exceeded max depth: objects may be nested {MAX_DEPTH} levels deep, managed fields included"
 
 

@@ -31,9 +31,13 @@ Learn = Callable[["Replay"], Awaitable[None]]
 
 
 _PATIENCE: Final = 12
-"""Answers after which a request counts as one that others keep from its object. An ordinary write takes six at most."""
+"""The number of answers after which other requests are considered to keep this one from its object. An ordinary write
+takes at most six.
+"""
 _TRIES: Final = 4
-"""Times that work is begun in slices. If what it reads changes each time, it is done in one go at last."""
+"""The number of attempts in slices. If the data that the work reads changes each time, the next attempt is not
+interrupted.
+"""
 
 
 class Lengthy(Exception):
@@ -106,7 +110,7 @@ class Replay:
         self.moment = moment
         self.answers: dict[Hashable, Any] = {}
         self._collected: list[tuple[Asker, Any]] | None = None
-        """Missing answers, while they are gathered to be asked for at once."""
+        """The missing answers, collected to be asked for together."""
 
     async def run(self, work: Callable[[], T], locks: ObjectLocks | None = None, key: Hashable = None) -> T:
         """Returns the result of ``work`` after as many attempts as needed; raises the errors of the work and of the

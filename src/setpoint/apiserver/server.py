@@ -60,12 +60,12 @@ _log = logging.getLogger(__name__)
 
 BOOKMARK_PERIOD: Final = 60.0
 NEEDING_CONTROLLERS: Final = frozenset({"ServiceAccount", "TaintNodesByCondition"})
-"""Admission plugins that write what controllers and kubelets are to take away or to fill."""
+"""Admission plugins whose changes rely on controllers and kubelets to remove or complete them."""
 _UNKNOWN: Final = UserInfo("")
 _READS: Final = frozenset({"GET", "HEAD"})
 _WRITE_TIMEOUT: Final = 34.0
 _READ_TIMEOUT: Final = 60.0
-"""Seconds for a request, webhooks included; upstream's."""
+"""The time limit of a request in seconds, including webhooks; as upstream."""
 
 
 def _utc_now() -> datetime:

@@ -24,9 +24,9 @@ __all__ = ["DECISION", "LARGE", "REASON", "AccountTokens", "OpenWatch", "State",
 
 DECISION: Final = "authorization.k8s.io/decision"
 REASON: Final = "authorization.k8s.io/reason"
-"""Annotations of the audit log: whether a request was authorized, and why."""
+"""The audit annotations for the authorization decision and its reason."""
 LARGE: Final = 16 * 1024
-"""Bytes of a body or an object that take more than a few milliseconds."""
+"""The size of a body or an object, in bytes, that takes more than a few milliseconds to process."""
 
 
 class OpenWatch(Protocol):
@@ -120,22 +120,22 @@ class State:
         self.webhook_caller = webhook_caller
         self.bookmark_period = bookmark_period
         self.kubelets: Kubelets | None = None
-        """Answers what is asked of containers, once there are nodes."""
+        """Serves requests about containers, once there are nodes."""
         self.plugins_off = plugins_off
         self.registry = Registry()
         self.locks = ObjectLocks()
         self.watches: dict[OpenWatch, None] = {}
-        """In the order in which they began, which is that of their ends."""
+        """The open watches in the order in which they began, which is also the order in which they are ended."""
         self.address = ""
-        """The host and port at which outside clients find the server, if known."""
+        """The host and port at which external clients find the server, if known."""
         self.running = False
         self.stopping = False
         self.slicer = Slicer()
         self.notes: dict[int, dict[str, str]] = {}
-        """Annotations for the events of the audit log, by the ids of the requests that have such events."""
+        """The annotations of requests that are written to the audit log, by the ids of the request objects."""
         self.metrics: Metrics | None = None
         self.at_once = False
-        """Whether a request is tried in one go right now."""
+        """Whether a request is now running without interruption."""
 
     @property
     def damage(self) -> list[Damage]:

@@ -12,7 +12,7 @@ from setpoint.apiserver.http_types import UserInfo
 __all__ = ["SUPERUSERS", "Authorizer", "Decision", "Rules"]
 
 SUPERUSERS = "system:masters"
-"""The group whose members may do everything, whatever roles say."""
+"""The group whose members may do everything, whatever their roles allow."""
 
 
 @dataclass(frozen=True, slots=True)

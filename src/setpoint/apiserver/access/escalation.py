@@ -22,7 +22,7 @@ JsonObject = dict[str, Any]
 _GROUP: Final = "rbac.authorization.k8s.io"
 _EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
 _COLLECTED: Final = ("ownerReferences", "finalizers", "selfLink", "managedFields")
-"""Metadata that the garbage collector writes, who need not have what the role gives."""
+"""Metadata that the garbage collector writes, although it may lack the permissions that the role grants."""
 
 
 def check_role(

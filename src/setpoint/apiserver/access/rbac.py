@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 _GROUP: Final = "rbac.authorization.k8s.io"
 _KINDS: Final = ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
 _MOST: Final = 8192
-"""Decisions that are remembered; when there are more, all are forgotten."""
+"""The number of decisions to remember; if there are more, all of them are forgotten."""
 
 
 class _Role(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ __all__ = ["VARIABLE", "Access", "AccessRecord", "read"]
 R = TypeVar("R", bound=IncomingRequest)
 Answer = TypeVar("Answer")
 VARIABLE: Final = "SETPOINT_ACCESS_RECORD"
-"""The environment variable with the file of `AccessRecord.from_environment`."""
+"""The environment variable that names the file for `AccessRecord.from_environment`."""
 _ALLOWED: Final = Decision(True)
 _CLIENT: Final = UserInfo("")
 _APPLY: Final = "application/apply-patch"

@@ -12,7 +12,7 @@ from setpoint.cel.types import BOOL
 __all__ = ["CONDITION_LIMIT", "ConditionFailed", "MatchConditions"]
 
 CONDITION_LIMIT: Final = 2_500_000
-"""The CEL cost that all conditions of one webhook or policy may have for a request."""
+"""The maximum CEL cost of all conditions of one webhook or policy for one request."""
 
 
 class ConditionFailed(Exception):

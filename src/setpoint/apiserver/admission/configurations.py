@@ -39,7 +39,7 @@ class Configurations:
         self.validating_policies: list[ValidatingPolicy] = []
         self.active = False
         self.damage: list[Damage] = []
-        """Stored configurations that can't be used as they are."""
+        """The stored configurations that can't be used in their present form."""
 
     def refresh(self, written: Record | None = None) -> None:
         """Reads all configurations, sorted by name.

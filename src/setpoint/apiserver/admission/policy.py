@@ -23,7 +23,7 @@ __all__ = ["POLICY_LIMIT", "Binding", "Policy", "PolicyError"]
 
 JsonObject = dict[str, Any]
 POLICY_LIMIT = 10_000_000
-"""The CEL cost that a policy may have for a request and one binding."""
+"""The maximum CEL cost of a policy for one request and one binding."""
 
 
 class PolicyError(Exception):

@@ -28,13 +28,13 @@ __all__ = ["ValidatingPolicy", "check_policies"]
 
 JsonObject = dict[str, Any]
 Converted = Callable[[JsonObject | None, ServedResource], JsonObject | None]
-"""An object in another version."""
+"""A function that converts an object to a different version."""
 
 _MESSAGE_LIMIT: Final = 5 * 1024
 _FAILURES: Final = "validation.policy.admission.k8s.io/validation_failure"
 _MOST_FAILURES: Final = 50
 _ANNOTATION_LIMIT: Final = 10 * 1024
-"""Bytes of the value of an audit annotation, which is cut there."""
+"""The maximum length of an audit annotation's value, in bytes; longer values are cut."""
 _CODES: Final = {"Forbidden": 403, "RequestEntityTooLarge": 413}
 _log = logging.getLogger(__name__)
 

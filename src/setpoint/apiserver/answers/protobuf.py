@@ -26,11 +26,11 @@ __all__ = ["chunk", "encode", "frame", "varint"]
 _MAGIC: Final = b"k8s\x00"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _REMEMBERED: Final = 1024
-"""Objects whose bytes are kept: the same is often asked for by many watches, and again and again."""
+"""The number of objects whose bytes are cached, because many watches often send the same object."""
 _LARGE: Final = 16 * 1024
-"""Bytes of JSON from which on they are not."""
+"""The size of the JSON, in bytes, from which on an object is not cached."""
 _ITEMS: Final = b"\x12"
-"""The tag of the items of a list, of whatever kind."""
+"""The tag of the items in a list of any kind."""
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
@@ -256,7 +256,7 @@ _ABSENT: Final[dict[str, Any]] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": "0",
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": 0,
 }
-"""Go's zero values of types, in JSON; null for all other types."""
+"""Go's zero values by type, in JSON; all other types have null."""
 
 
 # -- the wire ---------------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ class Representation:
     pretty: bool = False
     include: str = "Metadata"
     wanted: str = ""
-    """The kind that was asked for, of metadata alone."""
+    """The requested kind, for metadata alone."""
 
     @property
     def plain(self) -> bool:

@@ -22,9 +22,9 @@ __all__ = ["ADDRESS", "NETWORK", "create_defaults", "publish"]
 
 JsonObject = dict[str, Any]
 NETWORK: Final = "10.96.0.0/12"
-"""The addresses of Services."""
+"""The address range of Services."""
 ADDRESS: Final = "10.96.0.1"
-"""That of the Service ``kubernetes``, under which pods find the API server."""
+"""The address of the Service ``kubernetes``, at which pods find the API server."""
 _ORDER: Final = ("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
 _PORT: Final = "https"
 _LINES: Final = msgspec.json.Decoder()

@@ -22,9 +22,9 @@ _log = logging.getLogger(__name__)
 JsonObject = dict[str, Any]
 _LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 _SECONDS: Final = 3600
-"""That the lease is good for."""
+"""The duration of the lease, in seconds."""
 _PERIOD: Final = 10.0
-"""Seconds between renewals."""
+"""The time between renewals, in seconds."""
 _COMPONENT: Final = "kube-apiserver"
 
 

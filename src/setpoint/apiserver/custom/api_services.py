@@ -18,7 +18,7 @@ JsonObject = dict[str, Any]
 _MANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
 _GROUP_PRIORITY: Final = 1000
 _VERSION_PRIORITY: Final = 100
-"""Those of all versions of custom resources; versions with the same priority are ordered by their names."""
+"""The priority of all versions of custom resources; versions of equal priority are ordered by their names."""
 _FIELDS: Final = {
     "f:metadata": {"f:labels": {".": {}, f"f:{_MANAGED}": {}}},
     "f:spec": {"f:group": {}, "f:groupPriorityMinimum": {}, "f:version": {}, "f:versionPriority": {}},

@@ -43,7 +43,7 @@ class DiscoveredResource(Protocol):
 
 
 Resources = Iterable[DiscoveredResource]
-"""All served resources; groups keep the order in which they first come."""
+"""All served resources; the groups keep the order in which they were first registered."""
 
 
 def respond(path: str, registry: Resources, accept: str) -> Response | None:

@@ -47,7 +47,7 @@ _STARTED: Final = tuple(
         "apiservice-registration-controller",
     )
 )
-"""A kube-apiserver's names of checks; here all of that is done before a client is served."""
+"""The names of a kube-apiserver's checks of startup steps, all of which are complete here before a client is served."""
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff"}
 

@@ -32,9 +32,11 @@ from setpoint.slices import spend
 JSON: Final = "application/json"
 PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 PROTOBUF_TYPES: Final = (PROTOBUF, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
-"""The second is the older name, with a sign that media types must not have."""
+"""The media types of protobuf documents. The second is an older name, with a character that is invalid in
+media types.
+"""
 _OPERATION: Final = 4096
-"""An operation takes as long to describe as so many bytes of JSON to read."""
+"""The bytes of JSON that take as long to parse as one operation takes to describe."""
 _INFO: Final = {"title": "Kubernetes", "version": "v1.37.0"}
 
 

@@ -21,7 +21,7 @@ __all__ = ["encode"]
 Writer = Callable[[Any], Iterable[bytes]]
 """Yields the encoded entries of one field; a repeated field has several."""
 _COST: Final = 256
-"""A message takes as long as so many bytes of JSON."""
+"""The bytes of JSON that take as long to process as one message."""
 
 
 def encode(document: Mapping[str, Any]) -> bytes:

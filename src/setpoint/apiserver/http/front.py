@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["Answering", "HttpFront", "OpenAddressError", "PortTakenError"]
 
 _GZIP_FROM: Final = 128 * 1024
-"""Bytes from which on a body is compressed for clients that like it so; as upstream."""
+"""The size, in bytes, from which on a body is compressed for clients that accept it; as upstream."""
 _AT_ONCE: Final = 16 * 1024
-"""Bytes that a connection with nothing left to send takes without waiting for its client."""
+"""The number of bytes that an idle connection accepts without waiting for its client."""
 _GRACE: Final = 5.0
 _MAX_PARAMETERS: Final = 1000
 _NOBODY: Final = Peer()

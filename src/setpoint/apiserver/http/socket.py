@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["upgraded"]
 
 MAX_MESSAGE: Final = 16 << 20
-"""Bytes of one message."""
+"""The maximum size of a message, in bytes."""
 
 
 async def upgraded(http: web.BaseRequest, upgrade: Upgrade) -> web.StreamResponse:

@@ -12,7 +12,7 @@ from setpoint.apiserver.identity.users import CREDENTIAL
 __all__ = ["certified"]
 
 _UID: Final = "1.3.6.1.4.1.57683.2"
-"""The object identifier of a subject's part that holds a user's uid; Kubernetes' own."""
+"""The object identifier of the subject attribute that holds a user's uid, as Kubernetes defines it."""
 
 
 def certified(certificate: Mapping[str, Any] | None, der: bytes | None) -> UserInfo | None:

@@ -34,10 +34,10 @@ _CURVES: Final = {
     "ES384": ("secp384r1", "SHA384", 48),
     "ES512": ("secp521r1", "SHA512", 66),
 }
-"""The curve, the hash, and the bytes of half a signature."""
+"""The curve, the hash, and the length of half a signature in bytes."""
 _SECRET_HEADER: Final = b'{"alg":"HS256","typ":"JWT"}'
 _FORGED: Final = "go-jose/go-jose: error in cryptographic primitive"
-"""Upstream's words for a signature by another key."""
+"""Upstream's message for a signature by an unknown key."""
 
 
 class BadKeyError(ValueError):

@@ -15,7 +15,7 @@ __all__ = ["ProviderKeys"]
 
 _log = logging.getLogger(__name__)
 _PAUSE: Final = timedelta(seconds=10)
-"""At least that long between two fetches: any client can send a token with an unknown key."""
+"""The minimum time between two fetches, because any client can send a token with an unknown key."""
 _PERIOD: Final = timedelta(hours=1)
 
 
@@ -31,7 +31,7 @@ class ProviderKeys:
         self, keys: Sequence[PublicKey], fetch: Callable[[], Awaitable[Sequence[PublicKey]]] | None = None
     ) -> None:
         self.known = tuple(keys)
-        """The keys as of now."""
+        """The current keys."""
         self._fetch = fetch
         self._fresh: datetime | None = None
         self._asked: datetime | None = None

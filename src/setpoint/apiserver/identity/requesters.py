@@ -26,7 +26,9 @@ class Requesters:
         self._closed = closed
         self._follows = follows
         self.asked: dict[int, tuple[Attributes, UserInfo]] = {}
-        """The attributes and senders of the requests from the network that are under way, by the requests' ids."""
+        """The attributes and senders of the requests from the network that are in progress, by the ids of the request
+        objects.
+        """
 
     def user_of(self, request: IncomingRequest) -> UserInfo:
         """The user as whom the request is made, impersonated or not.

@@ -26,15 +26,17 @@ __all__ = ["AUDIENCE", "AccountTokens", "create_token"]
 
 JsonObject = dict[str, Any]
 AUDIENCE: Final = "https://kubernetes.default.svc.cluster.local"
-"""The issuer and the audience of tokens where nothing else is said."""
+"""The default issuer and audience of tokens."""
 _SHORTEST: Final = 600
 _LONGEST: Final = 1 << 32
 _DEFAULT: Final = 3600
 _TRANSITIONAL: Final = 3607
-"""Asked for by pods that were written before tokens expired; such a token lives for a year, and warns before."""
+"""The token lifetime, in seconds, requested for pods that predate expiring tokens; such a token is valid for a year,
+with a warning after this time.
+"""
 _EXTENDED: Final = 365 * 24 * 3600
 _LEEWAY: Final = 60.0
-"""Seconds that clocks may differ; upstream's."""
+"""The tolerated difference between clocks, in seconds, as upstream."""
 _KIND: Final = GroupKind("authentication.k8s.io", "TokenRequest")
 _REQUEST: Final = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
 _WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")

@@ -46,16 +46,20 @@ _TOLD_APART: Final = {
     "io.k8s.api.autoscaling.v2.HPAScalingRules": ("policies",),
     "io.k8s.api.core.v1.EphemeralContainerCommon": ("ports", "resizePolicy", "restartPolicyRules"),
 }
-"""Lists that are refused where they are empty, and not where they are missing."""
+"""Lists that are invalid if they are empty but not if they are missing."""
 _META_LISTS: Final = ("finalizers", "managedFields", "ownerReferences")
 _TOLD_APART_IN: Final = {
     ("io.k8s.api.core.v1.PodSpec", "resources"): ("claims",),
     ("io.k8s.api.core.v1.PersistentVolumeClaimTemplate", "metadata"): _META_LISTS,
     ("io.k8s.api.resource.v1.ResourceClaimTemplateSpec", "metadata"): _META_LISTS,
 }
-"""The same for structs that are refused so in one place only: the message and the field that they are in."""
+"""Such lists in structs for which this holds in one place only, by the message and the field that contain
+the struct.
+"""
 _APART: Final = "+"
-"""Between the name of a message and the lists of it that are told apart in one place."""
+"""The separator between the name of a message and those of its lists for which empty and missing differ in
+one place.
+"""
 
 
 @dataclass(slots=True)
@@ -63,10 +67,10 @@ class _Plan:
     """The plan for one struct: its fields, and the fields that are always written, with their zero values."""
 
     fields: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """By name: what is to be done, and the type."""
+    """The treatment and the type of each field, by name."""
     always: dict[str, Any] = field(default_factory=dict)
     structs: dict[str, str] = field(default_factory=dict)
-    """The fields with structs below of which something is always written: the name and the type."""
+    """The fields whose structs contain something that is always written: name and type."""
 
 
 @cache

@@ -36,7 +36,7 @@ _LEAVES: Final = frozenset(
         EXTENSIONS + "JSONSchemaPropsOrStringArray",
     }
 )
-"""Types that have a form of their own in JSON."""
+"""The types that have a special form in JSON."""
 
 
 class GoField(NamedTuple):
@@ -50,7 +50,7 @@ class GoField(NamedTuple):
     mapping: bool
     pointer: bool
     always: bool
-    """Not ``omitempty``: written even if it is zero."""
+    """Whether the field is not ``omitempty``, that is, written even if it is zero."""
 
 
 def is_message(name: str) -> bool:

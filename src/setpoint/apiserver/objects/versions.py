@@ -120,4 +120,4 @@ def stores_after(served: ServedResource, revision: int) -> None:
 
 
 PLAIN: Final = Versions(None)
-"""For requests that have not been suspended."""
+"""The versions for requests that have not been suspended."""

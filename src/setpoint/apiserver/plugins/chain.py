@@ -57,7 +57,7 @@ _NAMES: Final[Mapping[Plugin, str]] = {
     check_namespace: "PodSecurity",
     check_template: "PodSecurity",
 }
-"""Upstream's names, by which they are switched off."""
+"""Upstream's names of the plugins, by which they are turned off."""
 PLUGINS: Final = frozenset({*_NAMES.values(), QUOTAS})
 
 

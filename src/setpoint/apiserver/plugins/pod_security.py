@@ -36,7 +36,7 @@ TEMPLATES: Final = {
     "jobs.batch": ("spec", "template"),
     "cronjobs.batch": ("spec", "jobTemplate", "spec", "template"),
 }
-"""Paths of the templates of pods."""
+"""The paths of pod templates in other kinds."""
 
 
 @dataclass(frozen=True, slots=True)

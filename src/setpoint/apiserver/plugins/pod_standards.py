@@ -17,7 +17,7 @@ __all__ = ["LEVELS", "NEWEST", "violations"]
 JsonObject = dict[str, Any]
 LEVELS: Final = ("privileged", "baseline", "restricted")
 NEWEST: Final = 37
-"""The minor version whose checks later ones, and ``latest``, have."""
+"""The newest minor version with its own checks; later versions, and ``latest``, use the same checks."""
 _APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 _SECCOMP_OF_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_OF_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
@@ -43,7 +43,7 @@ _SYSCTLS: Final = {
     "net.ipv4.tcp_slow_start_after_idle": 37,
     "net.ipv4.tcp_notsent_lowat": 37,
 }
-"""Those that are safe, and since which version."""
+"""The safe sysctls, and the version since which each is safe."""
 _SELINUX: Final = {"": 0, "container_t": 0, "container_init_t": 0, "container_kvm_t": 0, "container_engine_t": 31}
 _FREE_VOLUMES: Final = frozenset(
     {
@@ -55,7 +55,7 @@ _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 _Finding = tuple[str, str] | None
-"""A reason with details; None if all is well."""
+"""A reason with details; None if there is no violation."""
 
 
 # -- baseline ---------------------------------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ _REPLACED: Final = {
     "procMount": 35,
     "seccompProfile_baseline": 19,
 }
-"""Checks of baseline that restricted has stricter ones for, and since which version."""
+"""The checks of baseline that restricted replaces by stricter ones, and the version since which it does."""
 
 
 def violations(level: str, version: int, metadata: JsonObject, spec: JsonObject) -> list[tuple[str, str]]:

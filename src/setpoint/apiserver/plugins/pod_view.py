@@ -26,7 +26,7 @@ class PodView:
             for kind in CONTAINERS
             for container in spec.get(kind) or ()
         ]
-        """The name, the container, and its security context."""
+        """The name of each container, the container, and its security context."""
 
     @property
     def own_users(self) -> bool:

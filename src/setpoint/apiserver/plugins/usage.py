@@ -18,9 +18,9 @@ JsonObject = dict[str, Any]
 
 CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 EVALUATED: Final = ("pods", "services", "persistentvolumeclaims")
-"""Collections of which more is counted than how many there are."""
+"""Collections of which more than the number of objects is counted."""
 _COUNTED: Final = ("configmaps", "replicationcontrollers", "resourcequotas", "secrets", *EVALUATED)
-"""Collections that are counted under their own name, too."""
+"""Collections that can also be counted under their own name."""
 _PODS: Final = frozenset(
     {
         "count/pods", "pods", "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory",

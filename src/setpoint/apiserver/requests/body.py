@@ -25,7 +25,7 @@ __all__ = [
 
 MAX_BODY: Final = 3 * 1024 * 1024
 _LONG: Final = 1 << 17
-"""Bytes from which on a second parser, which can't be interrupted, would take too long."""
+"""The size, in bytes, from which on a second parser, which can't be interrupted, would take too long."""
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
 

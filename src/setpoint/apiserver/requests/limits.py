@@ -15,7 +15,7 @@ from setpoint.apiserver.http_types import IncomingRequest
 __all__ = ["MAX_HEAD", "check"]
 
 MAX_HEAD: Final = 1 << 20
-"""Characters of path, query and headers together; Go's servers take as many bytes."""
+"""The maximum number of characters in path, query and headers together; Go's servers limit bytes to the same number."""
 
 
 def check(request: IncomingRequest) -> None:

@@ -21,9 +21,9 @@ class ResourcePath:
     name: str = ""
     subresource: str = ""
     watch: bool = False
-    """The deprecated ``/watch/`` stood before the resource."""
+    """Whether the deprecated ``/watch/`` precedes the resource."""
     surplus: bool = False
-    """There is more behind the subresource (proxies have that)."""
+    """Whether more segments follow the subresource (as in proxies)."""
 
 
 def parse_path(path: str) -> ResourcePath | None:

@@ -208,7 +208,7 @@ _SCHEMAS: Final[dict[str, Callable[[memoryview, int], Any]]] = {
     EXTENSIONS + "JSONSchemaPropsOrArray": _schema_or_list,
     EXTENSIONS + "JSONSchemaPropsOrStringArray": _schema_or_texts,
 }
-"""Unions of an OpenAPI schema and another type; in protobuf each alternative has a field of its own."""
+"""Unions of an OpenAPI schema and another type; in protobuf, each alternative has a separate field."""
 _SCALARS: Final[dict[str, Callable[[int | memoryview], Any]]] = {
     "string": _text,
     "bytes": lambda value: base64.b64encode(_view(value)).decode(),

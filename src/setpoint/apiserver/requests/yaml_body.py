@@ -22,16 +22,16 @@ __all__ = ["parse_yaml", "parse_yaml_documents"]
 T = TypeVar("T")
 
 _MAX_DEPTH: Final = 500
-"""The parser looks at every open bracket for every token."""
+"""The maximum nesting, because the parser examines every open bracket for every token."""
 _MAX_NODES: Final = 300_000
 _MAX_DIRECTIVES: Final = 100
-"""Each is compared with all before it."""
+"""The maximum number of directives, because each is compared with all earlier ones."""
 _MAX_COPIES: Final = 100_000
-"""Nodes that aliases and merge keys may add."""
+"""The maximum number of nodes that aliases and merge keys may add."""
 _MAX_NUMBER: Final = 320
-"""Characters; what is longer stays a text, as does what Go's reader takes for one."""
+"""The maximum length of a number; longer ones stay texts, also those that Go's reader would parse."""
 _EVENT: Final = 20 * 64
-"""An event takes as long as so many bytes of JSON."""
+"""The bytes of JSON that take as long to parse as one event."""
 _TAG: Final = "tag:yaml.org,2002:"
 _TEXTS: Final = frozenset({"str", "binary", "timestamp", "value"})
 _BOOLS: Final = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
@@ -88,10 +88,10 @@ class _Open:
         self.anchor = anchor
         self.key: str | _Merge | None = None
         self.line = 0
-        """Of the key, counted from 1."""
+        """The line of the key, counted from 1."""
         self.merges: list[Any] = []
         self.size = 1
-        """Nodes in it, itself included."""
+        """The number of nodes in it, including itself."""
 
 
 class _Merge:

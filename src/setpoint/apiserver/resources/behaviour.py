@@ -20,7 +20,7 @@ __all__ = ["AdmissionConfigurations", "Behaviour", "Definitions", "JsonObject", 
 
 JsonObject = dict[str, Any]
 NameRule = Callable[[str], list[str]]
-"""Returns the problems of a name; empty if it is valid."""
+"""A function that returns the problems with a name; empty if it is valid."""
 
 
 class Definitions(Protocol):

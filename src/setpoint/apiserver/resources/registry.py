@@ -16,7 +16,7 @@ __all__ = ["Registry", "ScalePaths", "ServedResource"]
 
 
 Convert = Callable[[dict[str, Any], "ServedResource", Replay | None], dict[str, Any]]
-"""See `ServedResource.convert`."""
+"""A conversion of objects; see `ServedResource.convert`."""
 
 
 class ScalePaths:
@@ -72,14 +72,14 @@ class ServedResource:
         self.scale = scale
         self.warning = warning
         self.computed = computed
-        """Whether objects are computed when they are asked for, and never stored."""
+        """Whether objects are computed on request and never stored."""
         self.terminating = False
         self.has_defaults = False
-        """Whether the schema of a custom resource has defaults at all."""
+        """Whether the schema of a custom resource has any defaults."""
         self.defaults_since = 0
         """Objects stored before this revision may lack defaults that the schema has now."""
         self.siblings: dict[str, ServedResource] = {}
-        """All versions of a custom resource that has several, by apiVersion; objects may be stored in any."""
+        """All versions of a custom resource that has several, by apiVersion; objects may be stored in any of them."""
         self.asks = False
         """Whether a webhook converts."""
         self._convert = convert

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 Encode = Callable[[int], bytes]
-"""Makes the bytes of an object, given the revision that it is stored at."""
+"""A function that encodes an object, given the revision at which it is stored."""
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 

@@ -14,13 +14,13 @@ from setpoint.apiserver.storage.rows import Row
 __all__ = ["Found", "Log", "rows_of"]
 
 PAGE: Final = 4096
-"""Bytes of a page: what every SQLite makes unless told otherwise."""
+"""The size of a page in bytes, which is SQLite's default."""
 _LEAF: Final = 0x0D
 _FRAME: Final = 24
 _HEADER: Final = 32
 _MAGIC: Final = (0x377F0682, 0x377F0683)
 _OTHERS: Final = (2, 3, 5)
-"""Columns of the table of facts, now and in format 1, and of SQLite's own table."""
+"""The numbers of columns of the table of facts, now and in format 1, and of SQLite's own table."""
 _FOREIGN: Final = Row(0, "", "", "", 0, b"", None)
 
 

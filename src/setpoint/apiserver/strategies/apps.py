@@ -52,7 +52,7 @@ def _specs(obj: JsonObject, old: JsonObject | None) -> tuple[JsonObject, JsonObj
 
 _ROLLBACK: Final = "deprecated.deployment.rollback.to"
 _TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
-"""Fields of older versions, which those of today have as annotations; they are numbers still."""
+"""The annotation that keeps a field of older versions; its value must still be a number."""
 
 
 def _annotated(obj: JsonObject, name: str) -> str | None:

@@ -39,7 +39,7 @@ __all__ = ["changed_drivers", "claim_status_errors", "without_deallocated"]
 
 Errors = list[FieldError]
 Device = tuple[str, str, str, str]
-"""Driver, pool, device, and the identifier of a share; the last is empty where a device is not shared."""
+"""Driver, pool, device, and the identifier of a share; the last is empty if the device is not shared."""
 _CONSUMERS: Final = 256
 _RESULTS: Final = 32
 _CONFIGURATIONS: Final = 64

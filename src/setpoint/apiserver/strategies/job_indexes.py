@@ -11,7 +11,7 @@ from setpoint.meta.text import quote
 __all__ = ["count_indexes", "index_intervals", "indexes_problem"]
 
 _DIGITS: Final = 20
-"""The most characters of a number of 64 bits; Go reads no longer one, and Python none of thousands of digits."""
+"""The maximum length of a 64-bit number; Go can't parse longer ones, and Python refuses thousands of digits."""
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _TWO_PARTS: Final = "violates the requirement that an index interval can have at most two parts separated by '-'"
 

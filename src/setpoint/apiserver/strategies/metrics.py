@@ -22,7 +22,7 @@ _FIELDS: Final = {
     "resource": "Resource",
     "containerResource": "ContainerResource",
 }
-"""In the order in which a kube-apiserver looks at them."""
+"""The fields in the order in which a kube-apiserver checks them."""
 _BOTH: Final = "may not set both a target raw value and a target utilization"
 
 

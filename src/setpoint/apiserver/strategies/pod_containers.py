@@ -33,7 +33,7 @@ _EPHEMERAL: Final = (
 
 
 _UNSET: Final[dict[str, tuple[Any, ...]]] = {"resources": (None, {}), "restartPolicy": (None, "")}
-"""The values of fields that are not set, where that is not null alone."""
+"""The values that count as unset, for fields for which null is not the only one."""
 
 
 def containers_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject], *, pod: bool) -> Errors:

@@ -21,7 +21,7 @@ Errors = list[FieldError]
 _LISTS: Final = ("initContainers", "containers")
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _WHOLE: Final = "[]"
-"""The path of the pod itself, as upstream prints it."""
+"""The path of the whole pod, as upstream prints it."""
 _RESIZED: Final = ("cpu", "memory")
 
 

@@ -31,7 +31,7 @@ _STANDARD: Final = frozenset(
 )  # fmt: skip
 _NOTHING: Final = Quantity("0")
 _OF_QUALITY: Final = ("cpu", "memory")
-"""Resources that a pod's quality of service depends on."""
+"""The resources on which a pod's quality of service depends."""
 
 
 def _native(name: str) -> bool:

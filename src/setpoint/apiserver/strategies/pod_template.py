@@ -145,7 +145,9 @@ def _default_volume(volume: JsonObject) -> None:
 _PART: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _HOST: Final = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _LONGEST_IMAGE: Final = 4096
-"""Characters. Of a name the repository may have 255 and the tag 128; a host and a digest are no longer than this."""
+"""The maximum length of an image's name: the repository may have 255 characters and the tag 128; a host and a digest
+fit into the rest.
+"""
 _IMAGE: Final = re.compile(
     rf"(?:(?:{_HOST}(?:\.{_HOST})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
     r"(?::(?P<tag>\w[\w.-]{0,127}))?(?P<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",

@@ -302,7 +302,7 @@ def _image(source: JsonObject, path: str) -> Errors:
 
 
 _SAID: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
-"""Upstream's names of fields in the error for more than one source."""
+"""Upstream's names of fields in the error for more than one source, where they differ from the API."""
 _SOURCES: Final[dict[str, Source]] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,
@@ -335,4 +335,4 @@ _SOURCES: Final[dict[str, Source]] = {
     "ephemeral": _ephemeral,
     "image": _image,
 }
-"""In the order in which upstream looks at them: of two the first counts."""
+"""The sources in the order in which upstream checks them: if there are two, the first counts."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Pods"]
 
 _OF_THE_WRITE: Final = ("managedFields", "resourceVersion")
-"""Metadata that a write of a part changes."""
+"""The metadata that a write of a part of a pod changes."""
 _ENDED: Final = ("Succeeded", "Failed")
 _FROZEN: Final = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"

@@ -28,7 +28,9 @@ __all__ = ["ALLOCATED", "allocate", "family_errors", "has_address", "headless", 
 
 _NETWORK: Final = IPv4Network("10.96.0.0/12")
 _FIRST: Final = 10
-"""The first few addresses are for cluster services that want a known one, such as 10.96.0.1 for the API server."""
+"""The first few addresses are reserved for cluster services with a fixed address, such as 10.96.0.1 for the
+API server.
+"""
 _PORTS: Final = range(30000, 32768)
 _OUTSIDE: Final = "provided port is not in the valid range. The range of valid ports is 30000-32767"
 _TAKEN: Final = "provided port is already allocated"

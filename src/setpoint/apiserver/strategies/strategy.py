@@ -29,27 +29,31 @@ class Strategy:
     create_on_update = False
     """Whether a PUT of an object that does not exist creates it."""
     unconditional_update = True
-    """Whether an update may come without resourceVersion."""
+    """Whether an update may omit resourceVersion."""
     generation = False
-    """Whether ``metadata.generation`` counts changes of what is wanted."""
+    """Whether ``metadata.generation`` counts the changes of the desired state."""
     counts_dropped = False
-    """Whether fields of features that are off count in the generation, though they are dropped."""
+    """Whether a change of fields that are dropped because their feature is off increases the generation."""
     collectable = True
-    """Whether dependents of an object may be orphaned or awaited when it is deleted."""
+    """Whether a deletion of an object may orphan its dependents or wait for them."""
     propagation = "Background"
-    """The propagation policy of a deletion that does not name one."""
+    """The propagation policy of a deletion that does not specify one."""
     propagation_warning = ""
-    """A warning for clients that don't name a propagation policy."""
+    """The warning for a client whose deletion does not specify a propagation policy."""
     returns_deleted = False
-    """Whether a deletion answers with the object even when it is gone."""
+    """Whether the response to a deletion is the object even if the object is gone."""
     says_required = False
-    """Whether `validate` says, too, what is missing; else the schema does."""
+    """Whether `validate` reports missing fields too; otherwise the schema does."""
     draws_names = True
-    """Whether a generated name is ``generateName`` and random characters, and not ``generateName`` alone."""
+    """Whether a generated name is ``generateName`` followed by random characters; otherwise it is ``generateName``
+    alone.
+    """
     status_keeps: tuple[str, ...] = ()
     """The fields of the metadata that a write of the status does not change."""
     zero: JsonObject = {}
-    """The fields that every object has whatever was sent, for kinds without a table in `go_form`; never owned."""
+    """The fields that every object has even if they were not sent, for kinds without a table in `go_form`; no field
+    manager owns them.
+    """
 
     @staticmethod
     def name_rule(name: str, /) -> list[str]:

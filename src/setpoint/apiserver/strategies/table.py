@@ -51,7 +51,7 @@ VERSIONED: Final = frozenset(
         "storageversionmigrations.storagemigration.k8s.io",
     }
 )
-"""An update of these says of which version it is (upstream's AllowUnconditionalUpdate)."""
+"""The resources whose updates must have a resourceVersion (upstream's AllowUnconditionalUpdate)."""
 
 
 def _with(

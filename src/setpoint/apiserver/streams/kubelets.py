@@ -35,7 +35,7 @@ class LogRequest:
     since: datetime | None = None
     tail: int | None = None
     limit: int | None = None
-    """In bytes."""
+    """The maximum length of the log in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ class Streams:
 
 
 Run = Callable[[Streams], Awaitable[int]]
-"""Runs a command and returns its exit code; cancelled when the client goes."""
+"""Runs a command and returns its exit code; it is cancelled when the client disconnects."""
 Talk = Callable[[Input, Output], Awaitable[None]]
-"""Talks over one connection to a port."""
+"""Serves one connection to a port."""
 
 
 class Kubelets(Protocol):

@@ -9,7 +9,7 @@ from typing import Final
 __all__ = ["Input", "Output"]
 
 FULL: Final = 64
-"""Parts that wait to be sent from which on `Output.drain` waits."""
+"""The number of unsent parts from which on `Output.drain` waits."""
 
 
 class Input:

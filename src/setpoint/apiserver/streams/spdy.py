@@ -44,7 +44,7 @@ _VERSION: Final = 3
 _SYN_STREAM, _SYN_REPLY, _RST_STREAM, _SETTINGS, _PING, _GOAWAY, _HEADERS, _WINDOW_UPDATE = 1, 2, 3, 4, 6, 7, 8, 9
 _FIN: Final = 1
 _MOST: Final = 16 << 20
-"""Bytes of one frame; 24 bits can say no more."""
+"""The maximum size of a frame in bytes, which is what a length of 24 bits can express."""
 _MOST_HEADERS: Final = 1 << 20
 
 

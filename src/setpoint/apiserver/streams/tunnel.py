@@ -31,7 +31,7 @@ class PortTunnel:
         self._frames = Frames()
         self._inputs: dict[int, Input] = {}
         self._errors: dict[str, int] = {}
-        """The streams for errors, by the id that a pair has in common."""
+        """The error streams, by the id that both streams of a connection share."""
 
     async def serve(self) -> None:
         """Serves connections until the client disconnects; all connections then end."""

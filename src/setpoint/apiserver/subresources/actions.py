@@ -22,4 +22,4 @@ ACTIONS: Final[dict[tuple[str, str], Callable[[Call], Response]]] = {
     ("serviceaccounts", "token"): create_token,
     **{(name, ""): handler for name, handler in REVIEWS.items()},
 }
-"""By resource and subresource; the latter is empty for kinds that are never stored."""
+"""The handlers by resource and subresource; the subresource is empty for kinds that are never stored."""

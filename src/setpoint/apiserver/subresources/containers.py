@@ -71,7 +71,7 @@ CONNECTIONS: Final[dict[tuple[str, str], Callable[[Call], Response]]] = {
     ("pods", "attach"): attach,
     ("pods", "portforward"): forward,
 }
-"""By resource and subresource."""
+"""The handlers by resource and subresource."""
 
 
 def _command(call: Call, arguments: tuple[str, ...]) -> Response:

@@ -43,7 +43,7 @@ _NOT_APPLIED: Final = (
     "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to "
     "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
 )
-"""Upstream can't apply scales of custom resources, and says so in these words."""
+"""Upstream's message for an apply to the scale of a custom resource, which it does not support."""
 
 
 def get_scale(call: Call) -> Response:

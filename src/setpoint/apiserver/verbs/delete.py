@@ -27,7 +27,7 @@ from setpoint.slices import spend
 __all__ = ["delete", "delete_collection", "remove"]
 
 _DELETION: Final = 64 * 64
-"""A deletion takes as long as so many bytes of JSON."""
+"""The bytes of JSON that take as long to process as one deletion."""
 
 
 def delete(call: Call) -> Response:

@@ -124,7 +124,7 @@ _BY_NAME = frozenset(
         "resourceslices.resource.k8s.io",
     }
 )
-"""Not selected by ``metadata.namespace``; other kinds without namespaces are."""
+"""Resources that can't be selected by ``metadata.namespace``; other kinds without namespaces can."""
 _WORDS = {
     "jobs.batch": 'field label "{}" not supported for Job',
     "resourceslices.resource.k8s.io": "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {}",

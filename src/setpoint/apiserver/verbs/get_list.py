@@ -20,7 +20,7 @@ from setpoint.slices import pace
 __all__ = ["get", "list_objects", "select"]
 
 _MANY = 1000
-"""Objects that take more than a few milliseconds to be looked through."""
+"""The number of objects that take more than a few milliseconds to filter."""
 _EXPIRED = "The resourceVersion for the provided list is too old."
 _INCONSISTENT = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "

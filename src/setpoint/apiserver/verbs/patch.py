@@ -45,7 +45,7 @@ __all__ = ["APPLY", "Change", "patch", "patch_types", "read_configuration", "rea
 
 JsonObject = dict[str, Any]
 Change = Callable[[JsonObject], JsonObject]
-"""Makes a new document of one; the old one is not changed."""
+"""A function that makes a changed copy of a document."""
 
 APPLY: Final = "application/apply-patch+yaml"
 _JSON: Final = "application/json-patch+json"

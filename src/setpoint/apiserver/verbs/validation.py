@@ -23,7 +23,7 @@ JsonObject = dict[str, Any]
 NAMESPACES = GroupResource("", "namespaces")
 
 PARTIAL = frozenset({"status", "approval", "ephemeralcontainers", "resize"})
-"""Subresources that exchange the whole object, of which they take a part."""
+"""Subresources whose requests contain the whole object but change only a part."""
 _BLOCKING = frozenset(
     {ErrorType.NOT_SUPPORTED, ErrorType.REQUIRED, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.TYPE_INVALID}
 )
@@ -32,7 +32,7 @@ _UNCHECKED = (
     "validation"
 )
 _AT_ONCE = 10_000
-"""The CEL cost after which other requests have their turn: some milliseconds."""
+"""The CEL cost, some milliseconds of work, after which other requests may run."""
 _GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 
 
@@ -55,7 +55,7 @@ def check_namespace(call: Call, name: str) -> None:
 
 
 _COMPARED: Final = 2000
-"""Errors of which each is told once; what comes after them is only counted."""
+"""The number of errors whose repetitions are removed; any further errors are only counted."""
 
 
 def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["Watch", "watch"]
 
 MIN_TIMEOUT = 1800.0
-"""Seconds that a watch without ``timeoutSeconds`` lasts at least; up to twice as long, so that not all end at once."""
+"""The minimum duration of a watch without ``timeoutSeconds``, in seconds; the maximum is twice as long, so not all
+watches end at once.
+"""
 _BATCH = 500
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 

@@ -26,7 +26,7 @@ class CallFailed(Exception):
 
 
 _SLASHES: Final = re.compile("(?<!:)//+")
-"""Several slashes in a path, which upstream takes for one."""
+"""Repeated slashes in a path, which upstream treats as one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def _words(status: int, body: bytes) -> str:
 
 
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
-"""The versions of reviews that are spoken; a webhook's list says which of them it likes best."""
+"""The supported versions of reviews; the order in a webhook's list is the order of its preference."""
 
 
 def review_version(versions: Any) -> str:

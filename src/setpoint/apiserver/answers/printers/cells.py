@@ -9,7 +9,7 @@ from typing import Any
 from setpoint.meta import DecodeError, LabelSelector, Selector, SelectorError, from_wire, parse_time
 
 Wire = Mapping[str, Any]
-"""An object or a part of one as plain JSON values."""
+"""An object, or a part of one, as plain JSON values."""
 
 _DAY = 24
 _YEAR = 24 * 365

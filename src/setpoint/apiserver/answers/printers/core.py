@@ -201,7 +201,7 @@ SCALE = Printer(
     ),
     _scale,
 )
-"""For the scale subresource of any kind."""
+"""The printer for the scale subresource of any kind."""
 
 
 def _api_service(obj: Wire, now: datetime) -> list[Any]:

@@ -17,7 +17,7 @@ import msgspec
 _FIELD = re.compile(r"\.((?:\\.|[^.\[\]\\{}()?'\"\s])+)")
 _QUOTED = re.compile(r"\[\s*'((?:\\.|[^'\\])*)'\s*\]|\[\s*\"((?:\\.|[^\"\\])*)\"\s*\]")
 _LONGEST = 2000
-"""Characters of a path. Paths are untrusted input, and the pattern for filters backtracks."""
+"""The maximum length of a path. Paths are untrusted input, and the pattern for filters backtracks."""
 _INDEX = re.compile(r"\[\s*(-?[0-9]{1,9}|\*)\s*\]|(\.\*)")
 _FILTER = re.compile(
     r"\[\s*\?\s*\(\s*@((?:[^=!<>()'\"]|\[['\"][^'\"]*['\"]\])*?)\s*(?:(==|!=|<=|>=|<|>)\s*([^()]*?))?\s*\)\s*\]"

@@ -64,7 +64,7 @@ class _Field:
     name: str
     checks: list[Check] = field(default_factory=list)
     missing: list[Check] = field(default_factory=list)
-    """Those that have something to say where it is missing."""
+    """The checks that also apply to a missing field."""
     inner: list[_Field] = field(default_factory=list)
     item_checks: list[Check] = field(default_factory=list)
     item: list[_Field] = field(default_factory=list)
