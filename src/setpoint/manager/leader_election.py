@@ -1,7 +1,7 @@
 """Leader election on Leases (``coordination.k8s.io/v1``), with client-go's rules.
 
-Only local clocks count: a lease is free when its record has not changed for its own duration *since this
-process first saw it so*. Clocks may differ, their rates may not.
+Only local clocks count: a lease is free when its record has not changed for the lease's duration *since this process
+first saw this record*. Clocks may differ, but they must run at the same rate.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ logger = logging.getLogger("setpoint.leader")
 class LeaderElection:
     """The configuration of an election.
 
-    ``name`` and ``namespace`` are the Lease's; ``identity`` is this candidate's and must be unique. Times are in
-    seconds: other candidates wait ``lease_duration`` before they take over, a leader gives up when it could not renew
-    for ``renew_deadline``, all candidates try every ``retry_period``.
+    ``name`` and ``namespace`` are those of the Lease; ``identity`` names this candidate and must be unique. Times are
+    in seconds: other candidates wait ``lease_duration`` before they take over, a leader gives up after
+    ``renew_deadline`` without a successful renewal, and all candidates try every ``retry_period``.
 
     Raises:
-        ValueError: not ``lease_duration > renew_deadline > 1.2 * retry_period > 0``, or a name is invalid.
+        ValueError: ``lease_duration > renew_deadline > 1.2 * retry_period > 0`` does not hold, or a name is invalid.
     """
 
     name: str
@@ -74,7 +74,7 @@ class LeaderElection:
 
     @property
     def request_timeout(self) -> float:
-        """Seconds for one request, so that several fit into the renew deadline."""
+        """The timeout of one request in seconds; several requests fit into the renew deadline."""
         return max(1.0, self.renew_deadline / 2)
 
 
@@ -84,11 +84,11 @@ class LeaderElector:
     *Guarantees*
 
     - At most one candidate believes that it leads at any time, as long as clocks run at the same rate and a leader's
-      work ends when `renew` raises. `may_act` is stricter: it is False from the moment on at which others may take
-      over, also in a process that was stopped and doesn't know yet.
+      work ends when `renew` raises. `may_act` is stricter: it is False from the moment at which others may take over,
+      even in a process that was suspended and does not know yet.
     - A leader that is cancelled gives its lease back, so the next one takes over within a retry period.
 
-    *Caveats*: there is no fencing token. A request that was sent before the lease ran out may arrive after.
+    *Caveats*: there is no fencing token. A request that was sent before the lease expired may arrive afterwards.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class LeaderElector:
 
     @property
     def lease(self) -> Lease | None:
-        """The last observed record."""
+        """The last observed record of the Lease; None if there is none yet."""
         return self._observed
 
     @property
@@ -153,8 +153,9 @@ class LeaderElector:
         return asyncio.get_running_loop().time() < self.until
 
     def check(self, tolerance: float) -> str:
-        """The reason for a failing health check: this candidate is the recorded leader and ``tolerance`` seconds past
-        its lease; otherwise ``""``."""
+        """The reason for a failing health check: this candidate is the recorded leader, and its lease expired more than
+        ``tolerance`` seconds ago. Otherwise ``""``.
+        """
         if not self.is_leader:
             return ""
         age = asyncio.get_running_loop().time() - self._renewed_at
@@ -169,9 +170,10 @@ class LeaderElector:
         logger.info("became leader", extra={"fields": self._fields()})
 
     def _pause(self) -> float:
-        """Seconds until the next attempt to acquire: a retry period minus some jitter (client-go's goes the other way,
-        up to 2.2 periods), or less if the lease expires before that. So the leader's last renewal is seen within a
-        period, and a dead leader is replaced a lease duration after that."""
+        """The number of seconds until the next attempt to acquire: a retry period minus some jitter (client-go adds
+        jitter, up to 2.2 periods), or less if the lease expires before that. So the leader's last renewal is seen
+        within one period, and a dead leader is replaced one lease duration after that.
+        """
         period = self.election.retry_period
         pause = period * (0.7 + self._random.random() / 5)
         spec = self._observed_spec
@@ -182,7 +184,7 @@ class LeaderElector:
         return pause
 
     async def renew(self) -> None:
-        """Keeps the lease until it is cancelled.
+        """Keeps the lease until the call is cancelled.
 
         Raises:
             LeadershipLost: the lease could not be renewed for ``renew_deadline``, or another candidate has it.
@@ -207,7 +209,9 @@ class LeaderElector:
                 await asyncio.sleep(min(period, max(deadline - loop.time(), 0.0)))
 
     async def release(self) -> None:
-        """Releases the lease if this candidate holds it; tries until ``renew_deadline``, never raises an ApiError."""
+        """Releases the lease if this candidate holds it; tries until ``renew_deadline`` and never raises an
+        ApiError.
+        """
         if not self.is_leader:
             return
         loop = asyncio.get_running_loop()
@@ -238,9 +242,9 @@ class LeaderElector:
                 await asyncio.sleep(self.election.retry_period)
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Waits to lead, then runs ``work()`` while it leads. Returns when the work has returned.
+        """Waits to lead, then runs ``work()`` while this candidate leads. Returns when the work has returned.
 
-        In every case the work has ended before this returns, and then the lease is released.
+        In every case the work has ended and the lease has been released before this method returns.
 
         Raises:
             LeadershipLost: the work was cancelled because the lease was lost.

@@ -12,12 +12,12 @@ from setpoint.meta import ObjectKey
 
 
 class LeaderShard:
-    """The keys of a partition, by default all, while this process leads: a `setpoint.controller.shard.Shard` and a
+    """The keys of a partition, by default all keys, while this process leads: a `setpoint.controller.shard.Shard` and a
     `Fence`.
 
-    ``leader_only`` controllers are started when the process leads, so it needs no other share. This class adds the
-    hand-over: before a reconcile starts, the caches show the last leader's writes; and none is started by a process
-    that was stopped for longer than its lease and doesn't know yet.
+    ``leader_only`` controllers are started when the process leads, so the share never changes. This class adds the
+    hand-over: a reconcile starts only when the caches show the last leader's writes, and never in a process that was
+    suspended for longer than its lease and does not know yet.
     """
 
     def __init__(self, leadership: Leadership, partition: Partition = WHOLE) -> None:
@@ -29,7 +29,7 @@ class LeaderShard:
         return self._partition
 
     def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
-        """Does nothing: the share never changes, as a process that loses the lease ends its controllers."""
+        """Does nothing: the share never changes, because a process that loses the lease ends its controllers."""
         return lambda: None
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
@@ -48,8 +48,9 @@ class LeaderShard:
         """Does nothing: no process waits for single keys."""
 
     def elsewhere(self, controller: str, key: ObjectKey) -> str:
-        """The reason why the key is not reconciled here, ``""`` if it may be. A process that does not lead has not
-        started the controller, which `explain` reports."""
+        """The reason why the key is not reconciled here; ``""`` if it may be. A process that does not lead has not
+        started the controller, which `explain` reports.
+        """
         owner = self._partition.of(controller, key)
         if owner == self._partition.index:
             return ""

@@ -1,4 +1,6 @@
-"""Leadership: what a manager needs of an election, whether this process takes part in it or its supervisor does."""
+"""Leadership: the interface of an election for a manager, whether this process or its supervisor takes part in the
+election.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ class LeadershipLost(Exception):
 class Leadership(Protocol):
     """An election in which at most one process leads at any time.
 
-    All times are those of the running loop.
+    All times are times of the running loop.
     """
 
     @property
@@ -34,17 +36,17 @@ class Leadership(Protocol):
 
     @property
     def until(self) -> float:
-        """The time from which on another process may lead; in the past if this one does not lead."""
+        """The time from which another process may lead; in the past if this process does not lead."""
         ...
 
     @property
     def grace(self) -> float:
-        """Seconds between the failure of `renew` and the time from which on another process may lead."""
+        """Seconds between the failure of `renew` and the time from which another process may lead."""
         ...
 
     @property
     def release_on_cancel(self) -> bool:
-        """Whether the lease is released when the process stops in order."""
+        """Whether the lease is released in an orderly stop of the process."""
         ...
 
     def may_act(self) -> bool:
@@ -52,7 +54,7 @@ class Leadership(Protocol):
         ...
 
     def check(self, tolerance: float) -> str:
-        """The reason for a failing health check, ``""`` if there is none."""
+        """The reason for a failing health check; ``""`` if there is none."""
         ...
 
     async def acquire(self) -> None:
@@ -60,7 +62,7 @@ class Leadership(Protocol):
         ...
 
     async def renew(self) -> None:
-        """Keeps the lease until cancelled.
+        """Keeps the lease until the call is cancelled.
 
         Raises:
             LeadershipLost: this process does not lead any more.

@@ -1,4 +1,4 @@
-"""Lifecycle: the order in which a manager's groups start and stop, while it leads or not."""
+"""Lifecycle: the order in which a manager's groups start and stop, with or without the lead."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ GroupName = Literal["servers", "caches", "others", "leader"]
 
 
 class Lifecycle:
-    """Starts servers, caches, others, then what only a leader may run; stops them in reverse.
+    """Starts servers, caches, other runnables and then those that only a leader may run; stops them in reverse
+    order.
 
     ``prepare`` is called before the caches start, for the controllers that need them.
     """
@@ -56,15 +57,15 @@ class Lifecycle:
             self._groups[group].add(runnable, may_end=may_end)
 
     def stop(self) -> None:
-        """Requests `run` to stop everything and return."""
+        """Asks `run` to stop everything and return."""
         self._end.set()
 
     async def run(self, opened: AbstractAsyncContextManager[None]) -> None:
-        """Runs within ``opened`` until `stop`, until it is cancelled, or until a runnable fails.
+        """Runs within ``opened`` until `stop` is called, the call is cancelled, or a runnable fails.
 
         Raises:
             LeadershipLost: the lease was lost.
-            RuntimeError: it was run before.
+            RuntimeError: the lifecycle was run before.
             Exception: the error of a runnable.
         """
         if self.state != "new":
@@ -93,7 +94,7 @@ class Lifecycle:
     async def _live(self, lease: TaskScope) -> None:
         """Starts everything, and waits until the manager has to stop. Raises the error of a failed start.
 
-        Keeps the lease in a task of the scope ``lease``, which outlives this.
+        Renews the lease in a task of the scope ``lease``, which outlives this call.
         """
         async with TaskScope() as scope:
             ending = scope.start(self._end.wait())
@@ -120,7 +121,7 @@ class Lifecycle:
             self._lost = problem
 
     async def _start(self) -> None:
-        """Starts everything that does not need election; without an election, everything."""
+        """Starts every group that does not need an election; without an election, every group."""
         await self._groups["servers"].start()
         self._prepare()
         await self._groups["caches"].start()
@@ -153,7 +154,7 @@ class Lifecycle:
                 self._log.warning("some runnables did not end in time and were cancelled", extra={"what": late})
 
     async def _stop_leading(self, deadline: float | None) -> bool:
-        """Lets the leader's work end, while this process still leads."""
+        """Stops the leader's work while this process still leads; returns whether all work ended on its own."""
         group, renewing = self._groups["leader"], self._renewing
         if renewing is None or renewing.done():
             return await group.stop(deadline)
@@ -163,7 +164,7 @@ class Lifecycle:
         return not stopping.cancelled() and stopping.result()
 
     async def _leave(self) -> None:
-        """Releases the lease or the shard, after everything that relies on it has ended."""
+        """Releases the lease or the shard after all work that relies on it has ended."""
         lost, hanging = self._lost is not None, self._hanging()
         if self._elector is not None and not lost and not hanging and self._elector.release_on_cancel:
             if self._elector.is_leader:
@@ -182,7 +183,7 @@ class Lifecycle:
         return self._elector.grace
 
     def _hanging(self) -> list[str]:
-        """The names of tasks that do not end although they were cancelled."""
+        """The names of tasks that have not ended although they were cancelled."""
         return [name for group in self._groups.values() for name in group.hanging]
 
     def _noted(self, problem: Exception) -> Exception:
@@ -199,7 +200,7 @@ class Lifecycle:
             self._recorder.event(lease, "Normal", "LeaderElection", f"{identity} {what}")
 
     def _on_end(self, problem: BaseException) -> None:
-        """Ends the manager after a runnable has failed, or returned without a request."""
+        """Ends the manager after a runnable has failed or has returned without a request to stop."""
         if self._ended is None:
             self._ended = problem
         else:

@@ -1,4 +1,6 @@
-"""The lifespan of a manager: what a program opens before anything runs, and closes when everything has ended."""
+"""The lifespan of a manager: an object that a program opens before anything runs, and closes when everything has
+ended.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ async def opened(
 ) -> AsyncIterator[None]:
     """Enters the lifespan, whose object is then available to reconciles.
 
-    However the block ends, the lifespan is left as at its usual end. An error of it becomes a note of the block's.
+    The lifespan is always left as at its normal end, however the block ends. An error of the lifespan becomes a note of
+    the block's error.
     """
     if made is None:
         yield

@@ -23,14 +23,14 @@ def configure(
     stream: TextIO | None = None,
     fields: Mapping[str, Any] = MappingProxyType({}),
 ) -> logging.Handler:
-    """Sends the records of ``setpoint`` and everything else to ``stream`` (standard error by default).
+    """Sends the records of ``setpoint`` and of all other loggers to ``stream`` (standard error by default).
 
     Each record also has the given fields.
 
-    Returns the handler, so that programs can remove it. The package never calls this itself.
+    Returns the handler, so programs can remove it. The package never calls this function itself.
 
     Raises:
-        ValueError: no such format or level.
+        ValueError: the format or the level does not exist.
     """
     if format not in ("text", "json"):
         raise ValueError(f"log format {format!r} is neither text nor json")
@@ -43,7 +43,7 @@ def configure(
 
 
 class _WithFields(logging.Formatter):
-    """A formatter that knows the fields of a record; ``fields`` are those of every record."""
+    """A formatter that knows the fields of a record; every record gets ``fields`` as well."""
 
     def __init__(self, fields: Mapping[str, Any] = MappingProxyType({})) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class _WithFields(logging.Formatter):
 
 
 class TextFormatter(_WithFields):
-    """Lines for people: ``2026-01-31T12:00:00.000Z INFO  setpoint.controller: scaled controller=mykind``."""
+    """A formatter for people: ``2026-01-31T12:00:00.000Z INFO  setpoint.controller: scaled controller=mykind``."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
@@ -72,7 +72,9 @@ class TextFormatter(_WithFields):
 
 
 class JsonFormatter(_WithFields):
-    """One JSON object a line: ``ts`` (RFC 3339), ``level``, ``logger``, ``msg`` and the record's fields."""
+    """A formatter that writes one JSON object per line: ``ts`` (RFC 3339), ``level``, ``logger``, ``msg`` and the
+    record's fields.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         document: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""``/debug/manager``, ``/debug/objects``, ``/debug/details``: what ``setpoint top`` and the page show, as JSON."""
+"""``/debug/manager``, ``/debug/objects``, ``/debug/details``: the data of ``setpoint top`` and of the page, as JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _JSON: Final = "application/json"
 
 
 class ElectionTold(msgspec.Struct, rename="camel", kw_only=True):
-    """An election: ``lease`` is NAMESPACE/NAME, ``leader`` the holder as last observed, ``""`` if there is none."""
+    """An election: ``lease`` is NAMESPACE/NAME, and ``leader`` is the last observed holder, ``""`` if there is none."""
 
     lease: str
     identity: str
@@ -40,7 +40,9 @@ class ElectionTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class ShardingTold(msgspec.Struct, rename="camel", kw_only=True):
-    """A group of processes that share the keys; ``problem`` is why this one has none, else ``""``."""
+    """A group of processes that share the keys; ``problem`` is the reason why this process has no keys, otherwise
+    ``""``.
+    """
 
     group: str
     identity: str
@@ -124,10 +126,10 @@ class ManagerPage:
 class ObjectsPage:
     """The objects of controllers.
 
-    - ``/debug/objects?controller=NAME&find=WORDS&state=STATE&limit=NUMBER``: a `Listing`; every parameter may be left
-      out, ``controller`` and ``state`` may be repeated, ``here=1`` leaves out the objects of other processes;
-    - ``/debug/details?controller=NAME&key=NAMESPACE/OBJECT``: a `Detail`, which has conditions and events of the
-      object, beside what `explain` has.
+    - ``/debug/objects?controller=NAME&find=WORDS&state=STATE&limit=NUMBER``: a `Listing`. Every parameter may be left
+      out, and ``controller`` and ``state`` may be repeated; ``here=1`` leaves out the objects of other processes;
+    - ``/debug/details?controller=NAME&key=NAMESPACE/OBJECT``: a `Detail`, which adds the conditions and events of the
+      object to its `explain`.
     """
 
     def __init__(self, controllers: Callable[[], Mapping[str, RunningController[Any]]]) -> None:
@@ -166,9 +168,9 @@ class ObjectsPage:
 
 
 def asked_for(query: Mapping[str, list[str]], **known: tuple[str, Collection[str]]) -> int | Answer:
-    """The number of objects that a list is asked for (``limit``), or the refusal of a parameter.
+    """The requested number of objects of a list (``limit``), or the refusal of a parameter.
 
-    ``known``: by parameter, what it names, and the values that there are.
+    ``known`` maps each parameter to a description of its values and the values that exist.
     """
     for parameter, (noun, values) in known.items():
         unknown = next((name for name in query.get(parameter, ()) if name not in values), None)
@@ -181,10 +183,10 @@ def asked_for(query: Mapping[str, list[str]], **known: tuple[str, Collection[str
 
 
 def missing(problem: str, there_is: Iterable[str]) -> Answer:
-    """404, with the names that would have been right."""
+    """An answer with status 404 and the names that exist."""
     return as_json({"error": f"{problem}; there is: {', '.join(sorted(there_is)) or 'none'}"}, 404)
 
 
 def as_json(value: Any, status: int = 200) -> Answer:
-    """The answer with that value as JSON."""
+    """The answer with that value in JSON."""
     return Answer(status, msgspec.json.encode(value), _JSON)

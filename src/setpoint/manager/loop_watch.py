@@ -21,13 +21,14 @@ REMEMBERED: Final = 30.0
 
 
 class LoopWatch:
-    """Reports when the event loop is blocked for longer than ``threshold`` seconds, by which task, and where: in the
-    log while it lasts, in metrics, and in `problem` for `REMEMBERED` seconds after.
+    """Reports every time the event loop is blocked for longer than ``threshold`` seconds, with the task and its line
+    of code: in the log while the block lasts, in metrics, and in `problem` for `REMEMBERED` seconds afterwards.
 
     ``who`` names the work of a task. It is called in the watching thread.
 
-    *Caveats*: code that holds the interpreter's lock, such as some functions written in C, stops the thread, too: that
-    is counted and reported afterwards, without a stack. It is for real loops: in virtual time nothing takes time.
+    *Caveats*: code that holds the interpreter's lock, such as some functions written in C, stops the watching thread,
+    too; such a block is counted and reported afterwards, without a stack. The watch is for real loops: in virtual time
+    nothing takes time.
     """
 
     name = "event loop watch"
@@ -61,12 +62,12 @@ class LoopWatch:
             )
 
     def problem(self) -> str:
-        """The cause of a recent block, ``""`` if there was none. For readiness checks."""
+        """The cause of a recent block, ``""`` if there was none; for readiness checks."""
         age = asyncio.get_running_loop().time() - self._last_at
         return f"{self._last}, {age:.0f} s ago" if age < REMEMBERED else ""
 
     async def run(self) -> None:
-        """Watches until it is cancelled."""
+        """Watches until the call is cancelled."""
         loop = asyncio.get_running_loop()
         pause = self.threshold / BEATS
         self._beaten = loop.time()

@@ -47,41 +47,42 @@ class Manager:
         await Manager(client, controllers=[controller], serving=Serving(metrics_bind_address=":8080")).run()
     ```
 
-    *Start*: servers, caches, others, then (when this process is elected) what only a leader may run. Caches begin to
-    sync before the election, so a hand-over takes no longer than the lease. *Stop*, in reverse and within the
-    runtime's ``shutdown_timeout``: others, controllers (which finish the reconciles under way), caches, servers; then
-    the lease is released and the last events are sent.
+    *Start*: servers, caches, other runnables and then, when this process is elected, those that only a leader may run.
+    Caches begin to sync before the election, so a hand-over takes no longer than the lease. *Stop*, in reverse order
+    and within the runtime's ``shutdown_timeout``: other runnables, controllers (which finish the reconciles under way),
+    caches, servers; then the lease is released and the last events are sent.
 
     *Guarantees*
 
     - A runnable that fails, or returns without a request to stop, ends the manager: `run` raises its error.
     - When the lease is lost, all work of the leader is cancelled at once, and `run` raises `LeadershipLost`. Work that
-      does not end before others may take over is named in the log, with its stack, and left alone.
-    - So is work that does not end during a stop, 10 s after its cancellation; the lease is not released then.
-    - A new leader begins when its caches show the last one's writes, however late they are.
+      does not end before others may take over is logged with its stack and abandoned.
+    - Work that does not end within 10 s after its cancellation in a stop is abandoned in the same way; the lease is not
+      released in that case.
+    - A new leader begins when its caches show the writes of the last leader, however late they are.
     - Two managers share nothing.
 
     Args:
-        client: for everything. The manager doesn't close it.
-        controllers: declarations; one that is not ``leader_only`` also runs without being elected.
-        leader_election: None to run without. `setpoint.manager.processes.ParentLease` in a child process.
-        sharding: share the keys of the controllers that are ``leader_only`` with other processes, instead of having
-            one leader. Everything else runs in every process.
-        fleet: other clusters, and the controllers that run in each of them.
-        processes: child processes that run the controllers instead of this one: they work while this one leads, and
-            its servers show their metrics, health and debug pages.
+        client: client for all requests. The manager does not close it.
+        controllers: declarations; a controller that is not ``leader_only`` runs without an election, too.
+        leader_election: None to run without an election; a `setpoint.manager.processes.ParentLease` in a child process.
+        sharding: configuration for sharing the keys of ``leader_only`` controllers with other processes, instead of a
+            single leader. Everything else runs in every process.
+        fleet: other clusters, and the controllers that run in all of them.
+        processes: child processes that run the controllers instead of this process. They work while this process leads,
+            and its servers show their metrics, health and debug pages.
         serving: the servers for metrics, debug pages and health; none by default.
         runtime: the clock, the random numbers, the name for events, the time for a stop.
-        namespace: limits all caches to one namespace, those of the fleet too.
-        lifespan: what the program opens before anything is started and closes when everything has ended, such as an
-            HTTP session: ``lifespan(manager)`` is an asynchronous context manager, and reconciles get the object that
-            it yields by its class, as ``ctx.state(App)``. On entering it may `add` runnables, health checks, metrics.
-            It is left in the same way however the manager ends.
-        factory: the caches to use, instead of new ones.
+        namespace: the only namespace of all caches, including those of the fleet.
+        lifespan: function that opens an object, such as an HTTP session, before anything is started, and closes it when
+            everything has ended. ``lifespan(manager)`` returns an asynchronous context manager, and reconciles get the
+            object that it yields by the object's class, as ``ctx.state(App)``. When it is entered, it may `add`
+            runnables, health checks and metrics. It is left in the same way however the manager ends.
+        factory: caches to use instead of new ones.
 
     Raises:
-        ValueError: two controllers have one name, the fleet is in another manager, or there is both an election and
-            sharding.
+        ValueError: two controllers have the same name, the fleet is in another manager, or there is both an election
+            and sharding.
     """
 
     def __init__(
@@ -168,7 +169,9 @@ class Manager:
     def _join(
         self, election: LeaderElection | ParentLease | None, sharding: Sharding | None
     ) -> ShardMember | LeaderShard | None:
-        """Joins the processes that this one is to share its work with, if there are any."""
+        """The membership in the group of processes with which this process shares its work; None if there is no such
+        group.
+        """
         now, random = self.runtime.now, self.runtime.random
         if election is not None and sharding is not None:
             raise ValueError("a manager has leader_election or sharding, not both: with shards every process works")
@@ -256,14 +259,15 @@ class Manager:
         group: GroupName | None = None,
         may_end: bool = False,
     ) -> None:
-        """Adds a controller, or anything with ``async def run(self)``; after the start it is started at once.
+        """Adds a controller, or any object with ``async def run(self)``. If the manager has already started, the
+        runnable is started at once.
 
-        Without a ``group``, the runnable's attribute ``group`` decides, else its ``leader_only`` (True by
-        default) does.
+        Without a ``group``, the runnable's attribute ``group`` decides, or else its attribute ``leader_only`` (True by
+        default).
 
         Raises:
             RuntimeError: the manager is stopping.
-            ValueError: a controller of that name exists.
+            ValueError: a controller with that name exists.
         """
         if isinstance(runnable, Controller):
             leading = runnable.leader_only
@@ -297,7 +301,7 @@ class Manager:
     # -- life cycle ----------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Runs until `stop`, until it is cancelled, or until a runnable fails; then stops everything in order.
+        """Runs until `stop` is called, the call is cancelled, or a runnable fails; then stops everything in order.
 
         Raises:
             LeadershipLost: the lease was lost.
@@ -308,13 +312,13 @@ class Manager:
         await self._life.run(opened(lifespan, self.state))
 
     def stop(self) -> None:
-        """Requests `run` to stop everything and return."""
+        """Asks `run` to stop everything and return."""
         self._life.stop()
 
     async def __aenter__(self) -> Self:
-        """Runs in the background; waits until everything that does not need election has been started.
+        """Runs the manager in the background; waits until everything that does not need an election has been started.
 
-        When `run` fails meanwhile, the body of the block is cancelled, and leaving it raises the error of `run`.
+        If `run` fails meanwhile, the body of the block is cancelled, and leaving the block raises the error of `run`.
         """
         body = asyncio.current_task()
         assert body is not None
@@ -347,19 +351,21 @@ class Manager:
         await self._running
 
     def _work_of(self, task: asyncio.Task[Any]) -> str:
-        """The work of a task: controller and key if it is a worker, otherwise its name. Callable in any thread."""
+        """The work of a task: controller and key if the task is a worker, otherwise its name. May be called in any
+        thread.
+        """
         for run in list(self._runs().values()):
             if (key := run.loop.at_work.get(task)) is not None:
                 return f"{run.name} {key}"
         return task.get_name()
 
     def under_way(self) -> list[str]:
-        """The running reconciles: controller, key, and for how long."""
+        """The running reconciles, with controller, key and duration so far."""
         own = [f"{run.name} {each}" for run in self._runs().values() for each in run.under_way()]
         return own if self._processes is None else own + self._processes.under_way()
 
     async def _caches_synced(self) -> None:
-        """Joins the shards only when the process can work on its share of the keys."""
+        """Joins the shards as soon as the process can work on its share of the keys."""
         for running in self.controllers.values():
             for informer in running.informers.values():
                 await informer.wait_synced()
@@ -374,7 +380,7 @@ class Manager:
 
 
 class _Caches:
-    """The informers of a factory."""
+    """The runnable that runs the informers of a factory."""
 
     def __init__(self, factory: InformerFactory) -> None:
         self.name = "caches"

@@ -33,8 +33,9 @@ class Member(Protocol):
 class ProcessMetrics:
     """All metrics of a manager: controllers, queues, informers, leadership, process. There is no global registry.
 
-    ``registry`` is prometheus_client's: a program's own collectors belong there. By default it is a new one;
-    ``prometheus_client.REGISTRY``, where collectors register themselves by default, may be given, to one manager.
+    ``registry`` is a registry of prometheus_client, in which a program can register its own collectors. By default it
+    is a new registry. ``prometheus_client.REGISTRY``, where collectors register themselves by default, may be given to
+    a single manager.
     """
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
@@ -63,18 +64,18 @@ class ProcessMetrics:
         self._electors.append(elector)
 
     def add_client(self, client: Client) -> None:
-        """Counts the answers to a client's requests."""
+        """Adds a count of the answers to a client's requests."""
         self._clients.append(client)
 
     def remove_client(self, client: Client) -> None:
         self._clients.remove(client)
 
     def add_fleet(self, fleet: Iterable[Member]) -> None:
-        """Adds a gauge for each cluster of a fleet: whether everything works there."""
+        """Adds a gauge for each cluster of a fleet, which says whether everything works in that cluster."""
         self.registry.register(_Clusters(fleet))
 
     def answer(self, _path: str, _query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:
-        """The body of ``/metrics``, in the format that the scraper requests."""
+        """The body of ``/metrics``, in the format that the scraper asks for."""
         from prometheus_client.exposition import choose_encoder
 
         encode, content_type = choose_encoder(headers.get("accept", ""))

@@ -1,4 +1,4 @@
-"""Partition: the keys of one of several processes that divide all keys by a hash."""
+"""Partition: the keys of a process in a group of processes that divide all keys by a hash."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from setpoint.meta import ObjectKey
 class Partition:
     """Number ``index`` of ``count`` partitions: a `setpoint.controller.shard.Share` that never changes.
 
-    Every key of every controller is in exactly one of the partitions ``0`` to ``count - 1``, the same in every process.
+    Every key of every controller is in exactly one of the partitions ``0`` to ``count - 1``, which is the same in every
+    process.
     """
 
     index: int = 0

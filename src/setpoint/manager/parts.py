@@ -1,4 +1,4 @@
-"""The parts of a manager's configuration that several arguments make up: what it serves, and how it runs."""
+"""The parts of a manager's configuration that consist of several settings: its servers, and its runtime."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SHUTDOWN_TIMEOUT: Final = 30.0
 
 
 class Browser(Protocol):
-    """The pages of an API server in this process, which tell its objects, beside a manager's own."""
+    """Pages that show the objects of an API server in this process, in addition to a manager's own pages."""
 
     def pages(self, controllers: Callable[[], Mapping[str, RunningController[Any]]]) -> Mapping[str, Handler]:
-        """The handlers by their paths, given the manager's controllers."""
+        """The handlers by path, for a manager with these controllers."""
         ...
 
 
@@ -30,18 +30,19 @@ class Serving:
     """The HTTP servers of a manager. By default there are none.
 
     Args:
-        metrics_bind_address: ``:8080`` for ``/metrics`` and ``/debug/controllers``; ``"0"`` is off.
-        metrics_cert_dir: the folder of ``tls.crt`` and ``tls.key``, to serve those over TLS, and only to bearers of
-            tokens whose user may ``get`` the path; new files are loaded. Without it ``/debug`` answers programs of this
-            machine, over the loopback and by its name, and such bearers; forwarded requests of a proxy don't count as
-            this machine's.
-        metrics: the metrics to collect; by default new ones, if they are served.
-        health_probe_bind_address: ``:8081`` for ``/healthz`` and ``/readyz``; ``"0"`` is off.
-        profiling: serve ``/debug/profile``, too: CPU, heap, tasks (`setpoint.manager.profiling`).
-        ui: serve ``/ui/``, too: a page for people, and ``/debug/details`` and ``/debug/yaml``, which it asks. Its
-            files are for all callers, as they hold no data; where a token is required, the page asks for one.
-        local_access: whether programs of this machine need no token (without ``metrics_cert_dir``).
-        browser: further pages, with ``ui``: the objects of an API server in this process.
+        metrics_bind_address: address, such as ``:8080``, for ``/metrics`` and ``/debug/controllers``; ``"0"`` is off.
+        metrics_cert_dir: folder of ``tls.crt`` and ``tls.key``, to serve those pages over TLS, and only to bearers of
+            tokens whose user may ``get`` the path; new files are loaded. Without a folder, ``/debug`` answers such
+            bearers, and programs on this machine that connect over the loopback and by its name; requests that a proxy
+            forwards do not count as requests of this machine.
+        metrics: metrics to collect; by default new metrics, if they are served.
+        health_probe_bind_address: address, such as ``:8081``, for ``/healthz`` and ``/readyz``; ``"0"`` is off.
+        profiling: whether to serve ``/debug/profile``, too: CPU, heap, tasks (`setpoint.manager.profiling`).
+        ui: whether to serve ``/ui/``, too: a page for people, with ``/debug/details`` and ``/debug/yaml``, from which
+            it reads. Its files are open to all callers, because they contain no data; where a token is required, the
+            page asks for one.
+        local_access: whether programs on this machine may call without a token (only without ``metrics_cert_dir``).
+        browser: further pages for ``ui``, which show the objects of an API server in this process.
 
     Raises:
         ValueError: an address is invalid, or there is a certificate, profiling or the page without a server for it.
@@ -77,16 +78,16 @@ class Serving:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """The clock and the random numbers of a manager, its name, and its patience.
+    """The clock, random numbers, name and time limits of a manager.
 
     Args:
-        now: the time of day, for what is written into objects.
-        random: for jitter and names.
-        instance: names this process in events.
-        shutdown_timeout: seconds for the whole stop, before the rest is cancelled; None means for ever.
-        blocked_after: seconds after which the event loop counts as blocked, as by ``time.sleep`` in a reconcile: then a
-            thread reports which key blocks it, and where (`setpoint.manager.loop_watch`). None switches this off, as in
-            virtual time; programs have 1.
+        now: function that returns the time of day, for timestamps in objects.
+        random: random numbers for jitter and names.
+        instance: name of this process in events.
+        shutdown_timeout: seconds for the whole stop before the rest is cancelled; None means no limit.
+        blocked_after: seconds after which the event loop counts as blocked, for example by ``time.sleep`` in a
+            reconcile. A thread then reports the blocking key and the line of code (`setpoint.manager.loop_watch`). None
+            switches the watch off, as in virtual time; programs use 1.
     """
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)

@@ -35,14 +35,14 @@ Stack = tuple[str, ...]
 class Profiler:
     """The profiles below `PATH`.
 
-    - ``/debug/profile/cpu?seconds=10&format=collapsed``: all threads, sampled `RATE` times a second: ``collapsed``
-      stacks (for flame graphs), or ``speedscope`` (a file for speedscope.app); ``pstats`` is every call of the event
-      loop's thread instead, for `pstats.Stats`, and slows the process down meanwhile;
+    - ``/debug/profile/cpu?seconds=10&format=collapsed``: all threads, sampled `RATE` times a second, as ``collapsed``
+      stacks (for flame graphs) or ``speedscope`` (a file for speedscope.app). ``pstats`` records every call of the
+      event loop's thread instead, for `pstats.Stats`, which slows the process down meanwhile;
     - ``/debug/profile/heap?seconds=10&format=text``: memory allocated in that time and not yet freed (tracemalloc,
       which makes allocations slower meanwhile): ``text`` by line, or ``collapsed`` stacks weighed by bytes;
-    - ``/debug/profile/tasks``: the stacks of all tasks and threads, equal ones together.
+    - ``/debug/profile/tasks``: the stacks of all tasks and threads; equal stacks are combined.
 
-    One profile is taken at a time. None shows the content of objects.
+    Only one profile is taken at a time. No profile shows the content of objects.
     """
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ async def _pstats_cpu(seconds: float) -> Answer:
 
 
 def sample(seconds: float) -> Counter[Stack]:
-    """The number of samples of each stack, over all threads but this one. It blocks the calling thread."""
+    """The number of samples of each stack, over all threads except the calling thread, which the call blocks."""
     me = threading.get_ident()
     found: Counter[Stack] = Counter()
     until = time.monotonic() + seconds
@@ -123,7 +123,7 @@ def sample(seconds: float) -> Counter[Stack]:
 
 
 def speedscope(samples: Counter[Stack]) -> dict[str, Any]:
-    """speedscope's file format."""
+    """The samples in speedscope's file format."""
     frames: dict[str, int] = {}
     stacks = [[frames.setdefault(place, len(frames)) for place in stack] for stack in samples]
     total = sum(samples.values())

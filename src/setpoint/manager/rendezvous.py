@@ -1,7 +1,7 @@
 """Rendezvous hashing: every key belongs to the member that scores highest for it.
 
-When a member leaves, its keys spread over the others and no other key moves; when one joins, it takes its share from
-all of them and no other key moves. The score depends on the member's identity, not on its life.
+When a member leaves, its keys spread over the others and no other key moves; when a member joins, it takes its share
+from all others and no other key moves. The score depends on the identity of the member, not on its life.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from setpoint.manager.parts import Serving
 
 
 class Pages(NamedTuple):
-    """The handlers of a manager's pages: of this process, or of several."""
+    """The handlers of a manager's pages, about this process or about several."""
 
     metrics: Handler | None
     controllers: Handler
@@ -31,7 +31,7 @@ class Pages(NamedTuple):
 class Servers:
     """The HTTP servers of a manager.
 
-    Debug pages are beside the metrics, or beside health where metrics are off.
+    Debug pages are on the server of the metrics, or on that of health if metrics are off.
     """
 
     def __init__(self, client: Client, serving: Serving, *, pages: Pages, health: Sequence[HealthChecks]) -> None:

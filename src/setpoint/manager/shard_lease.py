@@ -1,4 +1,4 @@
-"""ShardLease: a member's own Lease: claimed with every life of the member, renewed with its view, released."""
+"""ShardLease: a member's own Lease, which it claims for every life, renews with its view, and releases."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Lapsed(Exception):
 
 
 class ShardLease:
-    """The Lease that shows the others that this process is alive, and its view.
+    """The Lease that shows the other members that this process is alive, and which view it has.
 
-    ``member`` is the id of the current life, ``""`` before the first; `renewed_at` is the loop time before the last
-    successful renewal was sent: the lease's duration counts from there.
+    ``member`` is the id of the current life, ``""`` before the first; `renewed_at` is the loop time just before the
+    last successful renewal was sent; the lease's duration counts from that time.
     """
 
     def __init__(self, client: Client, sharding: Sharding, *, now: Callable[[], datetime], random: Random) -> None:
@@ -47,7 +47,7 @@ class ShardLease:
         return asyncio.get_running_loop().time() - self.renewed_at
 
     async def claim(self) -> None:
-        """Starts a new life: returns when this process holds the Lease, with an empty view."""
+        """Starts a new life. Returns when this process holds the Lease, with an empty view."""
         self._lives += 1
         self.member = f"{self._process}{self._lives}"
         self.problem = ""
@@ -67,7 +67,9 @@ class ShardLease:
             await asyncio.sleep(self.sharding.retry_period)
 
     async def _try_to_claim(self, asked_at: float, seen: Peer | None) -> tuple[Lease | None, Peer | None]:
-        """Writes this life into the Lease; None while it belongs to another process that may be alive."""
+        """Writes this life into the Lease; the Lease in the answer is None while it belongs to another process that
+        may be alive.
+        """
         sharding = self.sharding
         try:
             lease = await self._client.get(Lease, sharding.lease, namespace=sharding.namespace)
@@ -99,7 +101,9 @@ class ShardLease:
         self._lease = lease
 
     async def renew(self, view: Members) -> None:
-        """Writes the view. An answer that comes after ``renew_deadline`` renews nothing: it may be too late."""
+        """Writes the view. An answer that comes after ``renew_deadline`` does not count as a renewal, because it may
+        be too late.
+        """
         assert self._lease is not None
         asked_at = asyncio.get_running_loop().time()
         self._lease = await self._client.update(self._written(self._lease, self.member, view))
@@ -107,7 +111,8 @@ class ShardLease:
             self.renewed_at = asked_at
 
     async def release(self) -> None:
-        """Releases the Lease for good, so that the others need not wait for its expiry; tries until ``renew_deadline``.
+        """Releases the Lease finally, so the other members need not wait for its expiry; tries until
+        ``renew_deadline``.
 
         Never raises an ApiError.
         """

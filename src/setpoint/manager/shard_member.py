@@ -1,21 +1,21 @@
 """Sharding: several processes share the keys of their controllers, each key in only one of them at a time.
 
-Every process keeps a Lease (``coordination.k8s.io/v1``) of its own and finds those of the others by label. A key
-belongs to one of the members by rendezvous hashing. As in leader election only local clocks count: a member is dead
-when its Lease has not changed for its own duration since this process first saw it so.
+Every process keeps a Lease (``coordination.k8s.io/v1``) of its own and finds the Leases of the others by label. A key
+belongs to one of the members by rendezvous hashing. As in leader election, only local clocks count: a member is dead
+when its Lease has not changed for the Lease's duration since this process first saw that version.
 
 **Why no key is in two processes.** A member writes the set of members that it works under, its *view*, into its Lease,
-and works only on its own keys by that view. By rendezvous, two members that are in each other's views never
-have the same key. So all that is needed is that they are, before they work:
+and works only on its own keys by that view. By rendezvous hashing, two members that are in each other's views never
+have the same key. So two members must be in each other's views before they work:
 
-- A member that joins writes its Lease first, with an empty view, then lists the others'. Those that it finds have
-  joined earlier; it starts no reconcile until each of them has a view with the new member. A member not in that list
-  yet will, by the same rule, find the new member.
-- A member publishes a view only when it has ended all work on keys that are not its own by that view: publishing
-  is the acknowledgement that those keys may be begun elsewhere.
-- A member leaves a view only when it is dead: it gives up all work ``renew_deadline`` after the last renewal that
-  worked, and the others wait for ``lease_duration`` to pass. It may come back, but as a new member: a *life* is part
-  of its id.
+- A member that joins writes its Lease first, with an empty view, and then lists the Leases of the others. The members
+  that it finds have joined earlier; it starts no reconcile until each of them has a view with the new member. A member
+  that is not in that list yet will, by the same rule, find the new member.
+- A member publishes a view only when it has ended all work on keys that are not its own by that view: publishing is the
+  acknowledgement that those keys may be begun elsewhere.
+- A member leaves a view only when it is dead: it gives up all work ``renew_deadline`` after its last successful
+  renewal, and the others wait for ``lease_duration`` to pass. The process may come back, but as a new member: a *life*
+  is part of its id.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class ShardMember:
 
     *Guarantees*
 
-    - No key is started that another live member works on, as long as clocks run at the same rate, no processes share an
-      identity, and the Lease of a live member is not deleted.
+    - No reconcile of a key starts while another live member works on that key, as long as clocks run at the same rate,
+      no processes share an identity, and the Lease of a live member is not deleted.
     - Every key has an owner again within ``lease_duration`` plus a ``retry_period`` after its owner died, or within a
       ``retry_period`` after its owner left.
     - `may_act` is False from the moment on at which others may take over, also in a process that was stopped and

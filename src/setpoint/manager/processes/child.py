@@ -1,4 +1,4 @@
-"""ChildProcess: the supervisor's side of one process that it has started."""
+"""ChildProcess: the supervisor's side of a process that it has started."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STUCK_AFTER: Final = 30.0
 
 
 class ChildProcess:
-    """A process that has been started. `run` reads its messages until it has ended."""
+    """A process that has been started. `run` reads its messages until the process has ended."""
 
     def __init__(self, index: int, process: asyncio.subprocess.Process, channel: Channel) -> None:
         self.index = index
@@ -40,11 +40,11 @@ class ChildProcess:
 
     @property
     def has_started(self) -> bool:
-        """Whether its manager has started everything that does not need an election."""
+        """Whether the manager of the process has started everything that does not need an election."""
         return self.state is not None and self.state.started
 
     def send(self, message: Message) -> bool:
-        """Sends it a message; returns whether the process may get it."""
+        """Sends the process a message; returns whether the process may get it."""
         return not self.ended and self._channel.send(message)
 
     def kill(self) -> None:
@@ -75,7 +75,7 @@ class ChildProcess:
                 waiting.cancel()
 
     async def ask(self, path: str, query: Mapping[str, list[str]], *, within: float) -> Answer | None:
-        """The process's own page; None if it does not answer in time."""
+        """The answer of one of the process's own pages; None if the process does not answer in time."""
         self._asks += 1
         waiting = self._asked[self._asks] = asyncio.get_running_loop().create_future()
         number = self._asks
@@ -88,11 +88,11 @@ class ChildProcess:
             self._asked.pop(number, None)
 
     def silence(self) -> float:
-        """Seconds since its last message."""
+        """Seconds since the last message of the process."""
         return asyncio.get_running_loop().time() - self._heard_at
 
     def unready(self) -> str:
-        """The reason why it is not ready, ``""`` if it is."""
+        """The reason why the process is not ready; ``""`` if it is."""
         if self.silence() > SILENT_AFTER:
             return f"process {self.index} (pid {self.pid}) has been silent for {self.silence():.0f} s"
         if self.state is None or not self.state.started:
@@ -100,7 +100,7 @@ class ChildProcess:
         return "; ".join(f"{name}: {why}" for name, why in self.state.readyz.items())
 
     def unhealthy(self) -> str:
-        """The reason why it has to be restarted, ``""`` if it has not."""
+        """The reason why the process has to be restarted; ``""`` if there is none."""
         if self.silence() > STUCK_AFTER:
             return f"process {self.index} (pid {self.pid}) has been silent for {self.silence():.0f} s"
         return "; ".join(f"{name}: {why}" for name, why in self.state.healthz.items()) if self.state else ""
@@ -109,7 +109,7 @@ class ChildProcess:
 class Launcher:
     """Starts child processes with a command, each in a process group of its own.
 
-    A signal of the terminal so reaches only the supervisor. `Seat.taken` tells the process its partition.
+    So a signal of the terminal reaches only the supervisor. `Seat.taken` tells the process its partition.
     """
 
     def __init__(self, command: Sequence[str]) -> None:

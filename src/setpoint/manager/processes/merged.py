@@ -1,4 +1,4 @@
-"""The pages of several processes as one: metrics with a label ``process``, and the state of controllers."""
+"""The pages of several processes combined: metrics with a label ``process``, and the state of controllers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _families = msgspec.msgpack.Decoder(list[Family]).decode
 
 
 def exported(registry: CollectorRegistry) -> Answer:
-    """All metrics of a registry, as a child process sends them to its supervisor."""
+    """All metrics of a registry, in the form that a child process sends to its supervisor."""
     return Answer(200, msgspec.msgpack.encode(_of(registry)), "application/msgpack")
 
 
@@ -76,8 +76,8 @@ def _of(registry: CollectorRegistry) -> list[Family]:
 class MergedMetrics:
     """The metrics of all processes; each sample has the label ``process``.
 
-    They are not added up: after the replacement of a process only its own counters start at 0, which ``rate()`` knows
-    how to treat, and ``sum without (process)`` adds them up. ``setpoint_process_up`` is 0 for a process that does not
+    The samples are not added up, because after the replacement of a process only its own counters start at 0, which
+    ``rate()`` handles; ``sum without (process)`` adds them up. ``setpoint_process_up`` is 0 for a process that does not
     answer.
     """
 
@@ -104,7 +104,7 @@ class MergedMetrics:
 
 
 class _Collected:
-    """A collector of what was gathered before."""
+    """A collector of samples that were gathered before."""
 
     def __init__(self, found: Mapping[str, list[Family]], up: Family) -> None:
         self._found = found
@@ -130,8 +130,8 @@ class _Collected:
 class MergedPages:
     """The debug pages of all processes.
 
-    A page about controllers is a list with an entry of every process, which says its number; a page about one key is
-    that of the process that has the key. Profiles are those of ``?process=NUMBER``, by default of number 0.
+    A page about controllers is a list with an entry for every process, which includes its number. A page about one key
+    comes from the process that has the key. A profile comes from ``?process=NUMBER``, by default number 0.
     """
 
     def __init__(self, processes: Asked) -> None:
@@ -158,7 +158,7 @@ class MergedPages:
         return Answer(200, msgspec.json.encode(entries[0] if one else entries), "application/json")
 
     async def objects(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-        """The listing of `setpoint.manager.looking`, of all processes as one."""
+        """One listing, as in `setpoint.manager.looking`, of the objects of all processes."""
         answers = await self._processes.ask(looking.OBJECTS, {**query, "here": ["1"]}, within=WITHIN)
         found: list[Listing] = []
         for answer in answers.values():

@@ -17,19 +17,21 @@ MOST_WAITING: Final = 1_000_000
 
 
 class Lead(msgspec.Struct, tag=True):
-    """The supervisor may act until this moment of the machine's monotonic clock, and so may the child process."""
+    """The permission to act until this moment of the machine's monotonic clock, for the supervisor and the child
+    process.
+    """
 
     until: float
 
 
 class Lost(msgspec.Struct, tag=True):
-    """The supervisor lost its lease: all work must end at once."""
+    """The message that the supervisor has lost its lease: all work must end at once."""
 
     reason: str
 
 
 class Stop(msgspec.Struct, tag=True):
-    """The child process must end in order."""
+    """The request that the child process end in order."""
 
 
 class Ask(msgspec.Struct, tag=True):
@@ -50,7 +52,7 @@ class Answered(msgspec.Struct, tag=True):
 
 
 class State(msgspec.Struct, tag=True):
-    """A child's health and work. It is sent every second, and so shows that the child's event loop runs."""
+    """A child's health and work. It is sent every second, which shows that the child's event loop runs."""
 
     started: bool
     healthz: dict[str, str]
@@ -77,7 +79,7 @@ class Channel:
         return cls(*await asyncio.open_connection(sock=end))
 
     def send(self, message: Message) -> bool:
-        """Sends a message soon; returns whether the other end may get it."""
+        """Queues a message for sending; returns whether the other end may get it."""
         transport: Any = self._writer.transport
         if self._writer.is_closing() or transport.get_write_buffer_size() > MOST_WAITING:
             return False
@@ -86,7 +88,7 @@ class Channel:
         return True
 
     async def receive(self) -> Message | None:
-        """Waits for the next message; None when the other end has closed the channel, or its process has ended."""
+        """The next message, after a wait; None when the other end has closed the channel or its process has ended."""
         try:
             length = int.from_bytes(await self._reader.readexactly(4), "big")
             return _decode(await self._reader.readexactly(length))

@@ -1,4 +1,6 @@
-"""A child process's side: the lease of its supervisor, and the link over which it is led, watched and asked."""
+"""A child process's side: the lease of its supervisor, and the link by which the supervisor leads and watches the
+process and requests its pages.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Seat(msgspec.Struct):
 
     @classmethod
     def taken(cls) -> Seat | None:
-        """The seat of this process, None if it is not the child of a supervisor. Processes that it starts have none."""
+        """The seat of this process; None if it is not the child of a supervisor. Processes that this process starts
+        have none.
+        """
         given = os.environ.pop(VARIABLE, None)
         return None if given is None else msgspec.json.decode(given, type=cls)
 
@@ -54,8 +58,8 @@ class Seat(msgspec.Struct):
 class ParentLease:
     """A `setpoint.manager.leadership.Leadership`: this process leads its partition while its supervisor leads.
 
-    Both processes read the same monotonic clock, so the supervisor's lease ends at the same moment here, even if this
-    process was stopped and doesn't know yet.
+    Both processes read the same monotonic clock, so the supervisor's lease ends at the same moment in this process,
+    even if this process was suspended and does not know yet.
     """
 
     identity = ""
@@ -71,7 +75,7 @@ class ParentLease:
 
     @property
     def lease(self) -> Lease | None:
-        """None: events about the Lease are the supervisor's."""
+        """None: the supervisor reports the events about the Lease."""
         return None
 
     @property
@@ -98,7 +102,7 @@ class ParentLease:
         self._led.set()
 
     def lose(self, reason: str) -> None:
-        """The supervisor does not lead any more, or has ended."""
+        """Notes that the supervisor does not lead any more, or has ended."""
         self._reason = self._reason or reason
         self._until = float("-inf")
         self._lost.set()
@@ -111,7 +115,7 @@ class ParentLease:
         """Waits until the supervisor does not lead any more.
 
         Raises:
-            LeadershipLost: always, then.
+            LeadershipLost: always, when the wait ends.
         """
         await self._lost.wait()
         raise LeadershipLost(self._reason)
@@ -123,8 +127,8 @@ class ParentLease:
 class Parent:
     """The link to the supervisor; a `Runnable` that starts first and ends last.
 
-    It obeys the supervisor, sends it `State` every second, and answers its requests for ``pages``. When the
-    supervisor has ended, all work is cancelled.
+    It follows the supervisor's messages, sends `State` to the supervisor every second, and answers requests for
+    ``pages``. When the supervisor has ended, all work is cancelled.
     """
 
     name = "link to the supervisor"
@@ -147,7 +151,7 @@ class Parent:
         self._pages = dict(pages)
 
     async def run(self) -> None:
-        """Serves the supervisor until it is cancelled.
+        """Serves the supervisor until the call is cancelled.
 
         Raises:
             SupervisorLost: the supervisor has ended.

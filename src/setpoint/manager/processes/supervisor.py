@@ -24,7 +24,7 @@ RENEWED_EVERY: Final = 0.5
 
 
 class ChildFailed(Exception):
-    """A child process ended with an error before it had started, so the next one would, too."""
+    """A child process ended with an error before it had started, so its replacement would do the same."""
 
 
 class Supervisor:
@@ -34,13 +34,14 @@ class Supervisor:
 
     - No key is worked on by two of the processes at once: each has the keys of one `Partition`, and the next process
       for a partition is started only when the one before has ended.
-    - The processes act only while this process leads, and write nothing from the moment on at which another may lead.
-    - A process that dies is replaced: at once, or after a pause that grows if those before it died soon, too.
-    - `run` returns, fails or is cancelled only when no process is left. If this process dies, the others end.
+    - The processes act only while this process leads, and write nothing from the moment at which another process may
+      lead.
+    - A process that dies is replaced: at once, or after a growing pause if its predecessors died soon, too.
+    - `run` ends only when no process is left, even if it fails or is cancelled. If this process dies, the others end.
 
     Args:
         count: the number of processes.
-        launch: starts the process with this index, of so many; see `setpoint.manager.processes.Launcher`.
+        launch: function of an index and the count that starts a process; see `setpoint.manager.processes.Launcher`.
     """
 
     name = "processes"
@@ -61,14 +62,16 @@ class Supervisor:
     # -- life ----------------------------------------------------------------------------------------------------------
 
     def follow(self, leadership: Leadership) -> None:
-        """Makes the processes act only while this election is won; without it, they act as long as this runs."""
+        """Makes the processes act only while this election is won. Without an election they act as long as the
+        supervisor runs.
+        """
         self._leadership = leadership
 
     async def run(self) -> None:
         """Keeps all processes running until `stop`, and returns when they have ended.
 
         Raises:
-            ChildFailed: one ended with an error before it had started.
+            ChildFailed: a process ended with an error before it had started.
         """
         async with TaskScope() as scope:
             for index in range(self.count):
@@ -88,7 +91,7 @@ class Supervisor:
             child.kill()
 
     def under_way(self) -> list[str]:
-        """The reconciles that are running, as the processes said last."""
+        """The running reconciles, according to the last messages of the processes."""
         return [each for child in self.children.values() if child.state is not None for each in child.state.under_way]
 
     def until(self) -> float:
@@ -96,13 +99,15 @@ class Supervisor:
         return float("inf") if self._leadership is None else self._leadership.until
 
     def lead(self) -> None:
-        """Tells the processes that they may act, and until when."""
+        """Tells the processes that they may act, and until which time."""
         self._leads = True
         for child in self.children.values():
             child.send(Lead(self.until()))
 
     def lose(self, reason: str) -> None:
-        """Makes all work end: processes that still run when another may have taken over are killed before."""
+        """Ends all work. Processes that have not ended by the time at which another process may take over are killed
+        before that.
+        """
         self._leads = False
         self._stopping.set()
         for child in self.children.values():
@@ -154,9 +159,10 @@ class Supervisor:
     async def ask(
         self, path: str, query: Mapping[str, list[str]], *, within: float, index: int | None = None
     ) -> dict[int, Answer | None]:
-        """The processes' own pages, by index; None for a process that does not answer in time, or is missing.
+        """The answers of the processes' own pages, by index; None for a process that does not answer in time or is
+        missing.
 
-        With ``index``, only that of this process.
+        With ``index``, only the answer of that process.
         """
         numbers = [number for number in range(self.count) if index is None or number == index]
 
@@ -180,7 +186,7 @@ class Supervisor:
 
 
 class Leading:
-    """Runs while the supervisor leads, and tells the processes until when."""
+    """A runnable that runs while the supervisor leads, and tells the processes until when they may act."""
 
     name = "lease of the processes"
     leader_only = True
