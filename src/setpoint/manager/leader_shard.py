@@ -33,7 +33,7 @@ class LeaderShard:
         return lambda: None
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
-        """None if the key is in another partition, or another process may lead by now."""
+        """The scope of a reconcile; None if the key is in another partition, or another process may lead by now."""
         return Deadline() if self._leadership.may_act() and self._partition.owns(controller, key) else None
 
     def may_act(self) -> bool:
@@ -41,7 +41,9 @@ class LeaderShard:
         return self._leadership.may_act()
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:
-        """As `may_act`: a reconcile of the key has begun, so the key is in the partition, which never changes."""
+        """Whether `may_act` is true. A reconcile of the key has begun, so the key is in the partition, which never
+        changes.
+        """
         return self._leadership.may_act()
 
     def end(self, controller: str, key: ObjectKey) -> None:

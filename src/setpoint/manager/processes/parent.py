@@ -84,11 +84,11 @@ class ParentLease:
 
     @property
     def until(self) -> float:
-        """The time at which another process may follow the supervisor, by this machine's clock."""
+        """The time at which another process may take over from the supervisor, by this machine's clock."""
         return self._until
 
     def may_act(self) -> bool:
-        """Whether no process can have followed the supervisor yet, by this machine's clock."""
+        """Whether no process can have taken over from the supervisor yet, by this machine's clock."""
         return asyncio.get_running_loop().time() < self._until
 
     def check(self, tolerance: float) -> str:
@@ -96,7 +96,7 @@ class ParentLease:
         return ""
 
     def lead(self, until: float) -> None:
-        """The supervisor leads, or has renewed its lease."""
+        """Notes that the supervisor leads, or has renewed its lease."""
         if not self._reason:
             self._until = until
         self._led.set()
