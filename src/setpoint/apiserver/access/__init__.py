@@ -1,3 +1,3 @@
-"""Authorization: the attributes of a request, and the rules that allow it. The only part of the server that it reads is
-the storage.
+"""Authorization: the attributes of a request, and the rules that allow it. The only part of the server used here is the
+storage.
 """

@@ -91,7 +91,9 @@ class Admission:
         subresource: str,
         kind: tuple[str, str, str],
     ) -> JsonObject:
-        """The complete admission of a document that is not stored itself, such as a Binding. Raises ApiStatusError."""
+        """The result of the complete admission of a document that is not stored itself, such as a Binding. Raises
+        ApiStatusError.
+        """
         attributes = AdmissionAttributes.of(
             self._call, served, "CREATE", document, None, options, subresource=subresource, kind=kind
         )

@@ -50,7 +50,7 @@ def encode(document: Mapping[str, Any]) -> bytes:
 
 
 def frame(type_: bytes, document: bytes) -> bytes:
-    """One watch event, whose object is given as JSON. The event follows its length in four bytes."""
+    """One watch event, whose object is given as JSON. Its length, in four bytes, precedes the event."""
     opened = _remembered(document) if len(document) < _LARGE else encode(msgspec.json.decode(document))
     event = chunk(b"\x0a", type_) + chunk(b"\x12", chunk(b"\x0a", opened))
     return len(event).to_bytes(4, "big") + event

@@ -196,7 +196,9 @@ class Representation:
 
 
 def _not_of_that_kind(wanted: str, served: ServedResource, kind: str, what: str) -> ApiStatusError:
-    """The error (406) for a request for one object's metadata that is answered with a list, or the other way round."""
+    """The error (406) for a request that accepts only the metadata of one object where the response is a list, or the
+    reverse.
+    """
     package = served.resource.group.partition(".")[0] or "core"
     shown = f"unstructured.Unstructured{'List' if what == 'a list' else ''}" if served.custom else f"{package}.{kind}"
     return ApiStatusError(

@@ -44,8 +44,8 @@ class AuditLog:
     ) -> None:
         """Logs a request that was received at ``came`` and is now answered with ``response``.
 
-        ``asked.user`` is the user as whom the request was made. The body of a watch is followed to its end. ``notes``
-        are annotations of authorization and admission.
+        ``asked.user`` is the user for whom the request was made, ``requester`` its sender. The body of a watch is
+        followed to its end. ``notes`` are the annotations of authorization and admission.
         """
         decided = self._policy.decide(Attributes(requester, *_fields(asked)))
         if decided.level == "None":

@@ -27,7 +27,7 @@ class Reading(NamedTuple):
     media_type: str = _JSON
 
     def operation(self, form: Form) -> dict[str, Any]:
-        """The operation as a document of the version ``form`` describes it."""
+        """The operation in the form that OpenAPI documents of version ``form`` use."""
         made: dict[str, Any] = {"tags": [self.tag], "description": self.description, "operationId": self.id}
         shown = {"$ref": PREFIX[form] + self.schema} if self.schema else {"type": "string"}
         refused = {"401": {"description": "Unauthorized"}}

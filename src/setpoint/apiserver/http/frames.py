@@ -74,7 +74,7 @@ def _lines(rest: bytearray) -> list[bytes]:
 
 
 def _lengths(rest: bytearray) -> list[bytes]:
-    """Removes the complete messages from ``rest`` and returns them; each follows its length in four bytes."""
+    """Removes the complete messages from ``rest`` and returns them; each is preceded by its length, in four bytes."""
     found = []
     while len(rest) >= 4 and len(rest) - 4 >= (size := int.from_bytes(rest[:4], "big")):
         found.append(bytes(rest[4 : 4 + size]))

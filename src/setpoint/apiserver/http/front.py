@@ -34,7 +34,7 @@ _NOBODY: Final = Peer()
 
 
 class PortTakenError(OSError):
-    """A different process listens on the port; the message names host and port."""
+    """Another process already listens on the port; the message names host and port."""
 
 
 class OpenAddressError(ValueError):

@@ -1,1 +1,1 @@
-"""Users: the sender of a request, the user as whom it is made, tokens, and reviews of these."""
+"""Users: the senders of requests, the users whom they impersonate, tokens, and reviews."""

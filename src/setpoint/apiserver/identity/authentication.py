@@ -1,4 +1,4 @@
-"""Authentication: finds the user who sends a request."""
+"""Authentication: identifies the user who sends a request."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def wanted(request: IncomingRequest) -> UserInfo | None:
 
 
 def act_as(user: UserInfo, attributes: Attributes | None = None, authorizer: Authorizer | None = None) -> UserInfo:
-    """The user as whom the request is made, with the default groups of a user of that kind.
+    """The impersonated user, with the default groups of a user of that kind.
 
     ``attributes`` are those of the request, with the requester as their user. Without an authorizer, each user may act
     as any other. With one, a requester needs the permissions of a constrained mode (``impersonate:user-info``,

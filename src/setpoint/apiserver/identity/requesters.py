@@ -1,4 +1,4 @@
-"""The users of requests: the sender, the user as whom the request is made, and that user's permission."""
+"""The users of requests: the sender, the user for whom the request is made, and that user's permissions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Requesters:
         """
 
     def user_of(self, request: IncomingRequest) -> UserInfo:
-        """The user as whom the request is made, impersonated or not.
+        """The user for whom the request is made: the sender, or the user whom the sender impersonates.
 
         Raises:
             ApiStatusError: 401, or 403 if that user may not make the request or the sender may not impersonate them.

@@ -75,7 +75,7 @@ class _Plan:
 
 @cache
 def _plan(message: str) -> _Plan | None:
-    """The plan for a message; None if the table does not have the message, whose JSON then stays as it was sent."""
+    """The plan for a message; None if the table does not contain the message, whose JSON then stays as it was sent."""
     message, _, apart = message.partition(_APART)
     found = go_fields(message)
     if found is None:
@@ -204,7 +204,7 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
 
 
 def join_bytes(served: ServedResource, obj: JsonObject) -> bool:
-    """Turns (in place) byte fields given as lists of numbers, which Go's decoder accepts too, into base64. Returns
+    """Replaces (in place) byte fields given as lists of numbers, which Go's decoder also accepts, by base64. Returns
     whether there were any.
     """
     plan = _plan_of(served)

@@ -65,7 +65,7 @@ def numbered(message: str) -> dict[int, GoField]:
 
 
 def go_fields(message: str) -> list[GoField] | None:
-    """The fields of the struct ``message``; None if the table does not have it."""
+    """The fields of the struct ``message``; None if the table does not contain the struct."""
     return None if message in _LEAVES or not is_message(message) else [*numbered(message).values()]
 
 

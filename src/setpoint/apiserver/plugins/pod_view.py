@@ -1,4 +1,4 @@
-"""A pod as the checks of the Pod Security Standards see it, and the words for its parts in messages."""
+"""A pod as the checks of the Pod Security Standards see it, and the words for its parts in their messages."""
 
 from __future__ import annotations
 

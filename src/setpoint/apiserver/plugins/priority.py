@@ -14,7 +14,8 @@ _PREEMPTS: Final = "PreemptLowerPriority"
 
 
 def prioritize(attributes: AdmissionAttributes) -> None:
-    """Gives a new pod the priority of its class, or of the default class; both stay in later updates.
+    """Gives a new pod the priority of its class or, without a class, that of the default class; later updates change
+    neither.
 
     Raises ApiStatusError (403): the class does not exist, or the pod contradicts it.
     """
@@ -45,7 +46,7 @@ def prioritize(attributes: AdmissionAttributes) -> None:
 
 
 def _established(attributes: AdmissionAttributes, name: str) -> tuple[str, int, str]:
-    """The class, priority and preemption policy for a pod, whether it names a class or not."""
+    """The class, priority and preemption policy of a pod that names the class ``name``, or no class if it is empty."""
     if not name:
         defaults = [each for each in attributes.stored(_CLASSES) if each.get("globalDefault")]
         if not defaults:

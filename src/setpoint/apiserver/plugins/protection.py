@@ -1,6 +1,6 @@
 """StorageObjectInUseProtection: adds finalizers to volumes and claims.
 
-Without a control plane the finalizers stay, as with a kube-apiserver alone: its controllers remove them.
+Without a control plane the finalizers stay, as they do in a cluster without controllers, which remove them.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ _QUOTAS: Final = "resourcequotas"
 
 
 def check_quotas(attributes: AdmissionAttributes) -> None:
-    """Counts a new object, or the increase by a change, in the quotas of its namespace.
+    """Counts a new object, or the increase caused by a change, in the quotas of its namespace.
 
-    Raises ApiStatusError (403): a quota would be exceeded, its usage is not known yet, or the object does not specify
-    an amount that it counts.
+    Raises ApiStatusError (403): a quota would be exceeded, the quota's usage is not known yet, or the object does not
+    specify an amount that the quota counts.
     """
     if not attributes.namespace or not _counts(attributes):
         return

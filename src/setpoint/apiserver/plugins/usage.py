@@ -34,7 +34,7 @@ _ONE: Final = Quantity(1)
 
 
 def concerned(collection: str, names: Iterable[str]) -> list[str]:
-    """Those of ``names``, the resource names of a quota, for which objects of the collection (``jobs.batch``) count."""
+    """Those resource names of a quota in ``names`` that count objects of the collection (such as ``jobs.batch``)."""
     return [name for name in names if _concerns(collection, name)]
 
 
@@ -50,7 +50,7 @@ def _concerns(collection: str, name: str) -> bool:
 
 
 def usage(collection: str, obj: JsonObject, now: datetime) -> Amounts:
-    """The amounts that an object uses, by resource name in quotas."""
+    """The amounts that an object uses, by the quota's resource names."""
     counted = {f"count/{collection}": _ONE}
     if collection in _COUNTED:
         counted[collection] = _ONE

@@ -29,7 +29,9 @@ class Clause(NamedTuple):
 
 
 def accepted(header: str) -> list[Clause]:
-    """The clauses of the header by preference: the highest ``q`` first, then those without wildcards, then as given."""
+    """The clauses of the header by preference: by descending ``q``, then those without wildcards, then in the given
+    order.
+    """
     found = []
     for item in header.split(",") if header.strip() else ["*/*"]:
         kind, *rest = (part.strip() for part in item.split(";"))

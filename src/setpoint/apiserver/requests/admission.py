@@ -134,7 +134,7 @@ class AdmissionAttributes:
 
     @property
     def exempt_from_policies(self) -> bool:
-        """Whether policies are skipped, because policies do not apply to other policies either."""
+        """Whether policies are skipped, because policies do not apply to policies."""
         return self.exempt and "admissionpolic" in self.served.resource.plural
 
     @property
@@ -169,7 +169,7 @@ class Admission(Protocol):
         subresource: str,
         kind: tuple[str, str, str],
     ) -> JsonObject:
-        """The complete admission of a document that is not stored itself, such as a Binding."""
+        """The result of the complete admission of a document that is not stored itself, such as a Binding."""
         ...
 
     def deletions(self, batch: Sequence[AdmissionAttributes]) -> None:

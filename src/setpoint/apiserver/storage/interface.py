@@ -159,7 +159,7 @@ class Storage(Protocol):
         transaction.
 
         ``work`` updates data that is derived from the objects. It can't undo the writes, so it must be prepared in such
-        a way that it can't fail; an exception is logged all the same.
+        a way that it can't fail; if it raises all the same, the exception is logged.
         """
         ...
 

@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
     @property
     def what(self) -> str:
-        """The object's name, in a form for people."""
+        """The object's name, for messages to people."""
         return f"{self.resource} {f'{self.namespace}/' if self.namespace else ''}{self.name}"
 
 

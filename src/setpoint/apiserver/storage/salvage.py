@@ -58,7 +58,7 @@ def salvage(path: Path, log: bytes, why: str) -> list[Damage]:
 
 
 def kept_aside(path: Path) -> list[Damage]:
-    """The files that `salvage` has ever left in the directory."""
+    """All files that `salvage` has left in the directory, including those of earlier runs."""
     names = sorted(
         found.name for found in path.parent.glob(f"{path.name}.damaged-*") if not found.name.endswith("-wal")
     )

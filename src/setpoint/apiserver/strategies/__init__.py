@@ -1,5 +1,5 @@
-"""The behaviour of single resources, with one file for each group; a resource without a strategy here has the common
-one.
+"""The behaviour of single resources, with one file for each group; a resource that is not here has the default
+behaviour.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _MODULI: Final = (3072, 4096)
 
 
 def signing_request_errors(text: str, path: str) -> list[FieldError]:
-    """The errors in ``spec.request`` of a CertificateSigningRequest, which is base64 of PEM, signed with the request's
+    """The errors in ``spec.request`` of a CertificateSigningRequest: a PEM block in base64, signed with the request's
     own key.
     """
     der = _first_block(_decoded(text))
@@ -38,7 +38,7 @@ def signing_request_errors(text: str, path: str) -> list[FieldError]:
 
 
 def pod_request_errors(text: str, path: str) -> list[FieldError]:
-    """The errors in ``spec.stubPKCS10Request`` of a PodCertificateRequest, which is base64 of DER; only its
+    """The errors in ``spec.stubPKCS10Request`` of a PodCertificateRequest, which is DER in base64; only its
     key counts.
     """
     from cryptography.exceptions import UnsupportedAlgorithm

@@ -18,7 +18,7 @@ __all__ = ["SigningRequests"]
 
 
 def _set_times(conditions: Sequence[JsonObject], before: Sequence[JsonObject], now: str) -> None:
-    """Sets the time, in place, of conditions that do not have one."""
+    """Sets the missing times of conditions, in place."""
     known = {item.get("type"): item for item in before}
     for item in conditions:
         if not item.get("lastUpdateTime"):

@@ -94,7 +94,7 @@ def _allocated(status: JsonObject) -> set[Device]:
 
 
 def without_deallocated(status: JsonObject, before: JsonObject) -> JsonObject:
-    """``status`` without the reports of drivers on devices that were allocated before and are no longer."""
+    """``status`` without the reports of drivers on devices that were allocated before and no longer are."""
     gone = _allocated(before) - _allocated(status)
     kept = [item for item in status.get("devices") or () if _identity(item) not in gone]
     made = {name: value for name, value in status.items() if name != "devices"}

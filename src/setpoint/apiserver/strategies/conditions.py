@@ -1,4 +1,4 @@
-"""Admission expressions in configurations: whether they compile and have the required type."""
+"""Admission expressions in configurations: checks that they compile and have the required type."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def _drop_source(spec: JsonObject) -> None:
 
 
 def _drop_reference(spec: JsonObject, before: JsonObject) -> None:
-    """Drops a reference to another namespace, whose feature is off, unless there was a reference ``before``."""
+    """Drops a reference to another namespace, because that feature is off, unless there was a reference ``before``."""
     if before.get("dataSourceRef") is None and (spec.get("dataSourceRef") or {}).get("namespace"):
         del spec["dataSourceRef"]
 

@@ -94,7 +94,7 @@ def _paths(resource: str) -> Iterator[str]:
 
 
 def disabled_fields() -> list[tuple[str, list[str]]]:
-    """Resources with the paths of the fields that are dropped; those of pods also apply to all pod templates."""
+    """The resources with the paths of the fields to drop; the fields of pods also apply to all pod templates."""
     return [("pods", sorted(_paths("pods"))), *((name, sorted(paths)) for name, paths in sorted(_OTHERS.items()))]
 
 

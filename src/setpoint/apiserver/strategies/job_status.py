@@ -155,7 +155,7 @@ def _indexes(new: _Job, old: _Job) -> Iterator[FieldError]:
 
 
 def _overlap(done: str, failed: str, completions: int) -> int | None:
-    """An index that is in both lists, or None. The intervals must be sorted; invalid ones are skipped."""
+    """An index that is in both lists; None if there is none. The intervals must be sorted; invalid ones are skipped."""
     ones, others = index_intervals(done, completions), index_intervals(failed, completions)
     one, other = next(ones, None), next(others, None)
     while one is not None and other is not None:

@@ -176,7 +176,7 @@ def _rest(spec: JsonObject, path: str) -> Errors:
 
 
 def _file_volumes(spec: JsonObject, path: str) -> Errors:
-    """The errors in variables that are read from files, whose volume must be an ``emptyDir``."""
+    """The errors in variables that are read from files; the files must be in an ``emptyDir`` volume."""
     errors: Errors = []
     for kind in ("initContainers", "containers", "ephemeralContainers"):
         for index, container in enumerate(spec.get(kind) or ()):

@@ -232,7 +232,7 @@ def _changed(spec: JsonObject, before: JsonObject) -> list[FieldError]:
 
 
 def _moved(spec: JsonObject, before: JsonObject, name: str, *, each: bool) -> list[FieldError]:
-    """The errors for a change of the first value; a second one may be added or removed."""
+    """The errors for a change of the field's first value; a second value may be added or removed."""
     new, old = spec.get(name) or [], before.get(name) or []
     if len(new) == len(old):
         places = [index for index, pair in enumerate(zip(new, old, strict=True)) if pair[0] != pair[1]]
@@ -274,7 +274,7 @@ def _port_errors(spec: JsonObject) -> list[FieldError]:
 
 
 def _twice(spec: JsonObject) -> list[FieldError]:
-    """The errors for node ports of a type that has none, and for repeated ports and node ports."""
+    """The errors for node ports in a service whose type has none, and for repeated ports and node ports."""
     errors: list[FieldError] = []
     ports = spec.get("ports") or []
     for index, port in enumerate(ports):

@@ -32,7 +32,7 @@ _REST: Final = (
 
 
 def _dictionary() -> bytes:
-    """The compression dictionary: words, each after its length, then plain text."""
+    """The compression dictionary: words, each preceded by its length, and then plain text."""
     listed: list[str] = []
     for number, part in enumerate(_WORDS.split("|")):
         listed += [part] if number == 1 else part.split()
@@ -75,7 +75,7 @@ class Reset(NamedTuple):
 
 
 class Ping(NamedTuple):
-    """A ping; the reply must have the same number."""
+    """A ping; the reply must carry the same number."""
 
     number: int
 

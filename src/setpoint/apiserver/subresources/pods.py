@@ -1,4 +1,4 @@
-"""Binding of pods to nodes, and eviction of pods."""
+"""Binds pods to nodes, and evicts pods."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EVICTION: Final = GroupVersionKind("policy", "v1", "Eviction")
 
 
 def bind_pod(call: Call) -> Response:
-    """POST pods/NAME/binding: assigns a pod to a node, which can't change later. Raises ApiStatusError."""
+    """POST pods/NAME/binding: assigns a pod to a node; the assignment can't change later. Raises ApiStatusError."""
     return _bind(call, call.path.name)
 
 

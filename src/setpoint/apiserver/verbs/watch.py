@@ -1,4 +1,4 @@
-"""Watches: streams of changes from a revision on."""
+"""Watches: streams of the changes after a revision."""
 
 from __future__ import annotations
 

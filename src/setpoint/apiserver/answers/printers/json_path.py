@@ -66,7 +66,7 @@ class JsonPath:
         return found
 
     def first(self, document: Any) -> Any:
-        """The first value at the path, or None."""
+        """The first value at the path; None if there is none."""
         return next(self.find(document), None)
 
     def __repr__(self) -> str:
