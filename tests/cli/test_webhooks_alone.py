@@ -92,7 +92,7 @@ def test_in_a_cluster_all_replicas_answer_and_none_leads(served: sp.Admission[An
 
 async def test_it_runs_embedded_and_its_webhooks_are_called(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
-    words = (ROOT / "examples" / "policies.py", "run", "--embedded", "--write-kubeconfig", kubeconfig)
+    words = (ROOT / "examples" / "policies" / "policies.py", "run", "--embedded", "--write-kubeconfig", kubeconfig)
     async with program_of(*words, home=tmp_path) as running:
         await running.until(lambda p: any("webhooks are registered" in line for line in p.err), "webhooks")
         pod = yaml.safe_dump(POD | {"metadata": POD["metadata"] | {"namespace": "strict"}})  # type: ignore[operator]

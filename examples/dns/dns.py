@@ -4,7 +4,7 @@ A Service asks for names with the annotation ``dns.example.com/hostname: shop.ex
 record the operator makes a TXT record that says for which Service it is. A name that has records without one is never
 touched; of two Services that want one name the first has it, until it lets go.
 
-python examples/dns.py run --embedded
+python examples/dns/dns.py run --embedded
 """
 
 from collections.abc import AsyncGenerator, Iterable

@@ -4,7 +4,7 @@ A rule about nothing but the object is a ValidatingAdmissionPolicy (policies.yam
 itself, so it is never down. Where another object decides (here the Namespace says where images may come from), or where
 something has to be filled in, this webhook is asked.
 
-python examples/policies.py run --embedded
+python examples/policies/policies.py run --embedded
 """
 
 import setpoint as sp

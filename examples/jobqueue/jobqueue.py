@@ -4,7 +4,7 @@ A Job names its queue with the label ``queue.example.com/name``, and its priorit
 ``queue.example.com/priority`` (0 by default). A webhook has it begin suspended; it runs when the operator lets it. A
 more important Job suspends others; it starts when their pods are gone, so that the quota holds at every moment.
 
-python examples/jobqueue.py run --embedded
+python examples/jobqueue/jobqueue.py run --embedded
 """
 
 from collections import Counter

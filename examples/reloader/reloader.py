@@ -4,7 +4,7 @@ A Deployment, StatefulSet or DaemonSet asks for it with the annotation ``reloade
 operator has no kind of its own, and no memory: the hash of all that the pods use is an annotation of the pod template.
 While it is the same, nothing is written; when it differs, the workload's own controller replaces the pods in its way.
 
-python examples/reloader.py run --embedded
+python examples/reloader/reloader.py run --embedded
 """
 
 import hashlib

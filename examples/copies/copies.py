@@ -4,7 +4,7 @@ A Secret asks for copies with the annotation ``copies.example.com/to: team=red``
 references don't reach into other namespaces, so a copy names its original in annotations, and a finalizer removes the
 copies before their original goes. A Secret of that name that is not a copy is never touched.
 
-python examples/copies.py run --embedded
+python examples/copies/copies.py run --embedded
 """
 
 import setpoint as sp
