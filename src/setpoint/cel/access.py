@@ -1,4 +1,4 @@
-"""Reading fields, keys and elements."""
+"""Access to fields, keys and elements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["field_of", "field_of_optional", "has_field", "index_of", "index_of_o
 
 
 def field_of(value: Value, name: str) -> Value:
-    """``value.name``; of an optional, the optional field. Raises EvaluationError."""
+    """The field ``value.name``; of an optional, the optional field. Raises EvaluationError."""
     if isinstance(value, MapValue):
         found = value.find(name)
         if found is MISSING:
@@ -25,7 +25,7 @@ def field_of(value: Value, name: str) -> Value:
 
 
 def field_of_optional(value: Value, name: str) -> Optional:
-    """``value.?name``."""
+    """The optional field ``value.?name``."""
     if isinstance(value, Optional):
         if not value.present:
             return NONE
@@ -35,14 +35,14 @@ def field_of_optional(value: Value, name: str) -> Optional:
 
 
 def has_field(value: Value, name: str) -> bool:
-    """``has(value.name)``."""
+    """Whether the field exists: ``has(value.name)``."""
     if isinstance(value, Optional):
         return field_of_optional(value, name).present
     return isinstance(value, MapValue) and value.find(name) is not MISSING
 
 
 def index_of(value: Value, key: Value) -> Value:
-    """``value[key]``; of an optional, the optional element. Raises EvaluationError."""
+    """The element ``value[key]``; of an optional, the optional element. Raises EvaluationError."""
     if isinstance(value, Optional):
         return index_of_optional(value, key)
     if isinstance(value, MapValue):
@@ -59,7 +59,7 @@ def index_of(value: Value, key: Value) -> Value:
 
 
 def index_of_optional(value: Value, key: Value) -> Optional:
-    """``value[?key]``."""
+    """The optional element ``value[?key]``."""
     if isinstance(value, Optional):
         if not value.present:
             return NONE

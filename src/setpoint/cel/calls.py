@@ -121,7 +121,7 @@ def _pairwise(read: Callable[[Value, Value], Value]) -> Callable[[list[Step]], S
 
 
 def otherwise(steps: list[Step]) -> Step:
-    """``one.or(two)``."""
+    """A step that evaluates ``one.or(two)``."""
     left, right = steps
 
     def choose(state: State) -> Value:
@@ -134,7 +134,7 @@ def otherwise(steps: list[Step]) -> Step:
 
 
 def otherwise_value(steps: list[Step]) -> Step:
-    """``one.orValue(two)``."""
+    """A step that evaluates ``one.orValue(two)``."""
     left, right = steps
 
     def choose(state: State) -> Value:
@@ -169,7 +169,7 @@ def is_known(kind: Type) -> bool:
 
 
 def known_call(overload: Overload, steps: list[Step]) -> Step:
-    """A call whose overload is known."""
+    """A step that makes a call whose overload is known."""
     function, id_, implementation = overload.function, overload.id, overload.implementation
     assert implementation is not None
 
@@ -183,7 +183,7 @@ def known_call(overload: Overload, steps: list[Step]) -> Step:
 
 
 def dispatched(overloads: list[Overload], steps: list[Step]) -> Step:
-    """A call whose overload depends on the values."""
+    """A step that makes a call whose overload depends on the values."""
     function = overloads[0].function
 
     def call(state: State) -> Value:

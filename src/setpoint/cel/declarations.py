@@ -1,4 +1,4 @@
-"""The names that an expression may use: functions with their overloads, variables, types."""
+"""The names that an expression may use: functions with their overloads, variables and types."""
 
 from __future__ import annotations
 

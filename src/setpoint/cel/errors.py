@@ -54,4 +54,4 @@ class CostExceeded(Exception):
 
 
 class TakesLong(Exception):
-    """The rules cost more than may be spent without a pause."""
+    """The rules cost more than may be spent on them without yielding to other requests."""

@@ -49,7 +49,7 @@ class Ident(_Base):
 
 @dataclass(slots=True, eq=False)
 class Select(_Base):
-    """``operand.field``; with ``test``, ``has(operand.field)``."""
+    """A field selection, ``operand.field``; with ``test``, ``has(operand.field)``."""
 
     operand: Node
     field: str
@@ -58,7 +58,7 @@ class Select(_Base):
 
 @dataclass(slots=True, eq=False)
 class Call(_Base):
-    """A function or operator (``_+_``); ``target`` is the receiver before the dot."""
+    """A call of a function or operator (``_+_``); ``target`` is the receiver before the dot."""
 
     function: str
     target: Node | None
@@ -67,7 +67,7 @@ class Call(_Base):
 
 @dataclass(slots=True, eq=False)
 class ListLiteral(_Base):
-    """``[a, ?b]``; ``optional`` has the indexes of elements with a question mark."""
+    """A list literal, ``[a, ?b]``; ``optional`` has the indexes of elements with a question mark."""
 
     items: list[Node]
     optional: frozenset[int]
@@ -84,14 +84,14 @@ class Entry(_Base):
 
 @dataclass(slots=True, eq=False)
 class MapLiteral(_Base):
-    """``{k: v, ?k: v}``."""
+    """A map literal, ``{k: v, ?k: v}``."""
 
     entries: list[Entry]
 
 
 @dataclass(slots=True, eq=False)
 class StructLiteral(_Base):
-    """``Type{field: value}``."""
+    """A struct literal, ``Type{field: value}``."""
 
     name: str
     entries: list[Entry]

@@ -103,7 +103,7 @@ class SchemaFields:
 
 
 def with_object_meta(definition: Definition) -> Definition:
-    """The schema of a whole object: expressions see apiVersion, kind, and metadata's name and generateName."""
+    """The schema of a whole object: expressions see apiVersion, kind, and the name and generateName in metadata."""
     properties = definition.get("properties") or {}
     meta = properties.get("metadata") or {}
     inner = meta.get("properties") or {}

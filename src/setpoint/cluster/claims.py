@@ -27,7 +27,7 @@ class Claims(Generic[P, C]):
     - A child that has this owner as its controller and no longer matches is released, unless the owner is being
       deleted.
 
-    Each write applies only to the version that was read: a child that has changed in the meantime is looked at again.
+    Each write applies only to the version that was read: a child that has changed in the meantime is processed again.
     """
 
     def __init__(self, parent: type[P], child: type[C], selector_of: Callable[[P], LabelSelector | None]) -> None:

@@ -1,4 +1,4 @@
-"""Cron schedules, read as Kubernetes reads them (robfig/cron's standard parser), in any time zone."""
+"""Cron schedules, parsed as in Kubernetes (robfig/cron's standard parser), in any time zone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _YEARS: Final = 5
 
 
 class CronError(ValueError):
-    """A schedule that can't be read."""
+    """The schedule can't be parsed."""
 
 
 class Cron:

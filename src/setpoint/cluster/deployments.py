@@ -207,7 +207,7 @@ def limits(deployment: Deployment) -> tuple[int, int]:
 
 
 def _find(replica_sets: list[ReplicaSet], template: PodTemplateSpec) -> ReplicaSet | None:
-    """The oldest ReplicaSet of this template."""
+    """The oldest ReplicaSet of this template; None if there is none."""
     wanted = plain(template)
     same = [each for each in replica_sets if each.spec.template is not None and plain(each.spec.template) == wanted]
     return min(same, key=_revision, default=None)

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: how many pods may be evicted now."""
+"""PodDisruptionBudgets: the number of pods that may be evicted now."""
 
 from __future__ import annotations
 

@@ -93,8 +93,8 @@ class Jobs:
     # -- counting ------------------------------------------------------------------------------------------------------
 
     async def _track(self, job: Job, known: _Known, end: End | None, ctx: Context) -> bool:
-        """Counts the pods that the status has named, and names those that have ended since; returns whether there are
-        more.
+        """Counts the pods that the status has named, and names those that have ended since; returns whether pods are
+        left to count.
         """
         status, uncounted = job.status, _uncounted(job)
         named = {*uncounted.succeeded, *uncounted.failed}
@@ -180,8 +180,8 @@ class Jobs:
         return min((each for each in (left, wait) if each is not None), default=None)
 
     async def _create(self, job: Job, known: _Known, living: list[Pod], missing: int, ctx: Context) -> float | None:
-        """Makes missing pods; returns the seconds until the replacements of failed pods may be made, None if none has
-        to wait.
+        """Makes missing pods; returns the seconds until failed pods may be replaced, None if no replacement has to
+        wait.
         """
         if not known.indexed:
             wait = known.back_off(known.failed, ctx.now())
@@ -306,8 +306,8 @@ class _Known:
         return max((failure_count(pod) + (not self.ignores(pod)) for pod in of_index), default=0)
 
     def may_count(self, pod: Pod) -> bool:
-        """Whether a failed pod may be counted now: with failures counted by index, not before its replacement carries
-        the number.
+        """Whether a failed pod may be counted now. If failures are counted by index, a replacement that carries the
+        higher number must exist first.
         """
         index = self.index(pod)
         if self._job.spec.backoff_limit_per_index is None or index is None or index in self.lost | self.done:

@@ -157,7 +157,7 @@ class Remains:
                 self.finalizers[finalizer] = self.finalizers.get(finalizer, 0) + 1
 
     def explain(self, namespace: Namespace) -> None:
-        """Sets the conditions of the namespace that name what prevents its deletion."""
+        """Sets the conditions of the namespace that say what prevents its deletion."""
         groups = "; ".join(f"{group}: {why}" for group, why in sorted(self.undiscovered.items()))
         failures = ", ".join(sorted(self.failed))
         left = ", ".join(f"{name} has {count} resource instances" for name, count in sorted(self.left.items()))

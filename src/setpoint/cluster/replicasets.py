@@ -28,12 +28,12 @@ BURST: Final = 500
 
 
 class Replicas(Generic[K]):
-    """Creates and deletes pods until their number is that of the spec, and counts them in the status.
+    """Creates and deletes pods until there are as many as the spec asks for, and counts them in the status.
 
-    Pods with generated names are never made twice: the next reconcile of the object sees what the last one made. Pods
-    that match its selector and have no controller are adopted; those that no longer match are released. While a quota
-    or admission refuses pods, the condition ``ReplicaFailure`` gives the reason, and their creation is retried with the
-    back-off of a failed reconcile.
+    Pods with generated names are never made twice: the next reconcile of the object sees the pods that the last one
+    made. Pods that match its selector and have no controller are adopted; those that no longer match are released.
+    While a quota or admission refuses pods, the condition ``ReplicaFailure`` gives the reason, and their creation is
+    retried with the back-off of a failed reconcile.
     """
 
     def __init__(self, kind: type[K], name: str, selector_of: Callable[[K], LabelSelector | None]) -> None:

@@ -174,8 +174,8 @@ def desired_of(deployment: Deployment) -> int:
 def _set(
     deployment: Deployment, type: str, status: str, reason: str, message: str, now: datetime, *, renew: bool = False
 ) -> None:
-    """Sets a condition; one that already has this content stays as it is unless ``renew``. Transition times are filled
-    in later.
+    """Sets a condition. If the condition already has this content, it stays as it is unless ``renew``. Transition times
+    are filled in later.
     """
     new = DeploymentCondition(type=type, status=status, reason=reason, message=message, last_update_time=now)
     conditions = deployment.status.conditions

@@ -1,4 +1,4 @@
-"""Schemas of built-in kinds and custom resources, and the functions that follow them: pruning, defaults, validation.
+"""Schemas of built-in kinds and custom resources, and the functions that use them: pruning, defaults, validation.
 
     schemas = Schemas(definitions)                      # built-in kinds, from OpenAPI
     schema = structural.load(crd_version_schema)        # custom resources

@@ -123,43 +123,43 @@ class FieldError:
 
 
 def not_found(field: str, value: JSON) -> FieldError:
-    """The value refers to something that does not exist."""
+    """An error: the value refers to something that does not exist."""
     return FieldError(ErrorType.NOT_FOUND, field, "", value)
 
 
 def required(field: str, detail: str = "") -> FieldError:
-    """A value must be given."""
+    """An error: a value must be given."""
     return FieldError(ErrorType.REQUIRED, field, detail, "")
 
 
 def duplicate(field: str, value: JSON) -> FieldError:
-    """The value must be unique, but is a duplicate."""
+    """An error: the value must be unique, but is a duplicate."""
     return FieldError(ErrorType.DUPLICATE, field, "", value)
 
 
 def invalid(field: str, value: JSON, detail: str) -> FieldError:
-    """The value is malformed."""
+    """An error: the value is malformed."""
     return FieldError(ErrorType.INVALID, field, detail, value)
 
 
 def type_invalid(field: str, value: JSON, detail: str) -> FieldError:
-    """The value has the wrong type."""
+    """An error: the value has the wrong type."""
     return FieldError(ErrorType.TYPE_INVALID, field, detail, value)
 
 
 def not_supported(field: str, value: JSON, supported: Sequence[str]) -> FieldError:
-    """The value is not in a fixed set."""
+    """An error: the value is not in a fixed set."""
     detail = "supported values: " + ", ".join(quote(item) for item in supported) if supported else ""
     return FieldError(ErrorType.NOT_SUPPORTED, field, detail, value)
 
 
 def forbidden(field: str, detail: str) -> FieldError:
-    """The field must not be set here."""
+    """An error: the field must not be set here."""
     return FieldError(ErrorType.FORBIDDEN, field, detail, "")
 
 
 def too_long(field: str, maximum: int) -> FieldError:
-    """A string is longer than ``maximum`` bytes; the string itself is not shown."""
+    """An error: a string is longer than ``maximum`` bytes; the string itself is not shown."""
     detail = (
         f"may not be more than {maximum} {'byte' if maximum == 1 else 'bytes'}" if maximum >= 0 else "value is too long"
     )
@@ -167,7 +167,7 @@ def too_long(field: str, maximum: int) -> FieldError:
 
 
 def too_many(field: str, actual: int, maximum: int) -> FieldError:
-    """A list or map has more than ``maximum`` items."""
+    """An error: a list or map has more than ``maximum`` items."""
     detail = (
         f"must have at most {maximum} {'item' if maximum == 1 else 'items'}" if maximum >= 0 else "has too many items"
     )
@@ -175,7 +175,7 @@ def too_many(field: str, actual: int, maximum: int) -> FieldError:
 
 
 def too_few(field: str, actual: int, minimum: int) -> FieldError:
-    """A list or map has fewer than ``minimum`` items."""
+    """An error: a list or map has fewer than ``minimum`` items."""
     detail = (
         f"must have at least {minimum} {'item' if minimum == 1 else 'items'}" if minimum >= 0 else "has too few items"
     )
@@ -183,7 +183,7 @@ def too_few(field: str, actual: int, minimum: int) -> FieldError:
 
 
 def internal_error(field: str, detail: str) -> FieldError:
-    """An internal error, not caused by the user."""
+    """An error that is internal and not caused by the user."""
     return FieldError(ErrorType.INTERNAL, field, detail)
 
 

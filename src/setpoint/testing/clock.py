@@ -112,7 +112,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._move_to(0.0)
 
     def time(self) -> float:
-        """Seconds of virtual time since the loop was made."""
+        """The seconds of virtual time since the loop was made."""
         return self._now
 
     async def settle(self) -> None:
@@ -265,7 +265,7 @@ class _Selector(selectors.BaseSelector):
 
 
 class _Tap(Executor):
-    """Passes one job on and remembers its future, which asyncio keeps to itself."""
+    """Passes one job on and remembers its future, which asyncio does not expose."""
 
     job: Future[Any]
 
@@ -370,7 +370,7 @@ async def settle() -> None:
     """Runs all ready callbacks, and those that follow from them, until every other task waits; the clock stands still.
 
     Waits for jobs in threads. If several tasks are in `settle`, they are woken one at a time, in order, and each finds
-    all others idle. Raises `RuntimeError` on another kind of loop.
+    all others idle. Raises `RuntimeError` on a different kind of loop.
     """
     loop = asyncio.get_running_loop()
     if not isinstance(loop, VirtualTimeLoop):

@@ -29,7 +29,7 @@ def check_conversions(
 
     Raises:
         AssertionError: a value is lost or changed; the message has the versions, the field and the object.
-        ConversionError: a conversion of one of the samples fails.
+        ConversionError: a value of one of the samples is lost or changed.
         DefinitionError: the conversions omit a field.
         ModuleNotFoundError: hypothesis is not installed.
     """

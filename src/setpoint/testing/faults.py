@@ -163,7 +163,7 @@ class Faults(Transport):
     # -- the transport -------------------------------------------------------------------------------------------------
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        """See `Transport.send`."""
+        """Sends a request, with the next fault that applies to it; see `Transport.send`."""
         return self._send(request)
 
     @asynccontextmanager

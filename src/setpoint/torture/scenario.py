@@ -52,7 +52,7 @@ def read_plain(path: Path) -> Plain:
     """The scenario in a YAML file.
 
     Raises:
-        ScenarioError: the file can't be read, or does not have the plain form.
+        ScenarioError: the file can't be read, or its content is not a scenario in the plain form.
     """
     try:
         document = yaml.safe_load(path.read_bytes())

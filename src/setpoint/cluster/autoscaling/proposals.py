@@ -19,7 +19,7 @@ READINESS: Final = timedelta(seconds=30)
 
 
 class MetricsError(Exception):
-    """A metric from which no number of replicas can be computed; the message has the reason."""
+    """No number of replicas can be computed from a metric; the message has the reason."""
 
 
 class Tolerance(NamedTuple):

@@ -29,7 +29,7 @@ class Held(NamedTuple):
 
     @property
     def key(self) -> str:
-        """NAMESPACE/NAME, or NAME."""
+        """The key of the object: NAMESPACE/NAME, or NAME."""
         return key_of(self.record)
 
 
@@ -103,5 +103,5 @@ def _held(resource: Resource, record: Record) -> Held:
 
 
 def key_of(record: Record) -> str:
-    """NAMESPACE/NAME of a record, or NAME."""
+    """The key of a record: NAMESPACE/NAME, or NAME."""
     return f"{record.namespace}/{record.name}" if record.namespace else record.name

@@ -90,7 +90,7 @@ class HollowKubelet:
 
     @contextmanager
     def following(self, key: ObjectKey) -> Iterator[asyncio.Event]:
-        """An event that is set when the pod of that key changes."""
+        """A context with an event that is set whenever the pod of that key changes."""
         changed = asyncio.Event()
         self._followers.setdefault(key, []).append(changed)
         try:

@@ -51,7 +51,7 @@ class NodeLifecycle:
         )
 
     async def _reconcile(self, node: Node, ctx: Context) -> Outcome:
-        """Writes the conditions first, and what follows from them once they are written."""
+        """Writes the conditions first, and then the taints and the states of the pods that follow from them."""
         if (node.spec.provider_id or "").startswith(PROVIDER):
             left = self._silence(node)
             if await self._hear(node, left, ctx):

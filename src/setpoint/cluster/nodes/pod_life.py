@@ -298,7 +298,7 @@ class PodLife:
         return bool(found) and phase_of(self._pod) in ("Succeeded", "Failed")
 
     def _say_killing(self) -> None:
-        """Reports the containers that are asked to end, at the first look at a pod that is being deleted."""
+        """Reports which containers are asked to end, when a deleted pod is looked at for the first time."""
         if not self._stopwatch.begins(self._pod.uid, "killing"):
             return
         for container, status in self._pairs():

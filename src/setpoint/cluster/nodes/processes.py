@@ -1,4 +1,4 @@
-"""Runs containers as ordinary processes of this machine: opt-in, and only containers that are marked as such."""
+"""Runs containers as ordinary processes of this machine; opt-in, and only for containers that are marked for it."""
 
 from __future__ import annotations
 

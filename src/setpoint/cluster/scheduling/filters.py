@@ -25,7 +25,7 @@ def refusal(
     *,
     in_use: bool = False,
 ) -> Refusal | None:
-    """The refusal of the first plugin, in upstream's order, that refuses; None if the pod may be there.
+    """The refusal of the first of upstream's plugins that refuses, in their order; None if the pod may run there.
 
     ``in_use``: another pod uses a claim of this pod that only one pod may use.
     """

@@ -52,7 +52,9 @@ class Neighbours:
         return bool(self._pull)
 
     def pull(self, place: Place) -> int:
-        """The weight of the affinities that attract the pod to a node, less that of those that repel it."""
+        """The total weight of the affinities that attract the pod to a node, minus the weight of those that
+        repel it.
+        """
         labels = place.node.labels
         return sum(weight for (key, value), weight in self._pull.items() if labels.get(key) == value)
 
@@ -65,7 +67,7 @@ class Neighbours:
         return not self._near and self._all_match(terms, self._pod)
 
     def _see(self, other: PlacedPod, place: Place) -> None:
-        """Counts another pod for those of the pod's own terms that match it."""
+        """Counts another pod for each of the pod's own terms that matches it."""
         pod = self._pod
         if pod.near and self._all_match(pod.near, other):
             self._near.update(_domains(pod.near, place))
@@ -75,7 +77,7 @@ class Neighbours:
             self._draw(sign, (each for each in terms if self._matches(each, other)), place)
 
     def _hear(self, other: PlacedPod, place: Place) -> None:
-        """Counts those of another pod's terms that match the pod."""
+        """Counts each term of another pod that matches the pod."""
         pod = self._pod
         self._kept_out.update(_domains((each for each in other.apart if self._matches(each, pod)), place))
         self._draw(HARD_WEIGHT, (each for each in other.near if self._matches(each, pod)), place)

@@ -54,7 +54,7 @@ def preempt(
 
 
 def _is_leaving(place: Place, pod: PlacedPod) -> bool:
-    """Whether a less important pod is being deleted on a node."""
+    """Whether a less important pod on the node is being deleted."""
     return any(each.is_deleting and each.priority < pod.priority for each in place.pods.values())
 
 

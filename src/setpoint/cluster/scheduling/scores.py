@@ -18,8 +18,8 @@ _COMPARED: Final = ("cpu", "memory")
 def best(pod: PlacedPod, places: Sequence[Place], spread: Spread, neighbours: Neighbours) -> Place:
     """The node with the highest sum of the scores of upstream's plugins, with upstream's weights.
 
-    Where upstream chooses at random among equals, this takes the node with the fewest pods, and of these the one that
-    was added first, so the same cluster gives the same answer.
+    Where upstream chooses at random among equals, the node with the fewest pods wins, and among these the first that
+    was added, so the same cluster gives the same answer.
     """
     if len(places) == 1:
         return places[0]
