@@ -277,8 +277,8 @@ class ApiServer:
         return response
 
     async def _followed(self, request: IncomingRequest) -> tuple[Response, Attributes | None]:
-        """The response, with headers of flow control and logged for the audit, and the attributes of the request if its
-        user is known.
+        """Runs a request, adds the headers of flow control and writes the audit log. Returns the response, and the
+        attributes of the request if its user is known.
         """
         came = self.state.now()
         notes: dict[str, str] = {}

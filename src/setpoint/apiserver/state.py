@@ -148,8 +148,9 @@ class State:
         return self.authorizer is not None or self.access_record is not None
 
     def check(self, attributes: Attributes, notes: dict[str, str] | None = None) -> None:
-        """Raises ApiStatusError (403) if the user may not make the request, and records the request. ``notes``: the
-        annotations of the request's audit event, to which the decision is added.
+        """Raises ApiStatusError (403) if the user may not make the request, and records the request.
+
+        ``notes`` are the annotations of the request's audit event; the decision is added to them.
         """
         decision = Decision(True) if self.authorizer is None else self.authorizer.authorize(attributes)
         if self.access_record is not None:
@@ -165,8 +166,8 @@ class State:
         return Replay(self.random, self.now(), self.slicer, lambda: Reads(self.storage, self.registry.find))
 
     def lengthy(self, size: int = LARGE) -> None:
-        """Must be called before work on ``size`` bytes. Raises Lengthy if that is too much to do without
-        interruption.
+        """Raises Lengthy if work on ``size`` bytes is too much to do without interruption. It must be called before the
+        work.
         """
         if self.at_once and size >= LARGE:
             raise Lengthy

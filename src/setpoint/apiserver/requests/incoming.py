@@ -196,8 +196,8 @@ def _known(call: Call, version: GroupVersion, kind: str) -> bool:
 def coerce(
     call: Call, served: ServedResource, obj: JsonObject, validation: str, duplicates: list[str], *, patch: bool = False
 ) -> None:
-    """Brings ``obj`` (in place) into the form that handlers work with. ``validation`` says how to treat unknown fields,
-    which are dropped.
+    """Brings ``obj`` (in place) into the form that handlers work with. Unknown and repeated fields are dropped;
+    ``validation`` says whether they are errors, lead to warnings, or are ignored.
 
     Raises ApiStatusError (400; 422 if the object is the result of a ``patch``).
     """

@@ -19,7 +19,9 @@ MAX_HEAD: Final = 1 << 20
 
 
 def check(request: IncomingRequest) -> None:
-    """Checks the form of a request. Raises ApiStatusError: 400 for text that is not Unicode, 413 for too much of it."""
+    """Checks the form of a request. Raises ApiStatusError: 400 for text that is not Unicode, 413 for a request that is
+    too large.
+    """
     headers, query = request.headers, request.query
     text = "".join(chain((request.method, request.path), headers, headers.values(), *query))
     if len(text) > MAX_HEAD:

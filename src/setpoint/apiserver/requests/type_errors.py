@@ -1,7 +1,7 @@
 """Type checks of objects of built-in kinds.
 
-Every write needs the check, so the kind's generated model, whose decoder is written in C, decodes the object first.
-Only if that fails does the schema's validation examine the object; it knows the place and the reason, and decides.
+Every write needs the check, so the kind's generated model, whose decoder is written in C, decodes the object first. The
+schema's validation examines the object only if that fails; it finds the place and the reason, and its result counts.
 """
 
 from __future__ import annotations

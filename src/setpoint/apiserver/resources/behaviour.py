@@ -231,7 +231,7 @@ class Behaviour(Protocol):
         ...
 
     def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
-        """Raises ApiStatusError to refuse a deletion."""
+        """Checks a deletion before it begins. Raises ApiStatusError to refuse it."""
         ...
 
     def keeps(self, obj: JsonObject) -> bool:

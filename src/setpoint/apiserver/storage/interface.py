@@ -1,7 +1,7 @@
 """Storage: holds the objects of an API server and their recent history.
 
-All that a storage knows of Kubernetes is this: objects are bytes under (resource, namespace, name), every write gets
-the next number of a single counter, the revision, and the recent writes can be read again in order.
+A storage knows only this about Kubernetes: objects are bytes under (resource, namespace, name), every write gets the
+next number of a single counter, the revision, and the recent writes can be read again in order.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Record:
 
 
 class Change:
-    """One write. ``record`` is the object after the write (for a deletion: its last state), ``previous`` the one before
-    it.
+    """One write. ``record`` is the object after the write (for a deletion: its last state), ``previous`` the one
+    before.
     """
 
     __slots__ = ("previous", "record", "type")
@@ -144,10 +144,10 @@ class Storage(Protocol):
         ...
 
     def transaction(self) -> AbstractContextManager[None]:
-        """A context in which all writes become durable and visible together when it ends; if it raises, none of them
+        """A context whose writes become durable and visible together when it ends; if its body raises, none of them
         happened.
 
-        Reads inside see the writes. The body must not await. A transaction inside another one is part of it.
+        Reads in the body see the writes. The body must not await. A transaction inside another one is part of it.
 
         Raises:
             StorageError: when the context ends, if the writes can't be stored.

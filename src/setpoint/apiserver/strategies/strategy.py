@@ -127,7 +127,7 @@ class Strategy:
         return None
 
     def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
-        """Raises ApiStatusError to refuse a deletion."""
+        """Checks a deletion before it begins. Raises ApiStatusError to refuse it."""
 
     def keeps(self, obj: JsonObject) -> bool:
         """Whether an object that is being deleted must stay although it has no finalizers in its metadata."""
