@@ -1,7 +1,7 @@
 """setpoint: the framework for Kubernetes controllers in Python.
 
-Everything a controller's author needs is here by name; nothing is imported until it is used, so ``import setpoint``
-costs next to nothing and a controller does not pay for the server or the command line.
+All names that a controller's author needs are in this module. Nothing is imported until it is used, so ``import
+setpoint`` costs almost nothing, and a controller does not load the server or the command line.
 """
 
 from __future__ import annotations

@@ -40,10 +40,11 @@ _ANY: Final = "*"
 
 
 class Grant(NamedTuple):
-    """One verb on one resource, or on one URL that is not that of a resource.
+    """One verb on one resource or on one non-resource URL.
 
-    ``resource`` may have a subresource, as in ``pods/log``; no ``name`` means all objects. Of rules also ``*`` and
-    ``*/scale`` are resources; ``*`` is every group or verb, and the end of a ``url`` that stands for all that begin so.
+    ``resource`` may include a subresource, as in ``pods/log``; an empty ``name`` means all objects. In rules, ``*`` and
+    ``*/scale`` are resources, too; ``*`` means every group or verb, and at the end of a ``url`` every URL that begins
+    with the part before it.
     """
 
     group: str
@@ -53,7 +54,9 @@ class Grant(NamedTuple):
     url: str = ""
 
     def covers(self, other: Grant) -> bool:
-        """Whether it allows the other one, too. One with a name does not allow what is asked of all objects."""
+        """Whether this grant also allows the other grant. A grant with a name does not cover a grant for all
+        objects.
+        """
         if self.verb not in (_ANY, other.verb):
             return False
         if self.url or other.url:
@@ -68,8 +71,9 @@ class Grant(NamedTuple):
 
 
 def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[Any] | Converter] = ()) -> set[Grant]:
-    """The grants that the declarations need: read access to everything that is watched or read, also by admissions;
-    write access to owned kinds; the status and finalizers of the controllers' own kinds; `Controller.needs`; events.
+    """The grants that the declarations need: read access to every kind that is watched or read, also by admissions;
+    write access to owned kinds; access to the status and finalizers of the controllers' own kinds;
+    `Controller.needs`; events.
     """
     controllers = list(controllers)
     grants = of_the_framework(controllers)
@@ -88,10 +92,11 @@ def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[
 
 
 def of_the_framework(controllers: Iterable[Controller[Any]]) -> set[Grant]:
-    """The grants that every controller needs, whatever it does: its own kind, with status and finalizers, and events.
+    """The grants that every controller needs, whatever its function does: its own kind, with status and finalizers, and
+    events.
 
-    The status of a built-in kind is another program's, unless the controller `owns_status`; and its finalizers need no
-    grant unless the controller may make children.
+    The status of a built-in kind belongs to another program, unless the controller `owns_status`; its finalizers need
+    no grant unless the controller may make children.
     """
     controllers = list(controllers)
     grants = {Grant("events.k8s.io", "events", verb) for verb in ("create", "patch") if controllers}
@@ -118,7 +123,7 @@ def _of_need(need: Need) -> set[Grant]:
 
 
 def _makes_children(controller: Controller[Any]) -> bool:
-    """Whether the declarations allow it to create or apply objects that it owns."""
+    """Whether the declarations allow the controller to create or apply objects that it owns."""
     owns = any(watch.role == "owns" for watch in controller.watched)
     return owns or any(
         {"create", "patch", _ANY} & {*need.verbs} and any("/" not in resource for resource in need.resources)
@@ -141,8 +146,9 @@ def declaration(grant: Grant, verbs: Sequence[str], kind: str) -> str:
 
 
 def leases() -> set[Grant]:
-    """The grants of an election and of shards, which list each other's Leases and delete those of the dead; and of the
-    events about them, which are in their namespace."""
+    """The grants for an election and for shards, whose members list each other's Leases and delete those of dead
+    members. They include the events about Leases, in the namespace of the Leases.
+    """
     # An update is sent as a patch.
     verbs = ("create", "delete", "get", "list", "patch", "update")
     events = {Grant("events.k8s.io", "events", verb) for verb in ("create", "patch")}
@@ -150,7 +156,7 @@ def leases() -> set[Grant]:
 
 
 def access_reviews() -> set[Grant]:
-    """The grants with which a program asks whether a caller may see its metrics and debug pages."""
+    """The grants by which a program checks whether a caller may see its metrics and debug pages."""
     reviews = (("authentication.k8s.io", "tokenreviews"), ("authorization.k8s.io", "subjectaccessreviews"))
     return {Grant(group, resource, "create") for group, resource in reviews}
 
@@ -172,7 +178,7 @@ def injection(trusting: Sequence[tuple[str, str]]) -> set[Grant]:
 
 
 def rules(grants: Iterable[Grant]) -> list[Document]:
-    """The rules of a role that allows exactly the grants: resources with the same verbs share a rule, in order."""
+    """The rules of a role that allows exactly the grants, in order; resources with the same verbs share a rule."""
     verbs: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     reached: dict[str, set[str]] = defaultdict(set)
     for grant in grants:

@@ -1,6 +1,6 @@
-"""The entry points of the console scripts: Ctrl-C during the import of the program ends it without a traceback.
+"""The entry points of the console scripts. Ctrl-C during the import of the program ends it without a traceback.
 
-It imports nothing at first, so that it takes effect at once.
+The module imports nothing at first, so it takes effect at once.
 """
 
 from __future__ import annotations

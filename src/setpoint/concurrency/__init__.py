@@ -1,4 +1,4 @@
-"""Concurrency: tasks, deadlines and semaphores that are safe to cancel at any moment. Imports only asyncio."""
+"""Concurrency: tasks, deadlines and semaphores that can be cancelled safely at any moment. Imports only asyncio."""
 
 from setpoint.concurrency.deadline import Deadline
 from setpoint.concurrency.semaphore import FairSemaphore

@@ -9,14 +9,15 @@ __all__ = ["Deadline"]
 
 
 class Deadline:
-    """``async with Deadline(at):`` cancels the block at the loop's time ``at`` and raises TimeoutError; None is never.
+    """``async with Deadline(at):`` cancels the block at the loop's time ``at`` and raises TimeoutError; None means
+    never.
 
-    As `asyncio.timeout_at`, with one difference: `move` and `expire` may be called at any time and by any task of the
-    loop, before the block, within it and after it. `asyncio.Timeout.reschedule` raises `RuntimeError` once the deadline
-    has passed, and only the block's own task can know that it has.
+    A deadline is like `asyncio.timeout_at`, with one difference: `move` and `expire` may be called at any time and by
+    any task of the loop, before the block, within it and after it. `asyncio.Timeout.reschedule` raises `RuntimeError`
+    once the deadline has passed, and only the block's own task can know that it has.
 
-    *Guarantees*: a deadline that has passed stays so. When another task cancels the block's task, the block raises
-    `asyncio.CancelledError`, also if both happen in the same iteration of the loop.
+    *Guarantees*: a deadline that has passed cannot be moved again. When another task cancels the block's task, the
+    block raises `asyncio.CancelledError`, even if the deadline passes in the same iteration of the loop.
 
     Raises (on leaving):
         TimeoutError: the deadline passed, or `expire` was called, before the block had ended.
@@ -31,7 +32,7 @@ class Deadline:
 
     @property
     def at(self) -> float | None:
-        """The loop's time at which the block ends, None if it has none; ``-inf`` after `expire`."""
+        """The loop's time at which the block ends; None if there is no limit, ``-inf`` after `expire`."""
         return self._at
 
     @property
@@ -40,7 +41,7 @@ class Deadline:
         return self._timeout is not None and self._timeout.expired()
 
     def move(self, at: float | None) -> None:
-        """Sets another deadline, unless the old one has passed, `expire` was called, or the block was left."""
+        """Sets another deadline, unless the old deadline has passed, `expire` was called, or the block was left."""
         timeout = self._timeout
         if self._settled or (timeout is not None and timeout.expired()):
             return
@@ -49,7 +50,7 @@ class Deadline:
             timeout.reschedule(at)
 
     def expire(self) -> None:
-        """Ends the block in the loop's next iteration, or as soon as it is entered. May be called again."""
+        """Ends the block in the loop's next iteration, or as soon as the block is entered. May be called again."""
         self.move(float("-inf"))
         self._settled = True
 

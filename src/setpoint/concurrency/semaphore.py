@@ -8,7 +8,8 @@ __all__ = ["FairSemaphore"]
 
 
 class FairSemaphore:
-    """At most ``places`` holders at a time; others wait, first come, first served.
+    """A semaphore with at most ``places`` holders at a time. Other tasks wait and are served in the order of their
+    arrival.
 
     *Guarantees*
 
@@ -16,7 +17,7 @@ class FairSemaphore:
     that it had just been given goes to the next.
     - A place is never left free while a task waits for one.
 
-    ``places`` must be at least 1. With fewer places than holders (`resize`), those holders keep theirs.
+    ``places`` must be at least 1. If `resize` leaves fewer places than holders, the holders keep their places.
     """
 
     __slots__ = ("_places", "_waiting", "taken")
@@ -39,7 +40,7 @@ class FairSemaphore:
         return len(self._waiting)
 
     async def acquire(self) -> None:
-        """Waits for a place. Every `acquire` that returned needs one `release`."""
+        """Waits for a place. Every `acquire` that has returned needs one `release`."""
         if self.taken < self._places and not self._waiting:
             self.taken += 1
             return

@@ -1,4 +1,4 @@
-"""The position of a task or a thread: the lines of code that it waits at."""
+"""The position of a task or a thread: the lines of code at which it waits."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _RUNNING: Final = (AsyncGeneratorType, CoroutineType, GeneratorType)
 
 
 def stack_of(task: asyncio.Task[Any]) -> list[str]:
-    """``file:line in function`` for each coroutine that the task is in, outermost first; empty if it has ended.
+    """``file:line in function`` for each coroutine that the task is in, outermost first; empty if the task has ended.
 
-    Call it for a waiting task, from the task's loop. If it waits for another task, that is the last line.
+    Call this function for a waiting task, from the task's loop. If the task waits for another task, that is the last
+    line.
     """
     lines = []
     awaited: Any = task.get_coro()
@@ -40,7 +41,9 @@ def stack_of(task: asyncio.Task[Any]) -> list[str]:
 
 
 def stack_of_thread(ident: int) -> list[str]:
-    """The same as `stack_of` for the thread with that identifier, in any state; empty if it has ended."""
+    """The stack of the thread with that identifier, in the form of `stack_of` and in any state; empty if the thread
+    has ended.
+    """
     lines: list[str] = []
     frame = sys._current_frames().get(ident)
     while frame is not None:
@@ -54,5 +57,5 @@ def _line(frame: FrameType) -> str:
 
 
 def told_of(task: asyncio.Task[Any], indent: str = "  ") -> str:
-    """The task's name and its `stack_of`, a line each."""
+    """The task's name and its `stack_of`, with one line each."""
     return "\n".join((f"{indent}{task.get_name()}", *(f"{indent}  {line}" for line in stack_of(task))))

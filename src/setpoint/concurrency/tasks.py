@@ -13,14 +13,15 @@ T = TypeVar("T")
 
 
 async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None) -> set[asyncio.Task[Any]]:
-    """Cancels the tasks, in their order, and waits for their end, at most ``within`` seconds; returns those left.
+    """Cancels the tasks in their order and waits for their end, at most ``within`` seconds; returns the tasks that
+    remain.
 
-    A task may take its time to clean up. One that runs on after half of ``within`` is cancelled once more: it may have
-    swallowed the first cancellation. With None there is no limit.
+    A task may take time to clean up. A task that still runs after half of ``within`` is cancelled once more, because it
+    may have swallowed the first cancellation. With None there is no limit.
 
-    The caller may be cancelled: the tasks that still run are then cancelled once more and still waited for, so that
-    none is left without an owner; only then `asyncio.CancelledError` is raised. The exceptions of the tasks are left
-    to their owners.
+    The caller may be cancelled. The tasks that still run are then cancelled once more and awaited, so no task is left
+    without an owner; only after that is `asyncio.CancelledError` raised. The exceptions of the tasks are left to their
+    owners.
     """
     loop = asyncio.get_running_loop()
     ordered = [task for task in tasks if not task.done()]
@@ -49,7 +50,9 @@ async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None
 
 
 def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancels those that have not ended. The order of a set differs between runs of a program."""
+    """Cancels the tasks that have not ended, in the given order. The order of a set differs between runs of a
+    program.
+    """
     for task in tasks:
         task.cancel()
 
@@ -57,15 +60,15 @@ def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
 class TaskScope:
     """``async with TaskScope() as scope:`` owns tasks that end, at the latest, with the block.
 
-    Leaving the block cancels those that still run and waits for them, however long their clean-up takes, and also when
-    its own task is cancelled meanwhile. `asyncio.TaskGroup` is for tasks that a block waits for; this is for tasks
-    that serve only the block.
+    Leaving the block cancels the tasks that still run and waits for them, however long their clean-up takes, even if
+    the block's own task is cancelled meanwhile. `asyncio.TaskGroup` is for tasks that a block waits for; a `TaskScope`
+    is for tasks that serve only the block.
 
     Raises (on leaving):
-        Exception: the exception of the first failed task, in the order of their start, raised by itself or in its
-            clean-up. If the block itself fails, its exception is raised, with a note of the tasks'.
-        asyncio.CancelledError: the block was cancelled. The exceptions of the tasks then go to the loop's exception
-            handler: nothing takes precedence over a cancellation, and nothing is lost.
+        Exception: the exception of the first failed task in the order of their start, from its work or its clean-up. If
+            the block itself fails, the block's exception is raised, with notes of the exceptions of the tasks.
+            asyncio.CancelledError: the block was cancelled. The exceptions of the tasks then go to the loop's exception
+            handler: no exception takes precedence over a cancellation, and none is lost.
     """
 
     __slots__ = ("_tasks", "ending")
@@ -93,7 +96,7 @@ class TaskScope:
         await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
 
     async def all(self) -> None:
-        """Waits until all of the tasks have ended, or one has failed."""
+        """Waits until all tasks have ended, or one has failed."""
         while self._tasks:
             count = len(self._tasks)
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -128,9 +131,10 @@ class TaskScope:
 
 
 async def first(*works: Coroutine[Any, Any, Any]) -> int:
-    """Runs them concurrently until one has ended, ends the others, and returns the index of the first that ended.
+    """Runs the coroutines concurrently until one has ended, ends the others, and returns the index of the first that
+    ended.
 
-    Raises the exception of a failed one, see `TaskScope`.
+    Raises the exception of a failed coroutine; see `TaskScope`.
     """
     async with TaskScope() as scope:
         tasks = [scope.start(work) for work in works]
@@ -141,7 +145,7 @@ async def first(*works: Coroutine[Any, Any, Any]) -> int:
 async def until(event: asyncio.Event, *tasks: asyncio.Future[Any]) -> bool:
     """Waits until the event is set or one of these tasks has ended; returns whether the event is set.
 
-    The tasks still belong to their owner: this neither cancels them nor retrieves their results.
+    The tasks still belong to their owner: this function neither cancels them nor retrieves their results.
     """
     if not event.is_set():
         async with TaskScope() as scope:
@@ -151,10 +155,11 @@ async def until(event: asyncio.Event, *tasks: asyncio.Future[Any]) -> bool:
 
 
 async def every(*works: Coroutine[Any, Any, T]) -> list[T]:
-    """Runs them concurrently, each to its own end; returns their results in the same order.
+    """Runs the coroutines concurrently, each to its own end; returns their results in the same order.
 
-    For clean-ups, where one failure must not keep the others from running. Raises the first failure in their order,
-    with notes of the others. If the caller is cancelled, all of them are.
+    This function is for clean-ups, in which one failure must not keep the others from running. It raises the first
+    failure in the order of the coroutines, with notes of the others. If the caller is cancelled, all coroutines are
+    cancelled.
     """
     async with TaskScope() as scope:
         tasks = [scope.start(work) for work in works]
@@ -172,7 +177,7 @@ def _failures(tasks: Iterable[asyncio.Task[Any]]) -> list[BaseException]:
 
 
 def _report(tasks: Iterable[asyncio.Task[Any]], error: BaseException | None) -> None:
-    """Passes an exception that can't be raised to the loop's exception handler."""
+    """Passes an exception that cannot be raised to the loop's exception handler."""
     for problem in _failures(tasks):
         if problem is not error:
             asyncio.get_running_loop().call_exception_handler(

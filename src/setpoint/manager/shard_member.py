@@ -48,10 +48,10 @@ class ShardMember:
       no processes share an identity, and the Lease of a live member is not deleted.
     - Every key has an owner again within ``lease_duration`` plus a ``retry_period`` after its owner died, or within a
       ``retry_period`` after its owner left.
-    - `may_act` is False from the moment on at which others may take over, also in a process that was stopped and
-      doesn't know yet.
+    - `may_act` is False from the moment at which others may take over, even in a process that was suspended and does
+      not know yet.
 
-    *Caveats*: there is no fencing token. A request that was sent before the lease ran out may arrive after.
+    *Caveats*: there is no fencing token. A request that was sent before the lease expired may arrive afterwards.
     """
 
     name = "sharding"
@@ -99,7 +99,7 @@ class ShardMember:
         return lambda: self._listeners.remove(listener)
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
-        """Records the start of a reconcile; None if it must not start."""
+        """Records the start of a reconcile and returns its scope; None if the reconcile must not start."""
         if self._lease.age() >= self.sharding.renew_deadline or not self._share.owns(controller, key):
             return None
         scope = self._under_way[controller, key] = Deadline()
@@ -114,11 +114,11 @@ class ShardMember:
         return self._lease.age() < self.sharding.lease_duration
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:
-        """Whether a reconcile of the key is running here, and `may_act`."""
+        """Whether a reconcile of the key is running here and `may_act` is true."""
         return self.may_act() and (controller, key) in self._under_way
 
     def elsewhere(self, controller: str, key: ObjectKey) -> str:
-        """The reason why the key is not reconciled here, ``""`` if it may be."""
+        """The reason why the key is not reconciled here; ``""`` if it may be."""
         if self._share.owns(controller, key):
             return ""
         if not self._views:
@@ -136,7 +136,9 @@ class ShardMember:
     # -- life ----------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Joins, keeps its share, and joins again whenever its life has ended, until cancelled."""
+        """Joins the group, keeps this process's share, and joins again whenever its life has ended, until the call
+        is cancelled.
+        """
         if self._ready is not None:
             await self._ready()
         while True:
@@ -150,7 +152,7 @@ class ShardMember:
                 await self._withdraw()
 
     async def release(self) -> None:
-        """Leaves for good; see `ShardLease.release`. Does nothing while reconciles are running."""
+        """Leaves the group finally; see `ShardLease.release`. Does nothing while reconciles are running."""
         if not self._under_way:
             await self._lease.release()
 
@@ -203,7 +205,8 @@ class ShardMember:
 
     async def _pause(self) -> None:
         """Waits for a retry period, or less if a hand-over is in progress, a peer's lease expires, or the last
-        reconcile has ended that keeps this process from publishing its view."""
+        reconcile ends that keeps this process from publishing its view.
+        """
         loop = asyncio.get_running_loop()
         now = loop.time()
         until = now + self.sharding.retry_period * (1.0 - self._random.random() / 20)
@@ -274,7 +277,7 @@ class ShardMember:
         self._problem = self._waits()
 
     async def _sweep(self) -> None:
-        """Deletes the Lease of a process that has been dead for so long that all members know."""
+        """Deletes the Lease of a process that has been dead for so long that all members know of its death."""
         now = asyncio.get_running_loop().time()
         for name, peer in self._peers.items():
             if peer.uid and now - peer.observed_at >= 2 * max(peer.duration, self.sharding.lease_duration):
@@ -318,7 +321,7 @@ class ShardMember:
         return not self._lost()
 
     def _expire_lost(self) -> None:
-        """Cancels running reconciles of keys wanted elsewhere, after the drain timeout."""
+        """Cancels, after the drain timeout, running reconciles of keys that belong to other processes."""
         now = asyncio.get_running_loop().time()
         if self._drain_until is not None and now >= self._drain_until:
             self._drain_until = float("inf")

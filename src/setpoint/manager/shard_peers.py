@@ -1,4 +1,4 @@
-"""One process's knowledge about the other members, and the keys that follow from it."""
+"""One process's knowledge about the other members, and the keys that result from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VIEW: Final = "sharding.setpoint.io/members"
 
 
 class Keys(NamedTuple):
-    """A `Share`: the keys that are ``me``'s by every one of the views."""
+    """A `Share`: the keys that belong to ``me`` in every one of the views."""
 
     me: str = ""
     views: tuple[Members, ...] = ()
@@ -27,7 +27,7 @@ class Keys(NamedTuple):
 
 
 class Peer:
-    """Another process's Lease as last seen, and since when it has been unchanged."""
+    """Another process's Lease as last seen, and the time since when it has been unchanged."""
 
     __slots__ = ("duration", "id", "observed_at", "record", "resource_version", "uid", "view")
 
@@ -42,7 +42,7 @@ class Peer:
         self.observed_at = observed_at
 
     def gone(self, asked_at: float) -> bool:
-        """Whether it was dead when a list that showed it unchanged was requested."""
+        """Whether the peer was already dead when a list was requested that showed its Lease unchanged."""
         return not self.id or asked_at - self.observed_at >= self.duration
 
 

@@ -20,13 +20,13 @@ _IDENTITY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 class Sharding:
     """The configuration of a group of processes.
 
-    ``name`` and ``namespace`` are the group's; ``identity`` is this process's and must be unique. Times are in
-    seconds: others take over ``lease_duration`` after a process was last heard of, a process gives up its keys when it
-    could not renew for ``renew_deadline``, all members renew and list every ``retry_period``, and a reconcile of a key
-    that is wanted elsewhere is cancelled after ``drain_timeout``.
+    ``name`` and ``namespace`` are those of the group; ``identity`` names this process and must be unique. Times are in
+    seconds: others take over ``lease_duration`` after the last sign of life of a process, a process gives up its keys
+    after ``renew_deadline`` without a successful renewal, all members renew and list every ``retry_period``, and a
+    reconcile of a key that now belongs to another process is cancelled after ``drain_timeout``.
 
     Raises:
-        ValueError: not ``lease_duration > renew_deadline > 1.2 * retry_period > 0``, or a name is not valid.
+        ValueError: ``lease_duration > renew_deadline > 1.2 * retry_period > 0`` does not hold, or a name is not valid.
     """
 
     name: str
@@ -64,5 +64,5 @@ class Sharding:
 
     @property
     def request_timeout(self) -> float:
-        """Seconds for one request, so that several fit into the renew deadline."""
+        """The timeout of one request in seconds; several requests fit into the renew deadline."""
         return max(1.0, self.renew_deadline / 2)

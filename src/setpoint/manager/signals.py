@@ -1,4 +1,4 @@
-"""Signals: the first requests a stop, the second ends the process."""
+"""Signals: the first signal requests a stop, the second ends the process."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ def stopping_on_signals(
     waits_for: Callable[[], Sequence[str]] | None = None,
     kill: Callable[[int], None] = os._exit,
 ) -> Iterator[None]:
-    """Within the block the first SIGINT or SIGTERM calls ``stop()``, the second ends the process with status 1.
+    """Within the block, the first SIGINT or SIGTERM calls ``stop()``, and the second ends the process with status 1.
 
-    If the stop may take a while, the first also prints a line to stderr, at once, with what it ``waits_for``.
+    If the stop may take a while, the first signal also prints a line to stderr at once, with the names that
+    ``waits_for`` returns.
 
-    It needs the main thread's running loop.
+    Must be called in the main thread, with a running loop.
     """
     loop = asyncio.get_running_loop()
     seen = 0

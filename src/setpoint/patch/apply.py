@@ -52,14 +52,14 @@ _NEVER_OWNED: Final = FieldSet.of(
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A field that the request would change and that ``owner`` owns with another value."""
+    """A field that the request would change and that ``owner`` owns with a different value."""
 
     owner: Owner
     path: Path
 
 
 class ApplyConflict(Exception):
-    """Other managers own fields that the request would change: status 409, reason Conflict."""
+    """Other managers own fields that the request would change. API servers answer status 409 with reason Conflict."""
 
     def __init__(self, conflicts: Sequence[Conflict]) -> None:
         self.conflicts = list(conflicts)
@@ -84,7 +84,7 @@ class ApplyConflict(Exception):
 
     @property
     def causes(self) -> list[dict[str, str]]:
-        """``Status.details.causes``."""
+        """The conflicts in the form of ``Status.details.causes``."""
         return [
             {"reason": "FieldManagerConflict", "message": f"conflict with {item.owner}", "field": path_text(item.path)}
             for item in pace(self.conflicts)
@@ -92,8 +92,9 @@ class ApplyConflict(Exception):
 
 
 class InvalidApply(ValueError):
-    """The configuration can't be applied as it is. ``errors`` holds messages like ``.spec.foo: field not declared in
-    schema``."""
+    """The configuration cannot be applied as it is. ``errors`` holds messages such as ``.spec.foo: field not
+    declared in schema``.
+    """
 
     def __init__(self, errors: Sequence[str]) -> None:
         self.errors = list(errors)
@@ -125,20 +126,20 @@ def apply(
     ignored: FieldSet = EMPTY,
     convert: Convert | None = None,
 ) -> ApplyResult:
-    """Apply the configuration ``applied`` as ``manager`` to ``live`` (None: the object is created).
+    """Applies the configuration ``applied`` as ``manager`` to ``live`` (None: the object is created).
 
-    - Fields that ``applied`` has are set and owned by ``manager``; an equal value is owned together with its other
-      owners.
+    - Fields that ``applied`` has are set and owned by ``manager``; an equal value is shared with its other owners.
     - Fields that ``manager`` applied before and leaves out now are removed, unless another manager owns them.
     - A different value owned by another manager is a conflict; ``force`` takes the field over.
 
-    ``managers``: the live object's managedFields. ``api_version``: that of ``applied``. ``now``: RFC 3339 in seconds,
-    or None for an entry without a time; the entry's time moves only if the object changes. ``ignored``: fields that
-    requests to this endpoint can't set (``status`` for the main resource), neither owned nor in conflict. ``convert``:
-    for objects served in several versions with different schemas; without it all entries count as having one version.
+    ``managers``: the live object's managedFields. ``api_version``: the API version of ``applied``. ``now``: the time in
+    RFC 3339 with whole seconds, or None for an entry without a time; the entry's time changes only if the object
+    changes. ``ignored``: fields that requests to this endpoint cannot set (``status`` for the main resource); they are
+    neither owned nor in conflict. ``convert``: a conversion between versions, for objects that are served in several
+    versions with different schemas; without it, all entries count as having the same version.
 
-    Inputs are never changed; the result shares parts with them. The caller applies defaults and validates, before
-    storing.
+    Inputs are never changed; the result shares parts with them. The caller applies defaults and validates the result
+    before storing it.
 
     Raises ApplyConflict, InvalidApply (``applied`` does not fit the schema), ValueError (malformed managedFields, or
         managedFields in ``applied``).
@@ -208,15 +209,16 @@ def update(
 ) -> list[dict[str, Any]]:
     """The managedFields after a create (``old`` is None), update or patch that turns ``old`` into ``new``.
 
-    Changed fields are owned only by ``manager``'s Update entry, removed fields have no owner. At most ten Update
-    entries remain. An existing object without managedFields stays without them (its fields have not been tracked).
+    Changed fields are owned only by ``manager``'s Update entry; removed fields have no owner. At most ten Update
+    entries remain. An existing object without managedFields stays without them, because its fields have not been
+    tracked.
 
     ``managers``: the result of `managers_of_request`. Other parameters as for `apply`. Inputs are never changed.
 
-    For kinds whose ``spec``, ``status`` and ``metadata`` always exist on the server, pass an ``old`` with these empty
-    on create, so that they get no owner themselves.
+    For kinds whose ``spec``, ``status`` and ``metadata`` always exist on the server, pass an ``old`` in which these are
+    empty on create, so they do not get an owner themselves.
 
-    Raises ValueError for malformed managedFields, TypedError for objects that don't fit the schema.
+    Raises ValueError for malformed managedFields, and TypedError for objects that do not fit the schema.
     """
     managed = Managed.decode(managers)
     if not managed.owners and old and (old.get("metadata") or {}).get("uid"):
@@ -248,7 +250,7 @@ class _Context:
     convert: Convert | None
 
     def view(self, value: dict[str, Any], api_version: str) -> tuple[Schema, dict[str, Any]] | None:
-        """``value`` in the version ``api_version``."""
+        """The schema of ``api_version``, and ``value`` converted to that version; None if it cannot be converted."""
         if api_version == self.api_version or self.convert is None:
             return self.schema, value
         return self.convert(value, api_version)
@@ -261,8 +263,9 @@ class _Context:
         before: dict[str, Any],
         after: dict[str, Any],
     ) -> list[Conflict]:
-        """Removes the changed and the removed fields from all other owners; returns the fields that they lost by
-        change, sorted by owner."""
+        """Removes changed and removed fields from all other owners; returns the changed fields that these owners
+        lost, sorted by owner.
+        """
         comparisons: dict[str, Comparison | None] = {self.api_version: comparison.without(self.ignored)}
         conflicts: list[Conflict] = []
         for identity in pace(sorted(managed.owners)):
@@ -338,8 +341,9 @@ def _removed(schema: Schema, value: dict[str, Any], fields: FieldSet) -> dict[st
 
 
 def _last_applied_fields(schema: Schema, live: dict[str, Any], api_version: str) -> FieldSet:
-    """The fields that a client-side ``kubectl apply`` set and that are unchanged since: server-side apply by kubectl
-    may take these over."""
+    """The fields that a client-side ``kubectl apply`` set and that have not changed since. Server-side apply by
+    kubectl may take them over.
+    """
     text = ((live.get("metadata") or {}).get("annotations") or {}).get(LAST_APPLIED)
     if not text:
         return EMPTY

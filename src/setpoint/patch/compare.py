@@ -17,7 +17,7 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(slots=True)
 class Comparison:
-    """The difference between two values; no path is in two of the sets."""
+    """The difference between two values; no path is in more than one of the sets."""
 
     removed: FieldSet = field(default_factory=FieldSet)
     modified: FieldSet = field(default_factory=FieldSet)
@@ -34,7 +34,7 @@ class Comparison:
 
 
 def compare(schema: Schema, old: Any, new: Any) -> Comparison:
-    """The fields that were removed, modified and added from ``old`` to ``new`` (two objects)."""
+    """The fields that were removed, modified and added between two objects, ``old`` and ``new``."""
     result = Comparison()
     _compare_maps(schema, old if isinstance(old, dict) else {}, new if isinstance(new, dict) else {}, result)
     return result
@@ -125,7 +125,7 @@ def _compare_items(items: Schema, old: dict[str, Any], new: dict[str, Any], resu
 
 
 def _by_element(schema: Schema, value: list[Any]) -> dict[str, Any] | None:
-    """The items, if they can all be told apart."""
+    """The items by path element; None if two items have the same element."""
     made = {item_element(schema, item, position): item for position, item in enumerate(pace(value))}
     return made if len(made) == len(value) else None
 

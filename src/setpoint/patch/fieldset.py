@@ -1,14 +1,14 @@
 """Sets of fields: the fields of an object that a manager owns, and their JSON form ``FieldsV1``.
 
-A path is a tuple of elements, each written as FieldsV1 writes it:
+A path is a tuple of elements in the notation of FieldsV1:
 
 * ``f:name`` a field of an object,
 * ``k:{"name":"x"}`` the item of a list with these keys (names sorted, compact JSON),
 * ``v:"x"`` the item of a list with this value,
 * ``i:0`` the item of a list at this index.
 
-Semantics are those of structured-merge-diff's ``fieldpath``: a member is a path; a parent is a member only if it was
-put in itself.
+Semantics are those of structured-merge-diff's ``fieldpath``: the members are paths, and a parent is a member only if it
+was added itself.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def index(position: int) -> str:
 
 
 def path_text(path: Iterable[str]) -> str:
-    """A path as servers print it in conflicts: ``.spec.containers[name="x"].image``."""
+    """A path in the form in which servers report it in conflicts: ``.spec.containers[name="x"].image``."""
     return "".join(_element_text(element) for element in path)
 
 
@@ -128,7 +128,7 @@ class FieldSet:
         node.members.add(path[-1])
 
     def child(self, element: str) -> FieldSet:
-        """The subtree below ``element``, created if missing (for building)."""
+        """The subtree below ``element``, which is created if missing; for building a set."""
         node = self.children.get(element)
         if node is None:
             node = self.children[element] = FieldSet()
@@ -168,7 +168,9 @@ class FieldSet:
         return count
 
     def __iter__(self) -> Iterator[Path]:
-        """All members in the order in which servers report them: own elements first, then those below."""
+        """All members in the order in which servers report them: the set's own elements first, then the paths below
+        them.
+        """
         spend(len(self.members) + len(self.children) << 6)
         for element in pace(sorted(self.members)):
             yield (element,)
@@ -193,7 +195,7 @@ class FieldSet:
     __hash__ = None  # type: ignore[assignment]
 
     def __or__(self, other: FieldSet) -> FieldSet:
-        """The union."""
+        """The union of both sets."""
         if not other:
             return self
         if not self:
@@ -206,7 +208,7 @@ class FieldSet:
 
     @classmethod
     def union(cls, sets: Collection[FieldSet]) -> FieldSet:
-        """All paths of all."""
+        """The union of all sets."""
         result = cls()
         for one in pace(sets):
             result._put_in(one)
@@ -218,7 +220,7 @@ class FieldSet:
             self.child(element)._put_in(below)
 
     def __and__(self, other: FieldSet) -> FieldSet:
-        """The intersection."""
+        """The intersection of both sets."""
         children: dict[str, FieldSet] = {}
         for element, mine in pace(self.children.items()):
             theirs = other.children.get(element)
@@ -229,7 +231,7 @@ class FieldSet:
         return FieldSet(self.members & other.members, children)
 
     def __sub__(self, other: FieldSet) -> FieldSet:
-        """The difference, by exact path: removing a parent keeps the paths below it, and the other way round."""
+        """The difference by exact path: removing a parent keeps the paths below it, and vice versa."""
         if not other:
             return self
         children: dict[str, FieldSet] = {}

@@ -1,4 +1,4 @@
-"""Values as Go prints them (``%v``), as in messages of API servers."""
+"""Values in the format of Go's ``%v``, which API servers use in messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["go_text"]
 
 
 def go_text(value: Any) -> str:
-    """A JSON value in the form of ``%v``: ``map[a:1 b:[x y]]``."""
+    """A JSON value in the format of ``%v``: ``map[a:1 b:[x y]]``."""
     match value:
         case None:
             return "<nil>"

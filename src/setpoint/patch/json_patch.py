@@ -1,4 +1,4 @@
-"""JSON patch (RFC 6902) with JSON pointers (RFC 6901), as API servers apply it."""
+"""JSON patch (RFC 6902) with JSON pointers (RFC 6901), as in API servers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class PatchError(ValueError):
-    """A patch that can't be applied. ``index`` is the operation's index in the patch (-1: the patch as a whole)."""
+    """A patch cannot be applied. ``index`` is the operation's index in the patch, or -1 for the patch as a whole."""
 
     def __init__(self, message: str, index: int = -1, path: str = "") -> None:
         where = f"operation {index} ({path!r}): " if index >= 0 else ""
@@ -42,12 +42,13 @@ class TestFailed(PatchError):
 
 
 class TooManyOperations(PatchError):
-    """More than `MAX_OPERATIONS` operations, for which API servers answer 413."""
+    """The patch has more than `MAX_OPERATIONS` operations; API servers answer 413."""
 
 
 def parse_pointer(pointer: str) -> list[str]:
-    """The reference tokens of a JSON pointer; ``""`` is the whole document. Raises ValueError if it does not start with
-    ``/``."""
+    """The reference tokens of a JSON pointer; ``""`` is the whole document. Raises ValueError if another pointer
+    does not start with ``/``.
+    """
     if pointer == "":
         return []
     if not pointer.startswith("/"):
@@ -56,12 +57,12 @@ def parse_pointer(pointer: str) -> list[str]:
 
 
 def apply(document: Any, operations: Sequence[Mapping[str, Any]], *, max_copied_bytes: int = _MAX_COPIED_BYTES) -> Any:
-    """``document`` after all operations; ``document`` itself is never changed, and an operation that fails undoes all
-    of them.
+    """``document`` after all operations. The argument itself is never changed, and if an operation fails, none takes
+    effect.
 
-    Extensions of API servers to the RFC: a negative array index counts from the end (``-1`` is the last item), a
-    ``test`` of a missing object member against null holds, ``copy`` operations may add at most ``max_copied_bytes``.
-    The number of list items that the patch shifts is limited, too.
+    API servers extend the RFC: a negative array index counts from the end (``-1`` is the last item), a ``test`` of a
+    missing object member against null succeeds, and ``copy`` operations may add at most ``max_copied_bytes``. The
+    number of list items that the patch shifts is limited, too.
 
     Raises TestFailed, TooManyOperations or another PatchError.
     """
@@ -84,7 +85,9 @@ def apply(document: Any, operations: Sequence[Mapping[str, Any]], *, max_copied_
 
 
 class _Run:
-    """One application of a patch. Containers are copied when they are first changed, and only those on the path."""
+    """One application of a patch. A container is copied when it is first changed; only containers on the path are
+    copied.
+    """
 
     __slots__ = ("copied", "document", "limit", "owned", "shifted")
 
@@ -215,7 +218,7 @@ class _Run:
             del parent[index]
 
     def parent(self, path: list[str]) -> dict[str, Any] | list[Any]:
-        """The container of ``path``, copied together with everything above it, so that this run may change it."""
+        """The container of ``path``. It is copied together with every container above it, so this run may change it."""
         self.document = node = self.own(self.document, path, 0)
         for depth, token in enumerate(path[:-1], 1):
             inner = _child(node, token)

@@ -25,7 +25,9 @@ version."""
 
 
 class Owner:
-    """One entry: a manager's operation and the fields it owns. Its field set is parsed when it is first read."""
+    """One entry: a manager's operation and the fields that the manager owns. The field set is parsed when it is
+    first read.
+    """
 
     __slots__ = ("_entry", "_fields", "api_version", "manager", "operation", "subresource", "time")
 
@@ -76,7 +78,7 @@ class Owner:
 
     @property
     def identity(self) -> Identity:
-        """The identity of this entry among others."""
+        """The identity that distinguishes this entry from others."""
         return (self.manager, self.operation, "" if self.applied else self.api_version, self.subresource)
 
     @property
@@ -88,7 +90,7 @@ class Owner:
         return self._fields
 
     def with_fields(self, fields: FieldSet) -> Owner:
-        """The same entry owning other fields; or this entry if they are the same."""
+        """The same entry with the given fields; this entry itself if they are equal to its own."""
         if self._fields is not None and (fields is self._fields or fields == self._fields):
             return self
         return Owner(self.manager, self.operation, self.api_version, self.subresource, time=self.time, fields=fields)
@@ -98,7 +100,7 @@ class Owner:
         return Owner(self.manager, self.operation, self.api_version, self.subresource, time=time, fields=self.fields)
 
     def to_entry(self) -> dict[str, Any]:
-        """The entry's JSON for ``metadata.managedFields``; the original one if nothing changed."""
+        """The entry's JSON for ``metadata.managedFields``; the original JSON if nothing changed."""
         if isinstance(self._entry, dict):
             return self._entry
         entry: dict[str, Any] = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
@@ -123,7 +125,7 @@ class Owner:
 
 @dataclass(slots=True)
 class Managed:
-    """All entries of one object by identity."""
+    """All entries of one object, by identity."""
 
     owners: dict[Identity, Owner]
 
@@ -188,8 +190,8 @@ def managers_of_request(
 ) -> list[Mapping[str, Any]]:
     """The managedFields from which an ordinary write starts.
 
-    Those of the request, so that clients can edit them; ``[]`` or ``[{}]`` resets them. Those of the live object if the
-    request has none or malformed ones, or is for a subresource.
+    These are the managedFields of the request, so clients can edit them; ``[]`` or ``[{}]`` resets them. If the request
+    has none, has malformed ones, or is for a subresource, they are the managedFields of the live object.
     """
     if subresource:
         return _valid(live)

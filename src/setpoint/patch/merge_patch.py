@@ -1,7 +1,7 @@
 """JSON merge patch (RFC 7386).
 
-A merge patch can't express everything: null means *remove*, so no patch results in a document with a null in an
-object, and lists are replaced as a whole.
+A merge patch cannot express every change: null means *remove*, so no patch can set a field of an object to null, and
+lists are replaced as a whole.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ __all__ = ["apply", "diff"]
 
 
 def apply(document: Any, patch: Any) -> Any:
-    """``document`` with ``patch`` merged in. Neither is changed; the result shares unchanged parts with both."""
+    """``document`` with ``patch`` merged into it. Neither argument is changed; the result shares unchanged parts
+    with both.
+    """
     if not isinstance(patch, dict):
         return patch
     result = dict(document) if isinstance(document, dict) else {}
@@ -33,7 +35,7 @@ def diff(original: Any, modified: Any) -> Any:
     """The smallest patch with ``apply(original, patch) == modified``, if no object in ``modified`` holds a null.
 
     Nulls in ``modified`` in place of other values become removals; nulls inside lists are kept, because lists are
-    replaced whole. The result shares parts with ``modified``.
+    replaced as a whole. The result shares parts with ``modified``.
     """
     if not isinstance(original, dict) or not isinstance(modified, dict):
         return modified

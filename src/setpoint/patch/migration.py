@@ -1,8 +1,8 @@
-"""Migration of managed fields: from writers that update to one that applies.
+"""Migration of managed fields: from managers that update to a manager that applies.
 
-An object that was written with client-side apply has its fields owned by an ``Update`` entry. A manager that begins to
-apply server-side does not own them, so fields that it leaves out are never removed. The entries are changed
-as by client-go's ``util/csaupgrade``.
+The fields of an object that was written with client-side apply are owned by an ``Update`` entry. A manager that begins
+to use server-side apply does not own these fields, so fields that it leaves out are never removed. The entries are
+changed in the way of client-go's ``util/csaupgrade``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ _ANNOTATION: Final = FieldSet.of((field("metadata"), field("annotations"), field
 def migrated(
     entries: Sequence[Mapping[str, Any]], managers: Collection[str], manager: str, *, subresource: str = ""
 ) -> list[dict[str, Any]]:
-    """The entries of ``metadata.managedFields`` after the fields that ``managers`` own by updates have become those
-    that ``manager`` applies.
+    """The entries of ``metadata.managedFields`` in which ``manager`` owns, by apply, the fields that ``managers``
+    owned by updates.
 
-    The ``Update`` entries of ``managers`` for ``subresource`` (``""``: the object itself) go. Their fields are added to
-    the ``Apply`` entry of ``manager``; without one, the first of them becomes it. Fields in another version of the API
-    than that entry's are given up: nothing owns them until they are applied. Applied once more, this changes nothing.
+    The ``Update`` entries of ``managers`` for ``subresource`` (``""``: the object itself) are removed. Their fields are
+    added to the ``Apply`` entry of ``manager``; if there is none, the first of the removed entries becomes the
+    ``Apply`` entry. Fields in an API version other than that of the ``Apply`` entry are dropped: no manager owns them
+    until they are applied. A second migration changes nothing.
 
     Raises:
         ValueError: an entry is malformed, or ``managers`` is a string.
@@ -44,12 +45,12 @@ def migrated(
 def migration_patch(
     document: Mapping[str, Any], managers: Collection[str], manager: str, *, subresource: str = ""
 ) -> list[dict[str, Any]] | None:
-    """A JSON patch that does to an object what `migrated` does to its entries; None where there is nothing to do.
+    """A JSON patch that changes an object's entries as `migrated` does; None if there is nothing to change.
 
-    It holds for the version that was read: a server refuses it with a conflict when the object has changed since.
+    The patch applies to the version that was read: a server refuses it with a conflict if the object has changed since.
 
     Raises:
-        ValueError: as `migrated`.
+        ValueError: as for `migrated`.
     """
     metadata = document.get("metadata") or {}
     before = metadata.get("managedFields") or []

@@ -33,11 +33,11 @@ _DELETE: Final = "$deleteFromPrimitiveList/"
 
 
 class StrategicPatchError(ValueError):
-    """The patch has invalid directives, or lists have items without their merge key."""
+    """The patch has invalid directives, or lists contain items without their merge key."""
 
 
 def apply(schema: Schema, document: Mapping[str, Any] | None, patch: Mapping[str, Any]) -> dict[str, Any]:
-    """``document`` with ``patch`` merged in. Neither is changed; the result may share parts with both.
+    """``document`` with ``patch`` merged into it. Neither argument is changed; the result may share parts with both.
 
     Raises StrategicPatchError.
     """
@@ -100,7 +100,9 @@ def _merge_field(schema: Schema, name: str, value: Any, result: dict[str, Any]) 
 
 
 def _fresh(value: Any) -> Any:
-    """A value that is merged with nothing: without nulls in objects and without directives; None for a directive."""
+    """The result of merging a value into nothing: the value without nulls in objects and without directives; None for a
+    directive.
+    """
     if isinstance(value, dict):
         if _DIRECTIVE in value:
             return None
@@ -193,7 +195,7 @@ def _merge_list(schema: Schema, original: list[Any], patch: list[Any]) -> list[A
 
 
 def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """Carries out the ``$patch`` directives among a list's items; returns the items left to merge."""
+    """Carries out the ``$patch`` directives among a list's items; returns the items that remain to be merged."""
     rest: list[Any] = []
     doomed: set[Hashable] = set()
     replace = False
@@ -237,7 +239,7 @@ def _position(places: Mapping[Hashable, int], item: Any, key: str) -> int:
 
 
 def _parted(items: Sequence[Any], places: Mapping[Hashable, int], key: str) -> tuple[list[Any], list[Any]]:
-    """The items that are in ``places``, and the others."""
+    """Two lists: the items that are in ``places``, and the other items."""
     mine: list[Any] = []
     others: list[Any] = []
     for item in items:
@@ -246,8 +248,9 @@ def _parted(items: Sequence[Any], places: Mapping[Hashable, int], key: str) -> t
 
 
 def _interleave(others: list[Any], mine: list[Any], order: list[Any], before: list[Any], key: str) -> list[Any]:
-    """``mine`` in the order of ``order``, with ``others`` (in the order of ``before``) at their places in
-    ``before``."""
+    """``mine``, sorted as in ``order``, combined with ``others``, which keep their order and positions from
+    ``before``.
+    """
     wanted, had = _places(order, key), _places(before, key) if others else {}
     mine = sorted(mine, key=lambda item: _position(wanted, item, key))
     others = sorted(others, key=lambda item: _position(had, item, key))

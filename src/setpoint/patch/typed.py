@@ -38,11 +38,13 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class TypedError(ValueError):
-    """A value that does not fit its schema: an undeclared field, items without keys or with equal ones."""
+    """A value does not fit its schema: it has an undeclared field, or items without keys or with equal keys."""
 
 
 def field_set(schema: Schema, value: Any) -> FieldSet:
-    """The fields that a manager owns by applying ``value``: its leaves, list items, keys of maps, and empty objects."""
+    """The fields that a manager owns after applying ``value``: its leaves, list items, keys of maps, and empty
+    objects.
+    """
     if isinstance(value, dict) and schema.map_type != "atomic":
         return _map_fields(schema, value)
     if isinstance(value, list) and schema.list_type in _GRANULAR:
@@ -119,14 +121,14 @@ def item_element(schema: Schema, item: Any, position: int) -> str:
 
 
 def is_granular(schema: Schema, value: Any) -> bool:
-    """Whether ``value`` merges by its parts: an object by field, a set or map-list by item."""
+    """Whether ``value`` merges part by part: an object by field, a set or map-list by item."""
     if isinstance(value, dict):
         return schema.map_type != "atomic"
     return isinstance(value, list) and schema.list_type in _GRANULAR
 
 
 def same(old: Any, new: Any) -> bool:
-    """True only if two values of one type are equal; fast, and safe at any depth."""
+    """True only if two values of the same type are equal. The comparison is fast, and safe at any depth."""
     if isinstance(old, (dict, list)):
         return _encode(old) == _encode(new)  # distinguishes true from 1, unlike ==
     return bool(old == new)
@@ -136,8 +138,8 @@ def merge(schema: Schema, live: Any, applied: Any) -> Any:
     """``applied`` merged over ``live``. Neither is changed; the result shares parts with both, and is ``live`` if
     nothing changes.
 
-    Items of map-lists and sets keep the order of ``applied``; items that only ``live`` has keep their places in
-    between.
+    Items of map-lists and sets keep the order of ``applied``; items that are only in ``live`` keep their places between
+    them.
     """
     if live is UNSET or live is applied:
         return applied
@@ -167,7 +169,7 @@ def merge(schema: Schema, live: Any, applied: Any) -> Any:
 
 
 def _has_structure(schema: Schema, name: str, value: Any) -> bool:
-    """A null merged over a value with granular content changes nothing."""
+    """Whether the value is granular content that stays unchanged when a null is merged over it."""
     return is_granular(schema.field(name) or ANYTHING, value)
 
 
@@ -219,10 +221,10 @@ def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[An
 
 
 def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = False) -> Any:
-    """``value`` without the members of ``fields``. Objects and lists that lose their last content become null, or stay
-    as empty ones with ``leave_empty``.
+    """``value`` without the members of ``fields``. Objects and lists that lose their last content become null; with
+    ``leave_empty`` they stay as empty objects and lists.
 
-    ``value`` is not changed; unchanged parts are shared.
+    ``value`` is not changed; the result shares unchanged parts with it.
     """
     if isinstance(value, dict):
         if schema.map_type == "atomic" or not value:
@@ -255,7 +257,7 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
 
 
 def ensure_named(schema: Schema | None, fields: FieldSet) -> FieldSet:
-    """``fields`` plus the declared fields that contain some of them (ownership leaves these out)."""
+    """``fields`` plus the declared fields that contain some of them (ownership does not include such fields)."""
     if not fields.children:
         return fields
     members = set(fields.members)
@@ -276,8 +278,9 @@ def ensure_named(schema: Schema | None, fields: FieldSet) -> FieldSet:
 
 
 def reconcile(schema: Schema, fields: FieldSet) -> FieldSet:
-    """``fields`` written under an older schema, adapted to this one: if a field became atomic, it is owned instead of
-    its parts."""
+    """``fields`` that were recorded under an older schema, adapted to this schema: a field that became atomic
+    replaces its parts.
+    """
     changed: dict[str, FieldSet] | None = None
     members = fields.members
     for element, below in pace(fields.children.items()):
@@ -309,7 +312,7 @@ _GO_TYPES: Final = {str: "string", bool: "bool", int: "int64", float: "float64",
 
 
 def _shown(expected: str, value: Any) -> str:
-    """A value of a wrong type, as structured-merge-diff shows it, which differs by the expected type."""
+    """A value of a wrong type in structured-merge-diff's format, which depends on the expected type."""
     if expected == "string":
         inner = json.dumps(value) if isinstance(value, str | int | float) else go_text(value)
         return f"&value.valueUnstructured{{Value:{inner}}}"
@@ -319,8 +322,9 @@ def _shown(expected: str, value: Any) -> str:
 
 
 def type_errors(schema: Schema, value: Any) -> list[str]:
-    """The reasons why ``value`` can't be applied, as ``path: reason``: wrong types, undeclared fields, list items with
-    equal keys."""
+    """The reasons why ``value`` cannot be applied, as ``path: reason``: wrong types, undeclared fields, list items
+    with equal keys.
+    """
     return [f"{path}: {reason}" for path, reason in _type_errors(schema, value) or ()]
 
 

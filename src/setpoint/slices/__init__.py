@@ -1,4 +1,4 @@
-"""Slices: long synchronous work that gives others their turn. Knows nothing but greenlets."""
+"""Slices: long synchronous work that lets other tasks run in between. Depends only on greenlets."""
 
 from setpoint.slices.slicer import Slicer, Work, pace, spend
 

@@ -1,8 +1,8 @@
-"""Long synchronous work, done in slices so that others have their turn between two of them.
+"""Long synchronous work, done in slices so other tasks can run between two slices.
 
-Code that walks large values says how far it has come (`pace`, `spend`), wherever it stands and however deep. Outside of
-a `Slicer` that is all it does. Inside of one it is suspended after so many steps, and goes on when its next slice
-comes. Steps are counted, not timed, so that the same work is cut at the same places on every machine.
+Code that walks large values reports its progress (`pace`, `spend`) at any depth of the call stack. Outside a `Slicer`
+the reports have no effect. Inside a `Slicer` the code is suspended after a number of steps and goes on in its next
+slice. Steps are counted, not timed, so the same work is cut at the same places on every machine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _MANY: Final = 128
 
 
 def pace(items: Collection[T]) -> Iterable[T]:
-    """The same items to iterate over; counts one step for each, and pauses between them where there are many."""
+    """The same items to iterate over. The iteration counts one step for each item, and pauses between items if there
+    are many.
+    """
     worker = getcurrent()
     if type(worker) is not _Worker:
         return items
@@ -57,7 +59,7 @@ def _in_parts(items: Iterable[T], worker: _Worker) -> Generator[T, None, None]:
 
 
 def spend(size: int) -> None:
-    """Said before C code reads or writes ``size`` bytes, which can't be interrupted."""
+    """Reports that C code, which cannot be interrupted, is about to read or write ``size`` bytes."""
     worker = getcurrent()
     if type(worker) is _Worker:
         worker.left -= size >> _BYTES
@@ -66,7 +68,7 @@ def spend(size: int) -> None:
 
 
 class _Worker(_Greenlet):  # type: ignore[misc]
-    """A reusable greenlet: creating one takes ten times as long as using one."""
+    """A reusable greenlet. Creating a greenlet takes ten times as long as reusing one."""
 
     left = 0
     may_pause: Callable[[], bool] = staticmethod(bool)
@@ -80,10 +82,11 @@ class _Worker(_Greenlet):  # type: ignore[misc]
 
 
 def _serve() -> None:
-    """The function of a worker: it runs one piece of work after another.
+    """Runs one piece of work after another; the function of a worker.
 
-    Python's collector does not see what a suspended greenlet's frames refer to. While the worker is idle they therefore
-    refer to nothing: neither to the last answer, whose traceback would keep a whole server, nor to the worker itself.
+    Python's garbage collector does not see the objects to which a suspended greenlet's frames refer. So the frames of
+    an idle worker refer neither to the last answer, whose traceback would keep a whole server alive, nor to the worker
+    itself.
     """
     while True:
         work = cast("Any", getcurrent()).parent.switch()
@@ -102,7 +105,7 @@ _PAUSED: Final = object()
 
 
 class Work(Generic[T]):
-    """Something to be done in slices. ``result`` is what it gave, once `go` has said that it is done."""
+    """A piece of work that is done in slices. ``result`` is its result, once `go` has returned True."""
 
     __slots__ = ("_may_pause", "_slicer", "_work", "_worker", "paused", "result")
 
@@ -116,7 +119,7 @@ class Work(Generic[T]):
         self.result: T
 
     def go(self) -> bool:
-        """Does the next slice. Whether the work is done; raises what it raises."""
+        """Does the next slice; returns whether the work is done. Raises the exceptions of the work."""
         if _kit is None:
             self.result = cast("Callable[[], T]", self._work)()
             return True
@@ -145,7 +148,7 @@ class Work(Generic[T]):
         return True
 
     def close(self) -> None:
-        """Ends work that is not done: its ``finally`` blocks run, and nothing else."""
+        """Ends work that is not done. Only its ``finally`` blocks still run."""
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.parent = getcurrent()
@@ -154,7 +157,9 @@ class Work(Generic[T]):
 
 
 class Slicer:
-    """Does work in slices, for one event loop. The caller continues a started piece until it is done, or closes it."""
+    """Does work in slices, for one event loop. The caller continues a started piece of work until it is done, or
+    closes it.
+    """
 
     __slots__ = ("_idle", "_thread")
 
@@ -163,7 +168,9 @@ class Slicer:
         self._thread = 0
 
     def start(self, work: Callable[[], T], may_pause: Callable[[], bool]) -> Work[T]:
-        """``may_pause`` is asked whenever a slice is over; while it says no, the work goes on."""
+        """Starts a piece of work. ``may_pause`` is called at the end of each slice; while it returns False, the work
+        goes on.
+        """
         return Work(self, work, may_pause)
 
     def _take(self) -> _Worker:

@@ -1,4 +1,4 @@
-"""The work queue: keys without duplicates, with delays, rate limits and priorities. Independent of Kubernetes."""
+"""The work queue: keys without duplicates, with delays, rate limits and priorities. It is independent of Kubernetes."""
 
 from __future__ import annotations
 

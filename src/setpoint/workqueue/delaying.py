@@ -17,10 +17,11 @@ class DelayingQueue(WorkQueue[K]):
 
     *Guarantees*
 
-    - There is still one entry per key: of several delays the earliest counts, and `add` makes a delayed key ready at
+    - There is still one entry per key: the earliest of several delays counts, and `add` makes a delayed key ready at
       once, which ends its delay.
     - Keys become ready in the order of their times, equal times in the order of the calls.
-    - No task: it uses one timer of the loop, for the earliest key. At most as many void heap items as delayed keys.
+    - The queue starts no task: it uses one timer of the loop, for the earliest key. Its heap has at most as many void
+      items as delayed keys.
 
     *Caveats*: `shut_down` drops delayed keys.
     """
@@ -33,11 +34,13 @@ class DelayingQueue(WorkQueue[K]):
         self._timer: asyncio.TimerHandle | None = None
 
     def add_after(self, key: K, seconds: float, *, priority: int = 0) -> None:
-        """Makes the key ready after that many seconds, at once if ``seconds <= 0``. Ignored after `shut_down`.
+        """Makes the key ready after that many seconds, or at once if ``seconds <= 0``. The call is ignored after
+        `shut_down`.
 
-        A key that is ready, or becomes ready earlier, stays so, with the higher of the priorities. For a key in
-        processing the delay runs from now on, too: when it ends before `done`, the key is ready at `done`.
-        Counts as a retry in metrics. Needs a running loop. Raises `ValueError` for infinity and NaN.
+        A key that is already ready stays ready, and a key with an earlier time keeps that time; in both cases the
+        higher priority counts. For a key in processing the delay runs from now on, too: if it ends before `done`, the
+        key is ready at `done`. The call counts as a retry in metrics and needs a running loop. Raises `ValueError` for
+        infinity and NaN.
         """
         if self._shutting_down:
             return
@@ -86,7 +89,7 @@ class DelayingQueue(WorkQueue[K]):
             super()._add_known(key, priority)
 
     def _end_delay(self, key: K) -> None:
-        """The key is ready (or dirty) from now on."""
+        """Makes the key ready (or dirty) from now on."""
         del self._delays[key]
         if self._metrics is not None:
             self._count_add(key)
@@ -98,7 +101,7 @@ class DelayingQueue(WorkQueue[K]):
             self._make_ready(key)
 
     def _set_timer(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Sets the timer for the first item of the heap, which is now due earlier than the timer."""
+        """Sets the timer for the first item of the heap, which is due before the present timer."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = loop.call_at(self._heap[0][0], self._fire)

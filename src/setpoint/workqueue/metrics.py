@@ -1,6 +1,6 @@
-"""A work queue's metrics, under the names that dashboards know from client-go and controller-runtime.
+"""The metrics of a work queue, under the names that client-go and controller-runtime use.
 
-A queue without metrics pays nothing for them and does not read the clock.
+A queue without metrics has no cost for them and does not read the clock.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class MeasuredQueue(Protocol):
         ...
 
     def work_in_progress(self) -> list[float]:
-        """The seconds that each key has been in processing."""
+        """The number of seconds for which each key has been in processing."""
         ...
 
 
@@ -39,27 +39,29 @@ class QueueMetrics(Protocol):
     """The metrics that one queue reports."""
 
     def added(self) -> None:
-        """A key has started to wait for being handed out (now or after `done`)."""
+        """Counts a key that has started to wait for its hand-out (now or after `done`)."""
         ...
 
     def got(self, seconds: float) -> None:
-        """A key was handed out after waiting so many seconds."""
+        """Counts a key that was handed out after a wait of that many seconds."""
         ...
 
     def finished(self, seconds: float) -> None:
-        """A key is done after so many seconds of processing."""
+        """Counts a key that is done after that many seconds of processing."""
         ...
 
     def retried(self) -> None:
-        """A key was added with a delay."""
+        """Counts a key that was added with a delay."""
         ...
 
 
 class QueueMetricsProvider(Protocol):
-    """Creates the metrics of queues."""
+    """A provider of metrics for queues."""
 
     def for_queue(self, name: str, queue: MeasuredQueue, /) -> QueueMetrics:
-        """Called once by each queue when it is created; from then on the queue's state may be read."""
+        """The metrics for a queue. Each queue calls this method once, when it is created; its state may be read from
+        then on.
+        """
         ...
 
 
@@ -69,7 +71,7 @@ class PrometheusQueueMetrics:
     Values are counted in plain integers and converted to metrics at each scrape, which must happen in the event loop's
     thread; prometheus_client's own counters and histograms cost ten times as much as the queue.
 
-    Queues are identified by their names, and kept until `remove`.
+    Queues are identified by their names and reported until `remove`.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -77,7 +79,7 @@ class PrometheusQueueMetrics:
         registry.register(self)
 
     def for_queue(self, name: str, queue: MeasuredQueue, /) -> QueueMetrics:
-        """Raises `ValueError` for a name that is taken."""
+        """The metrics for a queue. Raises `ValueError` if the name is taken."""
         if name in self._queues:
             raise ValueError(f"there is a queue named {name!r} already; metrics identify queues by name")
         counts = _Counts()
@@ -89,7 +91,7 @@ class PrometheusQueueMetrics:
         self._queues.pop(name, None)
 
     def collect(self) -> Iterator[Metric]:
-        """Called by the registry at each scrape."""
+        """The metrics of all queues. The registry calls this method at each scrape."""
         # Only here: queues without metrics don't load the library.
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 

@@ -1,4 +1,4 @@
-"""The work queue: keys to work on, in order."""
+"""The work queue: an ordered queue of the keys that need work."""
 
 from __future__ import annotations
 
@@ -20,25 +20,27 @@ class ShutDown(Exception):
 
 
 class WorkQueue(Generic[K]):
-    """Keys that have work to do, each at most once.
+    """A queue of keys that need work; each key is in it at most once.
 
     *Guarantees*
 
-    - One entry per key, however often it is added, with the highest of its priorities.
+    - There is one entry per key, however often the key is added, with the highest of its priorities.
     - Two workers never have the same key: a key added while it is processed is handed out again after `done`, not
       before.
-    - Higher priorities first, equal ones in the order in which they became ready. Nothing starves: of every ``ageing``
-      hand-outs made while several priorities wait, one goes to a lower one; the lower ones take turns (`ReadyList`).
-    - Waiting workers are served in the order of their calls. A worker that is cancelled while it waits loses no key.
-    - After `shut_down` ready keys are still handed out, then `get` raises `ShutDown`.
-    - No task and no thread; memory is bounded by the number of distinct keys.
+    - Keys with higher priorities come first; keys with equal priorities come in the order in which they became ready.
+      No key starves: while keys of several priorities wait, one of every ``ageing`` hand-outs goes to a lower priority,
+      and the lower priorities alternate (`ReadyList`).
+    - Waiting workers are served in the order of their calls. The cancellation of a waiting worker loses no key.
+    - After `shut_down`, ready keys are still handed out; after that, `get` raises `ShutDown`.
+    - The queue starts no task and no thread; memory is bounded by the number of distinct keys.
 
     *Caveats*
 
     - A key that `get` has returned belongs to the caller, who must call `done` (`item` does); otherwise the key never
       comes again.
-    - A queue belongs to one event loop, looked up when it is first needed; it can be created, and added to, before
-      that. It is not thread-safe: from other threads use ``loop.call_soon_threadsafe(queue.add, key)``.
+    - A queue belongs to one event loop, which it looks up when it first needs the loop; before that, it can be created
+      and keys can be added. It is not thread-safe: from other threads use ``loop.call_soon_threadsafe(queue.add,
+      key)``.
 
     ``name`` identifies the queue in metrics and errors; ``metrics`` (see `metrics`) requires one.
     """
@@ -69,7 +71,7 @@ class WorkQueue(Generic[K]):
     # The interface. `add`, `get` and `done` inline the common cases of the methods below.
 
     def add(self, key: K, *, priority: int = 0) -> None:
-        """Marks the key as having work to do now. A delayed key becomes ready. Ignored after `shut_down`."""
+        """Marks the key as needing work now. A delayed key becomes ready. The call is ignored after `shut_down`."""
         if self._shutting_down:
             return
         if key in self._states:
@@ -91,7 +93,7 @@ class WorkQueue(Generic[K]):
             self._free += 1
 
     async def get(self) -> K:
-        """Waits for the next key and returns it; the caller must call `done` with it.
+        """The next key, after a wait if none is ready. The caller must call `done` with it.
 
         Raises `ShutDown` when the queue is shut down and no key is ready.
         """
@@ -106,7 +108,7 @@ class WorkQueue(Generic[K]):
         return key
 
     def done(self, key: K) -> None:
-        """Ends the processing of a key from `get`. If the key was added in the meantime, it is ready again.
+        """Ends the processing of a key from `get`. If the key was added in the meantime, it becomes ready again.
 
         Raises `ValueError` when the key is not being processed.
         """
@@ -131,21 +133,23 @@ class WorkQueue(Generic[K]):
             self._count_done(key)
 
     def item(self) -> Item[K]:
-        """``async with queue.item() as key:`` is `get`, with `done` at the end of the block. Raises `ShutDown`."""
+        """A context manager: ``async with queue.item() as key:`` calls `get`, and `done` at the end of the block.
+        Raises `ShutDown`.
+        """
         return Item(self)
 
     def shut_down(self) -> None:
-        """Ignores all further adds, drops delayed keys, hands out ready ones, then ends the workers.
+        """Ignores all further adds, drops delayed keys, hands out ready keys, and then ends the workers.
 
-        Returns at once. Ends a running `shut_down_with_drain`.
+        The call returns at once. It ends a running `shut_down_with_drain`.
         """
         self._stop()
         self._end_drains()
 
     async def shut_down_with_drain(self) -> None:
-        """As `shut_down`, and waits until every key that was ready or in processing is done.
+        """Does the same as `shut_down`, and waits until every key that was ready or in processing is done.
 
-        Keys that were added while they were processed are handed out and waited for once more. Workers must continue to
+        Keys that were added while they were processed are handed out and awaited once more. Workers must continue to
         call `get` and `done`; `shut_down` ends the wait.
         """
         self._stop()
@@ -190,7 +194,9 @@ class WorkQueue(Generic[K]):
         return Depths(ready, self._delayed, len(self._states) - ready - self._delayed, self._dirty)
 
     def work_in_progress(self) -> list[float]:
-        """The seconds that each key has been in processing. Empty without metrics, which keep the time."""
+        """The number of seconds for which each key has been in processing. Empty without metrics, because only
+        metrics need these times.
+        """
         loop = self._loop
         if loop is None or self._metrics is None:
             return []
@@ -200,7 +206,7 @@ class WorkQueue(Generic[K]):
     # Internals.
 
     def _add_known(self, key: K, priority: int) -> None:
-        """`add` for a key that is already in the queue."""
+        """Carries out `add` for a key that is already in the queue."""
         if self._states[key] != PROCESSING:
             self._raise_priority(key, priority)
             return
@@ -217,7 +223,7 @@ class WorkQueue(Generic[K]):
             self._priorities.pop(key, None)
 
     def _raise_priority(self, key: K, priority: int) -> None:
-        """Moves a ready key to the end of its new priority's line."""
+        """Moves a ready key to the end of the line of its new priority."""
         old = self._priorities.get(key, 0)
         if priority > old:
             self._set_priority(key, priority)
@@ -285,7 +291,7 @@ class WorkQueue(Generic[K]):
     # Metrics; not called without metrics.
 
     def _now(self) -> float | None:
-        """Loop time, or None before there is a loop."""
+        """The loop's time, or None before there is a loop."""
         if self._loop is None:
             try:
                 self._loop = asyncio.get_running_loop()
@@ -317,7 +323,7 @@ class WorkQueue(Generic[K]):
 
 
 class Item(Generic[K]):
-    """One key, taken for the duration of an ``async with`` block."""
+    """One key that is taken for the duration of an ``async with`` block."""
 
     __slots__ = ("_key", "_queue")
 

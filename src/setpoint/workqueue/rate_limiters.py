@@ -1,4 +1,4 @@
-"""Rate limiters: the delay before a key is tried again."""
+"""Rate limiters: the delays before a key is tried again."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 
 class RateLimiter(Protocol[K_contra]):
-    """Computes delays; keeps the state of a key until `forget`."""
+    """A limiter that computes delays, and keeps the state of a key until `forget`."""
 
     def when(self, key: K_contra, /) -> float:
-        """Counts one more failure of the key; returns the seconds to wait after it."""
+        """Counts one more failure of the key; returns the number of seconds to wait after it."""
         ...
 
     def forget(self, key: K_contra, /) -> None:
-        """Drops the state of a key that succeeded or was given up."""
+        """Drops the state of a key that succeeded or is not retried."""
         ...
 
     def num_requeues(self, key: K_contra, /) -> int:
-        """The number of failures counted since the key was last forgotten."""
+        """The number of failures of the key since it was last forgotten."""
         ...
 
 
 class ItemExponentialFailureRateLimiter(Generic[K]):
-    """``base * 2**failures`` seconds for each key, at most ``max``."""
+    """A delay of ``base * 2**failures`` seconds for each key, at most ``max``."""
 
     def __init__(self, base: float = 0.005, max: float = 1000.0) -> None:
         if not 0 < base <= max < math.inf:
@@ -52,7 +52,9 @@ class ItemExponentialFailureRateLimiter(Generic[K]):
 
 
 class ItemFastSlowRateLimiter(Generic[K]):
-    """``fast`` seconds for the first ``max_fast_attempts`` failures of a key, ``slow`` seconds after that."""
+    """A delay of ``fast`` seconds for the first ``max_fast_attempts`` failures of a key, and of ``slow`` seconds
+    after that.
+    """
 
     def __init__(self, fast: float, slow: float, max_fast_attempts: int) -> None:
         self._fast = fast
@@ -72,9 +74,9 @@ class ItemFastSlowRateLimiter(Generic[K]):
 
 
 class BucketRateLimiter(Generic[K]):
-    """A token bucket for all keys together: ``burst`` at once, then ``qps`` a second, whatever the key.
+    """A token bucket for all keys together: ``burst`` tokens at once, then ``qps`` tokens per second, whatever the key.
 
-    Each call of `when` reserves a token, possibly a future one. ``clock`` returns seconds, by default the running
+    Each call of `when` reserves a token, possibly a future token. ``clock`` returns seconds, by default the running
     loop's time.
     """
 
@@ -96,14 +98,14 @@ class BucketRateLimiter(Generic[K]):
         return max(0.0, -self._tokens / self._qps)
 
     def forget(self, _key: K, /) -> None:
-        """Does nothing: tokens don't belong to keys."""
+        """Does nothing: tokens do not belong to keys."""
 
     def num_requeues(self, _key: K, /) -> int:
         return 0
 
 
 class MaxOfRateLimiter(Generic[K]):
-    """The longest of the delays of several limiters, all of which count the failure."""
+    """The longest delay of several limiters, each of which counts the failure."""
 
     def __init__(self, *limiters: RateLimiter[K]) -> None:
         if not limiters:
@@ -139,7 +141,9 @@ class WithMaxWaitRateLimiter(Generic[K]):
 
 
 class JitterRateLimiter(Generic[K]):
-    """Another limiter's delays, each increased by up to ``factor`` times itself, so that retries spread out."""
+    """Another limiter's delays, each increased by a random part of at most ``factor`` times the delay, so retries
+    spread out.
+    """
 
     def __init__(self, limiter: RateLimiter[K], factor: float, random: Random) -> None:
         if factor < 0:
@@ -159,10 +163,12 @@ class JitterRateLimiter(Generic[K]):
 
 
 def default_controller_rate_limiter() -> RateLimiter[Any]:
-    """client-go's default: 5 ms to 1000 s for each key, and 10 a second after a burst of 100 for all."""
+    """client-go's default limiter: 5 ms to 1000 s for each key, and for all keys together 10 per second after a
+    burst of 100.
+    """
     return MaxOfRateLimiter(ItemExponentialFailureRateLimiter(0.005, 1000.0), BucketRateLimiter(10, 100))
 
 
 def default_item_based_rate_limiter() -> RateLimiter[Any]:
-    """client-go's default without the bucket: 1 ms to 1000 s for each key."""
+    """client-go's default limiter without the bucket: 1 ms to 1000 s for each key."""
     return ItemExponentialFailureRateLimiter(0.001, 1000.0)

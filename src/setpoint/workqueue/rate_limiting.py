@@ -1,4 +1,4 @@
-"""The work queue with delays that grow by failure."""
+"""The work queue with delays that grow with each failure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from setpoint.workqueue.states import K
 class RateLimitingQueue(DelayingQueue[K]):
     """A `DelayingQueue` with delays from a rate limiter.
 
-    Call `add_rate_limited` after a failure and `forget` after a success: until then the limiter keeps the key's
-    failures, even after `done`. `done` is required in both cases.
+    Call `add_rate_limited` after a failure and `forget` after a success: the limiter remembers the key's failures until
+    `forget`, even after `done`. `done` is required in both cases.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class RateLimitingQueue(DelayingQueue[K]):
         self._rate_limiter = rate_limiter
 
     def add_rate_limited(self, key: K, *, priority: int = 0) -> None:
-        """`add_after` with the limiter's delay for this key, which grows with its failures."""
+        """Calls `add_after` with the limiter's delay for this key, which grows with the key's failures."""
         if not self._shutting_down:
             self.add_after(key, self._rate_limiter.when(key), priority=priority)
 

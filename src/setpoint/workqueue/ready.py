@@ -14,16 +14,16 @@ AGEING: Final = 10
 
 
 class ReadyList(Generic[K]):
-    """Distinct keys by priority, higher first, FIFO within one priority, with ageing.
+    """A list of distinct keys by priority: higher priorities first, FIFO within a priority, with ageing.
 
-    *Ageing.* Of every ``ageing`` pops made while keys of several priorities wait, the last goes to a lower priority
-    than the highest; the lower ones take turns, from high to low. So a key behind n others of its own priority is
-    popped within ``ageing * (n + 1) * (p - 1)`` pops, with p the number of priorities waiting: nothing starves. And the
-    highest priority gets all the other pops, however many wait below it.
+    *Ageing.* While keys of several priorities wait, the last of every ``ageing`` pops goes to a lower priority than the
+    highest; the lower priorities alternate, from high to low. So a key behind n others of its own priority is popped
+    within ``ageing * (n + 1) * (p - 1)`` pops, where p is the number of waiting priorities: no key starves. The highest
+    priority gets all other pops, however many keys wait below it.
 
-    O(1) while all keys have priority 0, and O(log p) (and a memmove of p pointers when a priority comes or goes)
-    otherwise. Memory: a raised key leaves a tombstone in its old line, and a line is swept when tombstones outnumber
-    its live keys.
+    Operations are O(1) while all keys have priority 0, and otherwise O(log p), with a memmove of p pointers when a
+    priority comes or goes. A raised key leaves a tombstone in its old line, and a line is swept when tombstones
+    outnumber its live keys.
     """
 
     __slots__ = ("_ageing", "_lines", "_order", "_passed", "_turn", "fifo", "plain")
@@ -42,7 +42,7 @@ class ReadyList(Generic[K]):
         """Only live keys of priority 0: then ``fifo.append`` and ``fifo.popleft`` are `push` and `pop`."""
 
     def push(self, key: K, priority: int) -> None:
-        """Adds a key that is not in the list behind all others of its priority."""
+        """Adds a new key behind all other keys of its priority. The key must not be in the list."""
         if self.plain:
             if not priority:
                 self.fifo.append(key)
@@ -56,7 +56,7 @@ class ReadyList(Generic[K]):
         line.keys.append(key)
 
     def move(self, key: K, old: int, new: int) -> None:
-        """Moves a key from the line of priority ``old`` behind all others of priority ``new``."""
+        """Moves a key from the line of priority ``old`` to the end of the line of priority ``new``."""
         if self.plain:
             self._mix()
         line = self._lines[old]
@@ -66,7 +66,7 @@ class ReadyList(Generic[K]):
         self.push(key, new)
 
     def pop(self) -> K:
-        """Removes and returns the next key. Raises `IndexError` when there is none."""
+        """Removes and returns the next key. Raises `IndexError` when the list is empty."""
         if self.plain:
             return self.fifo.popleft()
         order = self._order

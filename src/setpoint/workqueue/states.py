@@ -26,7 +26,7 @@ STATE_NAMES: Final = {
 
 
 class Depths(NamedTuple):
-    """The number of keys in each state; ``dirty`` ones also count as ``processing``."""
+    """The number of keys in each state; ``dirty`` keys also count as ``processing``."""
 
     ready: int
     delayed: int
