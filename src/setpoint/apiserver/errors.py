@@ -162,7 +162,7 @@ def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStat
 
 def unprocessable(message: str) -> ApiStatusError:
     """The error for a JSON patch that can't be applied. The real server's message does not help the user, so
-    ``message`` follows it.
+    ``message`` is appended to it.
     """
     return ApiStatusError(
         422, "Invalid", f"the server rejected our request due to an error in our request: {message}", {}

@@ -108,8 +108,8 @@ def _inside(number: int, write: Writer) -> Writer:
 
 
 def _scalar(number: int) -> tuple[int, Writer]:
-    """The number and writer of a boolean or whole number. The writer adds the tag itself; the negative sign of the
-    number tells `_message` so.
+    """The number and writer of a boolean or whole number. The writer adds the tag itself, which the negative sign of
+    the number indicates to `_message`.
     """
     return -number, lambda value: [varint(number << 3) + varint(int(value))] if value else []
 

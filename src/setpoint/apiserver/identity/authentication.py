@@ -78,7 +78,7 @@ class TokenUsers:
         """The user of a request from the network.
 
         Raises:
-            ApiStatusError: 401.
+            ApiStatusError: 401 if the request can't be authenticated.
         """
         peer = getattr(request, "peer", None)
         if peer is not None and peer.user is not None:

@@ -91,7 +91,7 @@ class AdmissionAttributes:
 
     @property
     def new(self) -> JsonObject:
-        """The new object, for requests that have one: a deletion does not."""
+        """The new object. Only for requests that have one, which a deletion does not."""
         assert self.obj is not None
         return self.obj
 

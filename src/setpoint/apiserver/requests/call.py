@@ -127,8 +127,8 @@ class Call:
             notes[key] = value
 
     def warn(self, text: str) -> None:
-        """Adds a warning, unless it was added before. If all warnings together are too long for headers, each is cut
-        and the last ones are left out.
+        """Adds a warning, unless it was added before. If all warnings together are too long for headers, each is cut; a
+        warning that still does not fit is left out.
         """
         if text in self._warned:
             return

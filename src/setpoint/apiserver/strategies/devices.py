@@ -184,8 +184,8 @@ def _request(request: JsonObject, path: str) -> Errors:
 
 
 def _declared(part: JsonObject, path: str) -> Errors:
-    """The errors by the rules that upstream declares for a part; they are checked even if neighbouring fields are
-    invalid.
+    """The errors according to the rules that upstream declares for a part; the rules apply even if neighbouring fields
+    are invalid.
     """
     name, mode, where = part.get("deviceClassName", ""), part.get("allocationMode", ""), f"{path}.deviceClassName"
     errors = name_errors(name, dns1123_subdomain, where) if name else [required(where)]

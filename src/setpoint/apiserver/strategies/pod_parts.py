@@ -1,5 +1,5 @@
-"""The parts of a pod that subresources write: ``resize`` the containers' resources, ``ephemeralcontainers`` those
-containers.
+"""The parts of a pod that subresources write: ``resize`` writes the resources of containers, ``ephemeralcontainers``
+the ephemeral containers.
 """
 
 from __future__ import annotations

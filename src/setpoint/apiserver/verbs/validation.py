@@ -103,7 +103,7 @@ def _unruled(_: str) -> list[str]:
 def _schema_errors(
     call: Call, served: ServedResource, obj: JsonObject, old: JsonObject | None = None
 ) -> list[FieldError]:
-    """The errors by the schema and its rules. Objects of built-in kinds are checked by their schema when they are
+    """The errors according to the schema and its rules. Objects of built-in kinds are already checked when they are
     decoded.
     """
     if not served.custom:

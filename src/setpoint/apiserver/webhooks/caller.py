@@ -22,7 +22,9 @@ _CONTEXTS: Final = 32
 
 
 class CallFailed(Exception):
-    """A webhook did not return a usable answer. The message says why, in the real server's words where it has some."""
+    """A webhook did not return a usable answer. The message gives the reason, worded as on the real server where
+    possible.
+    """
 
 
 _SLASHES: Final = re.compile("(?<!:)//+")

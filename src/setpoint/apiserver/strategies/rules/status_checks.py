@@ -1,4 +1,4 @@
-"""Checks of single status fields, for the table of statuses."""
+"""Checks of single status fields, for the table of statuses (`statuses`)."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def capacity(place: Place) -> Errors:
 
 
 def _claim_resource(name: str, path: str) -> Errors:
-    """The errors in the name of a claim's resource, which must be ``storage`` or have the prefix of a driver."""
+    """The errors in the name of a claim's resource, which must be ``storage`` or begin with the domain of a driver."""
     errors: Errors = [invalid(path, name, text) for text in qualified_name(name)]
     if errors or "/" in name or name == "storage":
         return errors
