@@ -1,4 +1,4 @@
-"""Proof before production: controllers under every fault that a real cluster may show, in virtual time."""
+"""Proof before production: runs controllers under every fault that a real cluster may show, in virtual time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actor: one participant of the world, whose tasks are known as its own, so that it can be killed."""
+"""Actor: one participant of the simulated world. The loop knows which tasks belong to it, so it can kill it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ State = Literal["running", "paused", "dead"]
 
 
 class Actor:
-    """A process of the world: a controller's, the server, the garbage collector.
+    """A process of the world, such as a controller's, the server or the garbage collector.
 
-    Everything that runs in tasks and callbacks that descend from `start` belongs to it, so that the loop can stop all
-    of it at once, as SIGSTOP and SIGKILL do (`SimulationLoop.pause`, `SimulationLoop.kill`).
+    All tasks and callbacks that descend from `start` belong to the actor, so the loop can stop all of them at once, as
+    SIGSTOP and SIGKILL do (`SimulationLoop.pause`, `SimulationLoop.kill`).
     """
 
     __slots__ = ("lane", "name", "parked", "state", "timers")
@@ -35,7 +35,7 @@ class Actor:
         return asyncio.get_running_loop().create_task(coro, name=name or self.name, context=context)
 
     def call(self, function: Callable[..., T], *args: Any) -> T:
-        """Calls ``function`` as this actor: what it begins is this actor's."""
+        """Calls ``function`` as this actor: the tasks and callbacks that ``function`` starts belong to this actor."""
         return self.context().run(function, *args)
 
     def context(self) -> Context:
@@ -54,5 +54,5 @@ AUTHOR: ContextVar[Actor | None] = ContextVar("setpoint_simulation_author", defa
 
 
 def author() -> Actor | None:
-    """Whose the writes are that are made now; None is the user."""
+    """The actor to which writes are attributed at the moment; None stands for the user."""
     return AUTHOR.get() or ACTOR.get()

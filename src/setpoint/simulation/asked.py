@@ -1,4 +1,4 @@
-"""Asked: what a request is about, as far as faults and traces need to know."""
+"""Asked: the parts of a request that faults and traces need to know."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ class Asked:
 
     @classmethod
     def of(cls, request: Request) -> Asked | None:
-        """None for what is not about objects, such as discovery."""
+        """The resource request that ``request`` makes; None if the request is not about objects, such as one for
+        discovery.
+        """
         path = parse_path(request.path)
         if path is None or not path.resource:
             return None

@@ -53,50 +53,50 @@ def check(
     directory: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Runs a scenario without faults, then with every single one that can make a difference, then with combinations.
+    """Runs a scenario without faults, then with every single fault that can make a difference, then with combinations.
 
     ```python
     def test_mykind_survives() -> None:
         sp.simulation.check(scenario, lambda: [make_controller()])
     ```
 
-    Call it from an ordinary function: it runs its own loops, in processes of its own.
+    Call it from an ordinary function: it runs its own event loops in its own processes.
 
     Args:
-        scenario: what users do: ``async def scenario(cluster)``, as the body of a test. Its waits (`settle`, `until`)
-            are the steps between which the world may change.
+        scenario: the actions of users: ``async def scenario(cluster)``, like the body of a test. Its waits (`settle`,
+            `until`) separate the steps between which the world may change.
         factory: makes the controllers of one process; it is called for every process that starts.
-        objects: are there before the controllers start.
+        objects: the objects that exist before the controllers start.
         crds, nodes, control_plane, webhooks, namespace: as for `setpoint.testing.cluster`.
-        externals: systems outside of the cluster; see `External`.
+        externals: systems outside the cluster; see `External`.
         predicates: see `always`, `never`, `eventually`.
         leader_election: two processes compete for a lease.
-        sharding: two processes share the keys, each with a lease of its own.
-        fleet: the controllers run in two clusters (`setpoint.Fleet`): in the scenario's, ``near``, and in another one,
-            ``far``, in which users do the same and which can be cut off.
+        sharding: two processes share the keys; each has a lease of its own.
+        fleet: the controllers run in two clusters (`setpoint.Fleet`): in the scenario's cluster, ``near``, and in a
+            second one, ``far``, in which users do the same and which can be cut off.
         lifespan: what each process of the program opens and closes, as for `setpoint.Manager`.
         first_list: what the caches' first lists ask for, as for `InformerFactory`. Restarts on old lists are tried
-            whatever it is, in a world whose server can't stream lists; see the switch ``time-travel``.
-        off: faults and oracles that are switched off, by name, each with the reason (it is in the report).
+            with either value, in a world whose server can't stream lists; see the switch ``time-travel``.
+        off: the faults and oracles to switch off, by name, each with the reason (which the report shows).
         ignore: fields that don't count, such as ``{"pods status.podIP": "drawn from a pool"}``, with the reason.
-        budget: seconds of real time, or a `Budget`; 60 s by default. After the single faults combinations are drawn.
-        seed: of everything that is drawn by chance.
-        workers: processes at once; by default as many as there are cores. With 0 everything runs in this process, one
-            after the other: slower, but a debugger stops in it.
-        replay: a token or a counter-example's file: only that plan is run. So is what the environment variable
-            ``SETPOINT_REPLAY`` has.
-        debug: with ``replay``: that run is made in this process, and ``breakpoint()`` is called where a fault strikes
-            and where a promise is broken, below the line of yours that it happens in: ``up`` leads there.
-        directory: where to write files about what is found; none are written by default.
+        budget: seconds of real time, or a `Budget`; 60 s by default. Combinations are drawn after the single faults.
+        seed: the seed of all random choices.
+        workers: the number of processes that run at once; by default the number of cores. With 0 all runs are made in
+            this process, one after the other: this is slower, but a debugger can stop in them.
+        replay: a token or the path of a counter-example's file: only its plan is run. The environment variable
+            ``SETPOINT_REPLAY`` has the same effect.
+        debug: with ``replay``: the run is made in this process, and ``breakpoint()`` is called where a fault strikes
+            and where a promise is broken, in a frame below the line of your code at which this happens: ``up`` leads
+            to that line.
+        directory: the directory for files about what is found; none are written by default.
         progress: is called after every run.
 
     Raises:
         Counterexample: a promise is broken.
         SetupFailed: the world could not be made.
-        PlanError: there is no plan in ``replay``.
+        PlanError: ``replay`` does not contain a plan.
         RuntimeError: it was called from a coroutine.
-        ValueError: something is switched off that there is not, or there are several of an election, sharding and a
-            fleet.
+        ValueError: ``off`` has an unknown name, or more than one of leader election, sharding and a fleet is asked for.
     """
     if asyncio._get_running_loop() is not None:
         raise RuntimeError("check() runs loops of its own: call it from an ordinary function, not from a coroutine")
@@ -129,7 +129,7 @@ def check(
 
 
 def read_plan(source: str | Path) -> tuple[Plan, str, str]:
-    """The plan of a token, or of a file; with the digest of the code and the name of the scenario. Raises PlanError."""
+    """The plan of a token or of a file, with the digest of the code and the name of the scenario. Raises PlanError."""
     text = str(source)
     if not text.startswith(PREFIX) and Path(text).is_file():
         text = Path(text).read_text()
@@ -137,7 +137,7 @@ def read_plan(source: str | Path) -> tuple[Plan, str, str]:
 
 
 def write(found: Counterexample, directory: Path) -> list[Path]:
-    """Writes the files of a finding; returns where they are."""
+    """Writes the files of a finding and returns their paths."""
     directory.mkdir(parents=True, exist_ok=True)
     stem = f"counterexample-{found.findings[0].oracle.replace(' ', '-')}-{found.token[-8:].strip('-_')}"
     for ending, text in (("yaml", found.to_yaml()), ("html", page_of(found))):

@@ -24,7 +24,7 @@ virtual hour cost as much as the whole scenario."""
 
 
 class Backstage(Protocol):
-    """A run, as far as its scenario leads it."""
+    """The part of a run that its scenario's cluster uses."""
 
     @property
     def setup(self) -> Setup: ...
@@ -43,8 +43,8 @@ class Backstage(Protocol):
 class SimulatedCluster(Cluster):
     """The cluster of a scenario. It has everything that `setpoint.testing.cluster` gives.
 
-    Each wait (`settle`, `until`, `eventually`) ends a step: there faults begin and end that last over what the user
-    does next.
+    Each wait (`settle`, `until`, `eventually`) ends a step. Faults that last throughout the user's next actions begin
+    and end there.
     """
 
     def __init__(self, world: Backstage, **options: Any) -> None:
@@ -60,7 +60,7 @@ class SimulatedCluster(Cluster):
 
     @property
     def manager(self) -> Manager:  # type: ignore[override]
-        """That of the process that runs now, or ran last."""
+        """The manager of the process that runs now or, if none does, ran last."""
         manager = self._world.manager
         assert manager is not None, "the process has only just begun"
         return manager
@@ -69,7 +69,9 @@ class SimulatedCluster(Cluster):
         return self._world.now()
 
     async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
-        """Until nothing is left to do, as in a test; a step ends. Only without faults it raises `NotSettled`."""
+        """Waits until nothing is left to do, as in a test, and ends a step. It raises `NotSettled` only in a run
+        without faults.
+        """
         await self._world.end_step(patience)
         if not failing and not self._world.plan.faults:
             restless = [line for running in self._running() for line in restless_keys(running)]
@@ -77,22 +79,28 @@ class SimulatedCluster(Cluster):
                 raise NotSettled(f"not settled after {patience:g} s:\n  " + "\n  ".join(restless))
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
-        """Until ``condition()`` holds; a step ends. A condition that can't come true while faults last ends them."""
+        """Waits until ``condition()`` holds, and ends a step. If it can't come true while faults last, these are
+        ended.
+        """
         await self._world.wait_until(lambda: _held(condition), within, "")
 
     async def eventually(
         self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0, why: str = ""
     ) -> None:
-        """As `until`."""
+        """The same as `until`."""
         await self._world.wait_until(lambda: _held(condition), within, why)
 
     async def apply(self, obj: K) -> K:
-        """As in a test; what is on its way out is waited for, as users do who make the same anew."""
+        """Applies the object as in a test. If an object of that name is being deleted, it first waits until that is
+        gone, as users do before they make it again.
+        """
         await self._world.gone(obj)
         return await super().apply(obj)
 
     async def create(self, obj: K) -> K:
-        """As `apply`."""
+        """Creates the object; like `apply`, it first waits until an object of that name that is being deleted is
+        gone.
+        """
         await self._world.gone(obj)
         return await super().create(obj)
 

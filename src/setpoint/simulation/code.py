@@ -1,4 +1,4 @@
-"""Code: which code a simulation is of, so that a replay can say when it has changed."""
+"""Code: identifies the code that a simulation runs, so a replay can say that it has changed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from setpoint.simulation.setup import Setup
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """``module:function``."""
+    """The function's name as ``module:function``."""
     return f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
 
 
 def files_of(setup: Setup) -> list[Path]:
-    """The files of the scenario and of the controllers' functions."""
+    """The files that define the scenario and the controllers' functions."""
     functions: list[Any] = [setup.scenario, setup.factory]
     for controller in setup.controllers():
         functions += [controller.reconcile, controller.finalizer_function]
@@ -32,7 +32,7 @@ def files_of(setup: Setup) -> list[Path]:
 
 
 def digest_of(setup: Setup) -> str:
-    """A digest of that code."""
+    """A digest of the code of the scenario and of the controllers' functions."""
     state = blake2b(digest_size=5)
     for file in files_of(setup):
         state.update(file.read_bytes())

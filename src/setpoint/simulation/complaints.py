@@ -1,4 +1,6 @@
-"""Complaints: what the framework only logs, of user functions other than reconciles: mappings, handlers, indexes."""
+"""Complaints: errors of user functions that the framework only logs: mappings, handlers, indexes, but not
+reconciles.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ class _Complaints(logging.Handler):
 
 @contextmanager
 def heard(raised: Callable[[str, BaseException], None]) -> Iterator[None]:
-    """Has ``raised`` called with every exception that is logged in a process of controllers. Nothing is printed.
+    """Calls ``raised`` with every exception that is logged in a process of controllers. Nothing is printed.
 
     Blocks may end in any order (see `silent`).
     """

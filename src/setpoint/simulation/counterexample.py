@@ -1,4 +1,4 @@
-"""Counterexample: a plan under which a controller breaks a promise, and everything to understand it by."""
+"""Counterexample: a plan under which a controller breaks a promise, with everything that is needed to understand it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from setpoint.simulation.text import story_of
 
 
 class Counterexample(AssertionError):
-    """Raised by `check`. ``findings`` say which promises are broken, ``plan`` by which faults, ``token`` replays it on
-    one line; ``trace`` and ``undisturbed`` are what happened with and without the faults."""
+    """Raised by `check` when promises are broken. ``findings`` says which ones, ``plan`` by which faults; ``token`` is
+    a line that replays the plan. ``trace`` and ``undisturbed`` are the events with and without the faults.
+    """
 
     def __init__(
         self, findings: list[Finding], plan: Plan, result: Result, baseline: Result, *, code: str, scenario: str,
@@ -46,7 +47,7 @@ class Counterexample(AssertionError):
         super().__init__(self.describe())
 
     def describe(self) -> str:
-        """For a terminal: findings, faults, the way there, and how to see it again."""
+        """The text for a terminal: findings, faults, the events that led to the findings, and how to replay them."""
         lines = [str(finding) for finding in self.findings]
         lines.append("")
         if self.plan.faults:
@@ -65,7 +66,7 @@ class Counterexample(AssertionError):
         return "\n".join(lines)
 
     def to_document(self) -> dict[str, Any]:
-        """Plain values for a file."""
+        """The counter-example as plain values for a file."""
         return {
             "scenario": self.scenario,
             "code": self.code,
@@ -77,5 +78,5 @@ class Counterexample(AssertionError):
         }
 
     def to_yaml(self) -> str:
-        """A file that `--replay` takes, and that people can read."""
+        """The counter-example as YAML: the text of a file that `--replay` takes and that people can read."""
         return yaml.safe_dump(self.to_document(), sort_keys=False, allow_unicode=True, width=120)

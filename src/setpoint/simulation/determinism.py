@@ -1,4 +1,4 @@
-"""Determinism: whether two runs of one plan are the same, and which line of the user's code is to blame if not."""
+"""Determinism: checks that two runs of one plan are the same, and finds the line of the user's code to blame if not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MADE_OF_CHANCE = {"uuid1", "uuid4", "randint", "choice", "choices", "shuffle", 
 
 
 def first_difference(one: Result, other: Result) -> list[Finding]:
-    """A finding if two runs of the same plan are not the same; it names the line that wrote something else."""
+    """A finding if two runs of the same plan differ; it names the line that wrote something different."""
     if one.digest == other.digest:
         return []
     blamed = sorted(other.environment.items())
@@ -45,8 +45,9 @@ def first_difference(one: Result, other: Result) -> list[Finding]:
 
 @contextmanager
 def audited(found: dict[str, str]) -> Iterator[None]:
-    """Notes in ``found`` each line of the user's code that asks the real clock, or chance, by ``file:line``. It makes
-    sure that both answer differently from any run before."""
+    """Notes in ``found``, by ``file:line``, each line of the user's code that reads the real clock or asks for
+    randomness. Within the block, both give answers that differ from those in any earlier run.
+    """
     random.seed()
     time.sleep(1.01)  # another second: texts of times differ
 

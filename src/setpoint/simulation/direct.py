@@ -1,4 +1,4 @@
-"""Direct: the last wishes of a scenario at once, instead of step by step."""
+"""Direct: brings about at once the final state that a scenario asks for, instead of step by step."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from setpoint.simulation.wishes import wish_of
 async def create_directly(
     documents: Iterable[dict[str, Any]], client: Client, server: ApiServer, history: History
 ) -> None:
-    """Creates each object, or changes the one that was there before the controllers, and writes the status that users
-    have reported."""
+    """Creates each object, or changes the object if it was there before the controllers, and writes the statuses that
+    users have reported.
+    """
     merge = PatchType.MERGE.value
     for document in documents:
         metadata = document["metadata"]

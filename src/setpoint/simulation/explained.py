@@ -1,4 +1,4 @@
-"""Explained: what the controllers of a process say of their objects in the end, as ``setpoint explain`` does."""
+"""Explained: what the controllers of a process say about their objects at the end, as ``setpoint explain`` does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOMENTS: Final = 4
 
 
 def explained(running: RunningController[Any]) -> Iterator[str]:
-    """The verdict and the last attempts of the first keys, by name."""
+    """For each of the first keys, by name: its verdict and its last attempts."""
     informer = running.informers.get(running.controller.resource.gvr)
     keys = sorted({*(informer.store if informer is not None else ()), *running.timeline.keys()})
     for key in keys[:_KEYS]:

@@ -1,4 +1,4 @@
-"""Explore: which plans are worth a run, in the order in which they are likely to find something."""
+"""Explore: chooses the plans that are worth a run, ordered by how likely they are to find something."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRAVELS: Final = 150
 
 
 class Explorer:
-    """The plans for a scenario, from what its undisturbed run came by."""
+    """Makes the plans for a scenario from the points that its undisturbed run came by."""
 
     def __init__(
         self,
@@ -141,8 +141,9 @@ class Explorer:
             yield fault("lost-answer", point.name)
 
     def _travels(self) -> list[Fault]:
-        """Restarts at every rest on every older state of every kind: first of the kinds that decisions are about, then
-        of what those are compared with. Where there are too many, some of each, as the seed has it."""
+        """Restarts at every rest, on every older state of every kind: first of the kinds that decisions are about, then
+        of the kinds that those are compared with. If there are too many, the seed chooses some of each.
+        """
         wishes, others = [], []
         for step in range(self._steps - 1, 0, -1):
             before = [point for point in self._changes if point.step <= step and point.collection in self._kinds]
@@ -192,7 +193,7 @@ class Explorer:
     # -- combinations --------------------------------------------------------------------------------------------------
 
     def combinations(self, singles: list[Fault]) -> Iterator[Plan]:
-        """Pairs and triples, drawn by the seed, without end."""
+        """An endless sequence of pairs and triples of faults, drawn with the seed."""
         random = Random(self._seed)
         if len({each.at for each in singles}) < 2:
             return  # faults of one point do not combine
@@ -209,7 +210,7 @@ class Explorer:
 
 
 def _thinned(faults: list[Fault], most: int, random: Random) -> list[Fault]:
-    """So many of them, in their order."""
+    """At most ``most`` of the faults, in their original order."""
     if len(faults) <= most:
         return faults
     chosen = set(random.sample(range(len(faults)), most))

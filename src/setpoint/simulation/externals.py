@@ -1,4 +1,4 @@
-"""External systems: the part of the world outside of Kubernetes, which fails in ways of its own."""
+"""External systems: the part of the world outside Kubernetes, which has its own ways to fail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 class ExternalError(ConnectionError):
     """An external system could not be reached, or its answer was lost. ``effect`` says whether the call was carried
-    out; a real program could not know."""
+    out, which a real program could not know.
+    """
 
     def __init__(self, message: str, *, effect: bool) -> None:
         super().__init__(message)
@@ -27,7 +28,7 @@ class ExternalError(ConnectionError):
 
 
 class Calls(Protocol):
-    """The decisions of the world about a call of a marked method."""
+    """Decides what happens to a call of a marked method."""
 
     def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]: ...
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
@@ -39,7 +40,7 @@ _WORLD: ContextVar[Calls | None] = ContextVar("setpoint_simulation_world", defau
 
 
 class External:
-    """A system outside of the cluster: a cloud, a database, a DNS provider.
+    """A system outside the cluster: a cloud, a database, a DNS provider.
 
     ```python
     class Cloud(sp.simulation.External):
@@ -53,14 +54,16 @@ class External:
         async def list(self) -> list[str]: ...
     ```
 
-    Marked methods are fault points when a controller calls them: they may fail, be carried out and their answer lost,
-    or (with ``nothing=``) answer that there is nothing. Its attributes survive crashes of the controller and belong to
-    the end state; what begins with an underscore does not. Every run begins with the state that it had when it was
-    given to `check`.
+    Marked methods are fault points when a controller calls them: a call may fail, may be carried out although its
+    answer is lost, or may (with ``nothing=``) answer that there is nothing. The attributes of the system survive
+    crashes of the controller and belong to the end state, except attributes whose names begin with an underscore. Every
+    run begins with the state that the system had when it was given to `check`.
     """
 
     def state(self) -> dict[str, Any]:
-        """The part that belongs to the end state: the public attributes, unless overridden. Plain JSON-like values."""
+        """The attributes that belong to the end state: the public ones, unless overridden. They are plain JSON-like
+        values.
+        """
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     @property
@@ -75,8 +78,9 @@ def call(*, nothing: Any) -> Callable[[M], M]: ...
 
 
 def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> Any:
-    """Marks a method of an `External` as one that goes over the network. ``nothing``: what it answers when the system
-    has lost sight of everything, such as an empty list."""
+    """Marks a method of an `External` as a call over the network. ``nothing`` is the method's answer when the system
+    has lost sight of everything, such as an empty list.
+    """
     if method is None:
         return functools.partial(call, nothing=nothing)
     name = method.__name__
@@ -138,5 +142,5 @@ def _frozen(external: External) -> str:
 
 
 def using(world: Calls) -> None:
-    """From here on, and in every task that is begun from here, calls are ``world``'s."""
+    """Has ``world`` decide on the calls from here on, and in every task that is started from here."""
     _WORLD.set(world)

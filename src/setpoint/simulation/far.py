@@ -1,4 +1,4 @@
-"""Far: the other cluster of a fleet. Users do there what they do here, and it may be cut off."""
+"""Far: the second cluster of a fleet. Users do the same there as in the near cluster, and it may be cut off."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FAR: Final = "far"
 
 
 class Lands(Protocol):
-    """A run, as far as its other cluster knows it."""
+    """The part of a run that its far cluster uses."""
 
     @property
     def setup(self) -> Setup: ...
@@ -55,7 +55,9 @@ class Lands(Protocol):
 
 
 class Far:
-    """A server and a control plane of its own. ``is_cut``: no process of the program reaches it, users do."""
+    """The far cluster, with its own server and control plane. While ``is_cut`` is true, users reach it, but no process
+    of the program does.
+    """
 
     manager = None
     far = None
@@ -82,7 +84,7 @@ class Far:
     # -- before the run ------------------------------------------------------------------------------------------------
 
     async def warm(self, stack: Any) -> None:
-        """Everything up to the point at which the controllers start."""
+        """Prepares everything up to the point at which the controllers start."""
         cluster = self.cluster
         await stack.enter_async_context(cluster.server)
         cluster.client = self.connect("user")
@@ -104,7 +106,7 @@ class Far:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     def begin(self, seed: int, skip: int) -> None:
-        """Begins the story: changes from now on are part of it."""
+        """Begins the history: later changes are part of it."""
         self._front.seed = f"{FAR} {seed}"
         self._warm_at = self.history.revision
         self.history.restart(self._world.loop.time, skip)
@@ -114,7 +116,7 @@ class Far:
         return await self._front.handle(request)
 
     async def mirror(self, request: Request) -> None:
-        """A user does here what was done in the near cluster."""
+        """Repeats in the far cluster, as a user, a request that a user made in the near cluster."""
         await self.handle(replace(request, body=_of_no_version(request.body)))
 
     def _changed(self, entry: Entry) -> None:
@@ -132,7 +134,7 @@ class Far:
         return made
 
     def cut_off(self) -> None:
-        """From now on no process of the program reaches it."""
+        """Cuts the cluster off: from now on no process of the program reaches it."""
         self.is_cut = True
         for wire in self._wires:
             wire.hang_up()
@@ -143,7 +145,7 @@ class Far:
     # -- what is there -------------------------------------------------------------------------------------------------
 
     def is_deleting(self, obj: Object) -> bool:
-        """Whether an object of that name is on its way out."""
+        """Whether an object of that name is being deleted."""
         resource = resource_of(type(obj))
         space = (obj.namespace or self.setup.namespace) if resource.namespaced else ""
         record = self.history.get(str(resource.group_resource), space, obj.name)
@@ -158,7 +160,7 @@ class Far:
         return found
 
     def snapshot(self, *, since: int | None = None) -> Snapshot:
-        """As that of the near cluster, with a mark at each kind."""
+        """The state, as the near cluster's snapshot has it, with a mark at each kind."""
         called = self.history.called | self.history.versions()
         found = snapshot(self.history.documents(), called, since=self._warm_at if since is None else since)
         marked: Snapshot = {}
@@ -169,7 +171,7 @@ class Far:
 
 
 class FarWire:
-    """The way of one process to the far cluster, by which all or nothing gets through."""
+    """The connection of one process to the far cluster: either all requests get through or none do."""
 
     def __init__(self, far: Far, life: Life) -> None:
         self._far = far
@@ -190,13 +192,13 @@ class FarWire:
             stream.hang_up()
 
     def cut(self) -> None:
-        """The process is dead: the server sees its connections closed."""
+        """Closes the connections because the process is dead: the server sees them closed."""
         for stream in self.streams:
             stream.cut()
         self.streams.clear()
 
     def listens(self) -> bool:
-        """Whether every watch that has broken is there again, or can't be."""
+        """Whether every broken watch has been opened again, or can't be."""
         return self._far.is_cut or not self._gate.missing
 
     @property
@@ -232,10 +234,10 @@ class FarWire:
     # -- for its streams -----------------------------------------------------------------------------------------------
 
     def saw(self, raw: bytes) -> None:
-        """Uids of another cluster are of no use in this one's story."""
+        """Does nothing: uids of the far cluster don't matter to the history of the near one."""
 
     def heard_of(self, gate: Gate, revision: int) -> None:
-        """No fault hits a single change there."""
+        """Does nothing: faults don't hit single changes in the far cluster."""
 
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]:
         return lines

@@ -1,4 +1,4 @@
-"""Faults: what may go wrong on a real cluster, and why each is legal: a switch each."""
+"""Faults: what may go wrong on a real cluster, and why each fault is possible there. Each has a switch."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 
 
 class Kind(NamedTuple):
-    """A switch. ``faults`` are the kinds of faults that it stands for, ``why`` says what makes them possible on a real
-    cluster, ``source`` where that is written down or was seen."""
+    """A switch. ``faults`` has the kinds of faults that it turns on or off, ``why`` says what makes them possible on a
+    real cluster, ``source`` says where that is documented or was seen.
+    """
 
     faults: tuple[str, ...]
     what: str

@@ -1,4 +1,4 @@
-"""Front: a server as all see it; what it makes up hangs on what it is made up for."""
+"""Front: a server as all clients see it. The names it makes up depend only on the objects that they are for."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from setpoint.simulation.history import History
 
 
 class Front:
-    """Answers requests. The uid and the name that the server makes up for a new object hang on ``seed``, on the
-    object's label, and on the number of objects with it, so that a fault elsewhere does not change them."""
+    """Answers requests. The uid and the name that the server makes up for a new object depend on ``seed``, on the
+    object's label, and on the number of objects with that label, so faults elsewhere do not change them.
+    """
 
     def __init__(self, server: ApiServer, history: History) -> None:
         self.seed = "0"

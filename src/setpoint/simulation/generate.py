@@ -1,4 +1,4 @@
-"""Generate: a scenario out of a kind's schema: what a user may do with its objects (the idea of Acto, SOSP'23)."""
+"""Generate: makes a scenario from a kind's schema: what a user may do with its objects (the idea of Acto, SOSP'23)."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ _SMALL: Final = 5
 
 
 class NoScenario(Exception):
-    """There is no custom resource to make a scenario of."""
+    """There is no custom resource from which to make a scenario."""
 
 
 def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Scenario:
-    """Creation with the smallest and with a full spec; changes of each property to another valid value and back; the
-    removal of optional parts; a change that is not valid; deletion, and creation anew under the same name. A change
-    that a webhook or a rule of the kind refuses, such as one of an immutable field, is not made.
+    """A scenario that creates objects with the smallest and with a full spec, changes each property to another valid
+    value and back, removes optional parts, tries an invalid change, deletes the objects and creates them again under
+    the same name. Changes that a webhook or a rule of the kind refuses, such as those of an immutable field, are left
+    out.
 
     Raises:
-        NoScenario: no controller is for a custom resource, or its schema accepts no object that could be made up.
+        NoScenario: none of the controllers is for a custom resource, or its schema accepts no object that could be
+            made up.
     """
     kinds = [each.kind for each in controllers if issubclass(each.kind, CustomResource)]
     if not kinds:
@@ -83,7 +85,9 @@ def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Sce
 
 
 def _changes(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:
-    """Changes to try on the spec: another value for a property, or None to remove an optional one; outermost first."""
+    """Changes of the spec to try: a different value for a property, or None to remove an optional one; outermost
+    first.
+    """
     spec = schema.properties.get("spec")
     places = sorted(_places(spec, document.get("spec"), ("spec",)), key=lambda place: len(place[0]))
     for path, part, value in places:
@@ -127,7 +131,7 @@ def _others(schema: Schema, value: JSON) -> Iterator[JSON]:
 
 
 def _modest(schema: Schema, document: JSON) -> JSON:
-    """The same with small numbers, where that is valid."""
+    """The document with small numbers wherever they are valid."""
     for path, part, value in list(_places(schema.properties.get("spec"), document.get("spec"), ("spec",))):
         if part.type == "integer" and isinstance(value, int) and value > _SMALL:
             smaller = _with(document, path, 2)
@@ -149,7 +153,7 @@ def _wrong(schema: Schema, document: JSON) -> JSON:
 
 
 def _with(document: JSON, path: Path, value: JSON) -> JSON:
-    """The document with another value at the path; without it for None."""
+    """The document with a different value at the path, or without that path if ``value`` is None."""
     name, *rest = path
     made = dict(document)
     if rest:

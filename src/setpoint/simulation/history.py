@@ -40,7 +40,7 @@ class Meta(msgspec.Struct, rename="camel"):
 
 
 class Sketch(msgspec.Struct):
-    """An object, as far as its metadata goes."""
+    """An object of which only the metadata is decoded."""
 
     kind: str = ""
     metadata: Meta = msgspec.field(default_factory=Meta)
@@ -76,14 +76,16 @@ class Entry(NamedTuple):
 
 
 def label_of(namespace: str, name: str, generate_name: str) -> str:
-    """The name of an object in points and comparisons."""
+    """The label that stands for an object in the names of points and in comparisons."""
     if generate_name and name.startswith(generate_name):
         name = generate_name + "*"
     return f"{namespace}/{name}" if namespace else name
 
 
 class History(MemoryStorage):
-    """A storage that remembers who changed what. ``step`` is that of the scenario, ``clock`` gives the loop's time."""
+    """A storage that remembers the author of every change. ``step`` is the scenario's current step, and ``clock`` gives
+    the loop's time.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__(start=FIRST)
@@ -148,19 +150,21 @@ class History(MemoryStorage):
             watcher(entry)
 
     def restart(self, clock: Callable[[], float], skip: int = 0) -> None:
-        """Begins to record; what was there before is not part of the story. So many revisions are left out."""
+        """Begins to record; earlier changes are not part of the history. ``skip`` revisions are left out."""
         self.clock = clock
         self._revision += skip
         self.recording = True
 
     def named(self, text: str) -> str:
-        """The text with the names of objects for their uids, which are others under another seed."""
+        """The text with uids replaced by the names of their objects, since uids differ between seeds."""
         return _UID.sub(
             lambda match: f"<uid of {self.called[match[0]]}>" if match[0] in self.called else match[0], text
         )
 
     def versions(self) -> dict[str, str]:
-        """Names of the versions that a controller may have written down: the number of those before differs."""
+        """Names for the versions that a controller may have written down, since the number of earlier versions
+        differs.
+        """
         newest = {entry.uid: entry.revision for entry in self.entries}
         return {
             str(entry.revision): f"{'newest' if newest[entry.uid] == entry.revision else 'earlier'} version of "
@@ -169,7 +173,7 @@ class History(MemoryStorage):
         }
 
     def documents(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """Everything that is there now, by collection and key."""
+        """All current objects, by collection and key."""
         found: dict[tuple[str, str], dict[str, Any]] = {}
         for name, collection in self._collections.items():
             if name in self.untold:

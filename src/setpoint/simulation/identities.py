@@ -1,4 +1,4 @@
-"""Identities: uids, names and addresses that the server made up, and the words for them when runs are compared."""
+"""Identities: uids, names and addresses that the server made up, and the words that stand for them in comparisons."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _ADDRESS: Final = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 
 
 class StandIns:
-    """The texts for uids, generated names, addresses and node ports of ``documents``, alone or within another text.
+    """The texts that replace the uids, generated names, addresses and node ports of ``documents``, alone or within
+    other texts.
 
-    ``called``: uids of all objects that there ever were, and their names; versions may be among them. The uid of an
-    object that has gone is another one's than that of its successor of the same name.
+    ``called`` has the uids of all objects that have ever existed, with their names; it may have versions, too. An
+    object that is gone and its successor of the same name have different texts for their uids.
     """
 
     def __init__(self, documents: Mapping[tuple[str, str], dict[str, Any]], called: Mapping[str, str]) -> None:
@@ -54,11 +55,11 @@ class StandIns:
                 self._ports[port["nodePort"]] = f"<port of {subject}>"
 
     def port(self, value: Any) -> Any:
-        """A node port's."""
+        """The text that replaces a node port."""
         return self._ports.get(value, value) if isinstance(value, int) else value
 
     def text(self, value: str) -> str:
-        """A text's, or that of the parts of it."""
+        """The text that replaces ``value``, or ``value`` with those of its parts replaced that have one."""
         found = self._exact.get(value)
         if found is not None:
             return found

@@ -19,7 +19,7 @@ from setpoint.simulation.tape import Tape
 
 
 class Acts(Protocol):
-    """A run, as far as the faults know it that hit whole processes and controllers of the control plane."""
+    """The part of a run that faults use which hit whole processes and controllers of the control plane."""
 
     @property
     def loop(self) -> SimulationLoop: ...
@@ -41,7 +41,7 @@ class Acts(Protocol):
 
 
 class Interludes:
-    """Carries out what the plan has for the run as a whole, and between the steps of the user."""
+    """Carries out the faults that the plan has for the run as a whole and for the time between the user's steps."""
 
     def __init__(self, world: Acts) -> None:
         self._world = world
@@ -63,11 +63,11 @@ class Interludes:
                 process.offset = float(each.get("seconds", 0.0))
 
     def early(self, step: int) -> Fault | None:
-        """The fault that has the user not wait at the end of this step; None if the user waits."""
+        """The fault that keeps the user from waiting at the end of this step; None if the user waits."""
         return next(iter(self._world.strikes.take(f"step {step}", "early")), None)
 
     async def at_rest(self, step: int, patience: float) -> None:
-        """The faults at the end of a step, when all is quiet."""
+        """Carries out the faults at the end of a step, when nothing is left to do."""
         world = self._world
         for each in world.strikes.take(f"step {step}", "restart", "clock", "expire-all", "resync"):
             if each.kind == "clock":
@@ -111,7 +111,7 @@ class Interludes:
         world.judge.end_travel()
 
     def before_step(self, step: int) -> None:
-        """The faults that last over what the user does in this step."""
+        """Begins the faults that last throughout the user's actions in this step."""
         world = self._world
         for each in world.strikes.take(f"step {step}", "down", "pause", "cut-off"):
             if each.kind == "cut-off":

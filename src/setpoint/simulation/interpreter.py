@@ -1,4 +1,4 @@
-"""Interpreter: another Python process, with another hash seed, that worlds are warmed up in one after the other."""
+"""Interpreter: a separate Python process with a different hash seed, in which worlds are warmed up one by one."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class Interpreter:
         self._process: subprocess.Popen[bytes] | None = None
 
     def begin(self, packed: bytes) -> None:
-        """Has it make a world of a pickled setup; jobs for that one may follow."""
+        """Makes a world from a pickled setup in the process; jobs for that world may follow."""
         if self._process is None:
             self._start()
         write(self.outgoing, _PATHS, pickle.dumps((sys.path, files())))
         write(self.outgoing, _SETUP, packed)
 
     def end(self) -> None:
-        """Has it let go of the world."""
+        """Discards the world."""
         write(self.outgoing, END, b"")
 
     def close(self) -> None:
-        """Ends the process. The next `begin` starts another one."""
+        """Ends the process. The next `begin` starts a new one."""
         if self._process is not None:
             os.close(self.outgoing)
             os.close(self.incoming)
@@ -72,7 +72,7 @@ class Interpreter:
 
 
 def interpreter_with(seed: int) -> Interpreter:
-    """The one of this process that has this hash seed. It ends with this process."""
+    """The interpreter of this process with the given hash seed. It ends when this process does."""
     return _interpreter(seed, os.getpid())
 
 
@@ -94,7 +94,7 @@ def files() -> dict[str, str]:
 
 
 class _Files(MetaPathFinder):
-    """Finds modules that the process which started this one has found in its own way, as test runners do."""
+    """Finds modules that the parent process found by its own means, as test runners do."""
 
     def __init__(self, files: dict[str, str]) -> None:
         self._files = files
@@ -115,7 +115,7 @@ class _Unpacker(pickle.Unpickler):
 
 
 def serve(jobs: int, results: int) -> None:
-    """The life of an `Interpreter`, in its own process."""
+    """Runs the main loop of an `Interpreter`, in the process of that interpreter."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
     rehearse()
     while True:

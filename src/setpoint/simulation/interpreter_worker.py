@@ -1,4 +1,4 @@
-"""InterpreterWorker: a worker of another interpreter, in which sets come in another order."""
+"""InterpreterWorker: a worker in a separate interpreter, in which sets are iterated in a different order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from setpoint.simulation.worker import SetupFailed, Worker
 
 
 class InterpreterWorker(Worker):
-    """A worker in an interpreter of its own, in which the order of sets is another one. The interpreter serves the
-    next setup, too: it takes seconds to start."""
+    """A worker in its own interpreter, in which sets are iterated in a different order. The interpreter is kept for the
+    next setup, since it takes seconds to start.
+    """
 
     def __init__(self, setup: Setup, seed: int) -> None:
         try:
@@ -22,7 +23,9 @@ class InterpreterWorker(Worker):
         places = _places(setup)
 
         class Packer(cloudpickle.Pickler):  # type: ignore[misc]
-            """External systems that modules have go by their names: controllers know them by those."""
+            """Pickles external systems that are variables of modules by name, since controllers refer to them by those
+            variables.
+            """
 
             def persistent_id(self, value: object) -> tuple[str, str] | None:
                 return places.get(id(value))
@@ -45,7 +48,7 @@ class InterpreterWorker(Worker):
 
 
 def _places(setup: Setup) -> dict[int, tuple[str, str]]:
-    """The places of external systems that are variables of modules, by their identity."""
+    """The module and the variable of each external system that is a variable of a module, by the system's ``id``."""
     wanted = {id(each) for each in setup.externals}
     return {
         id(value): (module, name)

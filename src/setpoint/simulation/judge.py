@@ -1,4 +1,4 @@
-"""Judge: the oracles that watch a run while it goes on."""
+"""Judge: the oracles that watch a run as it goes on."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Rules(Protocol):
 
 
 class Judged(Protocol):
-    """A run, as far as its judge knows it: in virtual time or in real."""
+    """The part of a run that its judge uses, in virtual or in real time."""
 
     @property
     def setup(self) -> Rules: ...
@@ -63,7 +63,7 @@ class Judged(Protocol):
 
 
 class Judge:
-    """Watches every change. Findings go to ``findings``; a hot loop ends the run."""
+    """Watches every change. Findings are added to ``findings``; a hot loop ends the run."""
 
     def __init__(self, world: Judged) -> None:
         self._world = world
@@ -95,7 +95,7 @@ class Judge:
         self._travelled = False
 
     def found(self, oracle: str, subject: str, message: str, **more: Any) -> None:
-        """Adds a finding, unless the oracle is switched off or has said so before."""
+        """Adds a finding, unless the oracle is switched off or has already reported the same finding."""
         finding = Finding(oracle, subject, message, step=self._world.history.step, **more)
         if oracle in self._off or any(each.identity == finding.identity for each in self.findings):
             return
@@ -107,7 +107,7 @@ class Judge:
     # -- changes -------------------------------------------------------------------------------------------------------
 
     def changed(self, entry: Entry) -> None:
-        """Called with every change, when the storage shows it."""
+        """Judges a change. It is called with every change as soon as the storage shows it."""
         self._last = entry
         self.check_predicates()
         if entry.step != self._step:
@@ -141,12 +141,16 @@ class Judge:
             self._controller_changed(entry, subject)
 
     def _is_for_the_gone(self) -> bool:
-        """Whether a reconcile writes whose object is not there any more: it began before that went."""
+        """Whether the reconcile that writes is for an object that no longer exists: it began before the object was
+        deleted.
+        """
         context = current.get()
         return context is not None and context.object.uid not in self._world.history.alive
 
     def _check_wish(self, entry: Entry, subject: str) -> None:
-        """Counts what goes although it should have stayed, by what the undisturbed run has at rest."""
+        """Counts an object that was deleted although it should have stayed, judged by the rests of the undisturbed
+        run.
+        """
         rests = self._world.rests_expected
         expected = self._world.options.gone_expected.get(entry.step, {}).get(subject, 0)
         if not rests or self.gone[entry.step][subject] <= expected:
@@ -159,8 +163,9 @@ class Judge:
             self.wrongly[subject] += 1
 
     def begin_travel(self) -> None:
-        """From now on, to the end of the rest, nothing outside may be removed that is there now, on behalf of an object
-        that is not there any more."""
+        """Forbids, until the end of the rest, that a reconcile removes anything that external systems have now if its
+        object no longer exists.
+        """
         self._travelled = True
         self._outside = {each.name: _leaves(plain_values(each.state())) for each in self._world.setup.externals}
 
@@ -168,7 +173,7 @@ class Judge:
         self._outside = {}
 
     def called_outside(self) -> None:
-        """An external system has done something."""
+        """Judges the state of the external systems after a call."""
         self.check_predicates()
         lives = not self._is_for_the_gone()
         for external in self._world.setup.externals if self._outside else ():
@@ -208,7 +213,9 @@ class Judge:
     # -- writes --------------------------------------------------------------------------------------------------------
 
     def wrote(self, seen: Collection[str], asked: Asked, point: str, target: str | None, *, changed: bool) -> None:
-        """A process wrote ``target`` (a uid; None if there was nothing). ``seen``: the uids that it was ever shown."""
+        """Judges a write by a process to ``target`` (a uid; None if there was no object). ``seen`` has all uids that
+        the process was ever shown.
+        """
         if target is None or not changed or asked.careful or asked.verb not in ("delete", "update", "patch"):
             return
         if target not in seen and asked.verb == "delete":
@@ -222,7 +229,7 @@ class Judge:
             )
 
     def check_predicates(self) -> None:
-        """Judges the objects as they are now."""
+        """Judges the current objects by the user's predicates."""
         if self._travelled and self._last is not None and self._last.type != "DELETED":
             return  # on an old view much is made that has to go again
         for predicate in self._world.setup.predicates:
@@ -241,7 +248,9 @@ class Judge:
                 self.found("predicate", predicate.why, f"{predicate.mode}: {why} does not hold in the end")
 
     def check_tasks(self, begun: Iterable[tuple[asyncio.Task[Any], Actor | None, str]]) -> None:
-        """Finds the tasks that a reconcile has begun and not waited for: the next process would not have them."""
+        """Finds the tasks that a reconcile started and did not wait for: they would be lost when the process
+        restarts.
+        """
         for task, actor, place in begun:
             if not task.done() and actor is not None and actor.state == "running":
                 self.found("error", place, f"a reconcile began a task that is left over: {place}; await it, or return")
@@ -249,7 +258,9 @@ class Judge:
     # -- errors --------------------------------------------------------------------------------------------------------
 
     def raised(self, doing: str, problem: BaseException) -> None:
-        """A user's function raised: mistakes of the program are findings, the world's refusals are not."""
+        """Judges an exception of a user's function: mistakes of the program are findings, errors from the world are
+        not.
+        """
         if isinstance(problem, BaseExceptionGroup):
             for each in problem.exceptions:
                 self.raised(doing, each)
@@ -273,7 +284,7 @@ def _leaves(value: Any, path: str = "") -> Counter[str]:
 
 
 def _mistake(trace: TracebackType | None) -> str:
-    """The line at which the interpreter raised it; ``""`` if a ``raise`` of the program did."""
+    """The line at which the interpreter raised the exception; ``""`` if a ``raise`` statement of the program did."""
     last, place = None, ""
     while trace is not None:
         last = trace

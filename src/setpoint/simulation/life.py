@@ -1,4 +1,4 @@
-"""Life: one process of the program under test, as far as those parts know it that carry what it says."""
+"""Life: one process of the program under test, as the parts see it that carry its messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Killed(BaseException):
 
 
 class Host(Protocol):
-    """A run, as far as its processes' lives and deaths go."""
+    """The part of a run that starts and ends the lives of its processes."""
 
     @property
     def loop(self) -> SimulationLoop: ...
@@ -26,7 +26,7 @@ class Host(Protocol):
 
 
 class Life:
-    """Begins when a process is started, and ends when it is killed. ``number`` counts the lives of a run."""
+    """The life of a process, from its start until it is killed. ``number`` counts the lives of a run."""
 
     def __init__(self, host: Host, number: int) -> None:
         self._host = host
@@ -36,17 +36,17 @@ class Life:
         """The uid of every object that this process was ever shown."""
 
     def kill(self) -> None:
-        """SIGKILL: nothing of it runs any more."""
+        """Kills the process as SIGKILL does: none of its code runs any more."""
         self._host.loop.kill(self.actor)
 
     async def die(self, fault: Fault) -> Never:
-        """Called by this process on itself: it ends here."""
+        """Ends this process; its own code calls this."""
         self._host.crash(self, fault)
         await asyncio.get_running_loop().create_future()
         raise AssertionError("a dead process went on")
 
     async def freeze(self, fault: Fault) -> None:
-        """Called by this process on itself: all of it stands still for a while, as after SIGSTOP."""
+        """Stops all of this process for a while, as after SIGSTOP; its own code calls this."""
         loop = self._host.loop
         loop.pause(self.actor)
         self._host.steps.after(float(fault.get("seconds", 0.0)), lambda: loop.resume(self.actor))

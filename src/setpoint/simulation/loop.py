@@ -1,4 +1,4 @@
-"""SimulationLoop: virtual time in which one actor can be stopped, or killed, while all others go on."""
+"""SimulationLoop: virtual time in which one actor can be stopped or killed while all others go on."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ class SimulationLoop(VirtualTimeLoop):
 
     *Guarantees*
 
-    - After `kill` no line of the actor's code runs any more: no ``finally``, no ``__aexit__``, no callback. All that
-      it awaited stays awaited for ever, as after SIGKILL.
-    - After `pause` nothing of it runs until `resume`; then all of it goes on, what is overdue at once.
+    - After `kill` no line of the actor's code runs any more: no ``finally``, no ``__aexit__``, no callback. Everything
+      that it awaited stays awaited for ever, as after SIGKILL.
+    - After `pause` none of the actor's code runs until `resume`; then all of it goes on, and overdue callbacks run at
+      once.
 
-    *Caveats*: synchronous code that is running when it is killed runs to its next await.
+    *Caveats*: synchronous code that is running when its actor is killed runs to its next await.
     """
 
     _ready: deque[asyncio.Handle]
@@ -56,7 +57,7 @@ class SimulationLoop(VirtualTimeLoop):
     def create_task(  # type: ignore[override]
         self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
     ) -> asyncio.Task[T]:
-        """As asyncio's; tasks that a reconcile begins are noted."""
+        """Creates a task as asyncio does, and notes the tasks that a reconcile starts."""
         task: asyncio.Task[T] = super().create_task(coro, name=name, context=context)
         code = getattr(coro, "cr_code", None)
         if code is not None and current.get() is not None and is_users_file(code.co_filename):
@@ -66,7 +67,9 @@ class SimulationLoop(VirtualTimeLoop):
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """As asyncio's; the loop and its threads take turns, so that their order is the same each time."""
+        """Runs ``func`` in a thread as asyncio does; the loop and its threads alternate, so their order is the same in
+        each run.
+        """
         turns = self._turns_of_threads
         job = Job()
         result = super().run_in_executor(executor, turns.begin(job, func), *args)
@@ -136,7 +139,7 @@ class SimulationLoop(VirtualTimeLoop):
         actor.parked.clear()
 
     def after_fork(self) -> None:
-        """Lets go of what this loop would share with the process that it was forked from."""
+        """Releases the resources that this loop would share with its parent process."""
         asyncio._set_running_loop(self)  # a running loop is known by its process, too
         selector: Any = self._selector  # type: ignore[attr-defined]
         selector._real = selectors.DefaultSelector()

@@ -1,4 +1,4 @@
-"""Memory: what a program keeps outside of its controllers, so that a process that starts anew has none of it."""
+"""Memory: the state that a program keeps outside its controllers, which a process that starts again must not have."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _GONE: Final = object()
 
 
 class Memory:
-    """The global variables of the modules in which the controllers' functions stand, and the attributes of the objects
-    whose methods they are, as they were when this was made.
+    """A copy of the global variables of the modules in which the controllers' functions are defined, and of the
+    attributes of the objects whose methods they are.
 
-    *Caveats*: only plain values and Python's own containers. Other objects of a module live on, and so do those that
-    the functions close over: make them in the factory.
+    *Caveats*: it covers only plain values and Python's own containers. Other objects of a module are not reset, nor are
+    objects in closures of the functions: make them in the factory.
     """
 
     def __init__(self, controllers: Iterable[Controller[Any]]) -> None:
@@ -33,7 +33,7 @@ class Memory:
                     self._look(function)
 
     def restore(self) -> None:
-        """Makes everything as it was."""
+        """Sets everything back to the copied values."""
         for each in self._restores:
             each()
 

@@ -1,4 +1,4 @@
-"""Names that are drawn in turns, such as blue and green: two states are the same if those have only changed places."""
+"""Names that alternate, such as blue and green: two states count as the same if only such names have swapped places."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def words_of(name: str) -> list[str]:
 
 
 def turns(left: list[Difference]) -> dict[str, str]:
-    """The words of names in which objects that are missing differ from those that are there instead, both ways."""
+    """The words in which the names of missing objects differ from those of the objects in their place, in both
+    directions.
+    """
     missing = [each.subject for each in left if each.is_less]
     instead = [each.subject for each in left if not each.path and each.is_more]
     words: dict[str, str] = {}
@@ -36,7 +38,7 @@ def turns(left: list[Difference]) -> dict[str, str]:
 
 
 def unturned(expected: Snapshot, found: Snapshot, words: dict[str, str], masks: frozenset[str]) -> list[Difference]:
-    """The differences that are left when those words have changed places."""
+    """The differences that remain after ``words`` have swapped places."""
     return [
         each
         for each in differences(_swapped(expected, words), found, masks)
@@ -45,7 +47,7 @@ def unturned(expected: Snapshot, found: Snapshot, words: dict[str, str], masks: 
 
 
 class Renamed(NamedTuple):
-    """Two states under names of what things stand for."""
+    """Two states in which names are replaced by what they stand for."""
 
     expected: Snapshot
     found: Snapshot
@@ -54,7 +56,8 @@ class Renamed(NamedTuple):
 
     def is_counter(self, each: Difference) -> bool:
         """Whether the difference may be in the counter from which an external system makes its names: on each side, the
-        number is at least the largest one in a name. Smaller numbers, and those of other systems, are findings."""
+        number must be at least the largest number in a name. Smaller numbers, and those of other systems, are findings.
+        """
         ours, theirs = self.reached.get(each.subject, (0, 0))
         return (
             each.subject in self.reached
@@ -65,11 +68,11 @@ class Renamed(NamedTuple):
 
 
 def renamed_outside(expected: Snapshot, found: Snapshot) -> Renamed | None:
-    """Both states with other names for what external systems gave out by counting: a request that was repeated, or
-    lost, or came in another order, moves the count on. None if there are no such names in which they differ.
+    """Both states with other names for things that external systems named by counting: a request that was repeated,
+    lost or came in a different order advances the count. None if the states differ in no such names.
 
-    A name becomes what it stands for: its place, the value there, and the places where objects mention it. So two names
-    may change places only if everything that knows them does.
+    A name is replaced by what it stands for: its place, the value there, and the places where objects mention it. Two
+    names may therefore swap places only if they do so wherever they are mentioned.
     """
     subjects = {*expected, *found}
     by_system: dict[str, set[str]] = {}
@@ -90,7 +93,7 @@ def renamed_outside(expected: Snapshot, found: Snapshot) -> Renamed | None:
 
 
 def _largest(value: Any, words: set[str]) -> int:
-    """The largest number with which one of the words ends that is a name there; 0 if there is none."""
+    """The largest number at the end of a word that is a name in ``value``; 0 if there is none."""
     if isinstance(value, list):
         return max((_largest(item, words) for item in value), default=0)
     if not isinstance(value, dict):
@@ -100,8 +103,9 @@ def _largest(value: Any, words: set[str]) -> int:
 
 
 def _given_out(words: set[str], subjects: set[str]) -> set[str]:
-    """Those of the words that an external system may have counted out: no ports or dates, which have no letter, and
-    nothing that a controller made of an object's name, such as ``web1.example.org``."""
+    """The words that an external system may have made by counting: not ports or dates, which have no letter, and not
+    words that a controller made from an object's name, such as ``web1.example.org``.
+    """
     own = "|".join(
         re.escape(part)
         for subject in subjects
@@ -119,7 +123,7 @@ def _given_out(words: set[str], subjects: set[str]) -> set[str]:
 
 
 def _counted(ours: Any, theirs: Any) -> set[str]:
-    """The names with a number in it under which there are different things."""
+    """The names that contain a number and stand for different things in the two values."""
     if isinstance(ours, list) and isinstance(theirs, list):
         return {word for pair in zip(ours, theirs, strict=False) for word in _counted(*pair)}
     if not isinstance(ours, dict) or not isinstance(theirs, dict):
@@ -174,7 +178,7 @@ def _by_meaning(snapshot: Snapshot, words: set[str], long: re.Pattern[str]) -> S
 
 
 def _unlike(one: str, other: str) -> list[tuple[str, str]]:
-    """The words in which two names of one form differ; none if they are not of one form."""
+    """The words in which two names of the same form differ; none if their forms differ."""
     ours, theirs = _WORD.findall(one), _WORD.findall(other)
     if len(ours) != len(theirs) or _WORD.sub("", one) != _WORD.sub("", other):
         return []
@@ -184,7 +188,7 @@ def _unlike(one: str, other: str) -> list[tuple[str, str]]:
 
 
 def _swapped(snapshot: Snapshot, words: dict[str, str]) -> Snapshot:
-    """The same with those words in each other's place, wherever they stand."""
+    """The snapshot in which those words have swapped places, wherever they occur."""
     return _renamed(snapshot, lambda text: _WORD.sub(lambda match: words.get(match[0], match[0]), text))
 
 

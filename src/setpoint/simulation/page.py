@@ -65,7 +65,7 @@ pre { overflow-x: auto; background: var(--soft); padding: .7rem; border-radius: 
 
 
 def page_of(problem: Counterexample) -> str:
-    """The whole page."""
+    """The whole page as HTML."""
     alone = not problem.plan.faults
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'>",
@@ -127,7 +127,7 @@ def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None) -> str:
 
 
 def _beside(trace: list[Line], undisturbed: list[Line], *, compared: bool) -> list[tuple[Line, Where]]:
-    """The lines of one run, with those of the other that it lacks in their places."""
+    """The lines of one run, with the lines of the other run that it lacks inserted in their places."""
     if not compared:
         return [(line, "both") for line in trace]
     ours, theirs = [_same(line) for line in trace], [_same(line) for line in undisturbed]
@@ -150,7 +150,7 @@ def _cell(line: Line) -> str:
 
 
 def _shown(trace: Sequence[Line]) -> list[Line]:
-    """Without reads; what strikes after a write stands behind it."""
+    """The trace without reads; a fault that strikes after a write comes after that write."""
     lines = [line for line in trace if line.what != "reads"]
     shown: list[Line] = []
     later: list[Line] = []

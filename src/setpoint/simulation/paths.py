@@ -1,4 +1,4 @@
-"""Paths: the same wishes have to lead to the same state, by whatever way they were come to."""
+"""Paths: checks that the same desired state leads to the same result, by whatever steps the user came to it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
-    """Steps at whose ends the user wishes for the same things, and there are others: a change that was taken back has
-    left a trace."""
+    """A finding for a step at whose end the user asks for the same as after an earlier step but the state differs: a
+    change that was taken back has left a trace.
+    """
     first: dict[str, int] = {}
     wishes = baseline.wishes
     for step, wish in enumerate(wishes):
@@ -39,15 +40,16 @@ def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
 
 
 def direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
-    """The objects that users wish for in the end, if their way there was not the direct one."""
+    """The objects that users ask for at the end; none if the scenario asks for them in one step."""
     if len(set(baseline.wishes)) <= 2 or not baseline.wished:
         return ()
     return tuple(baseline.wished)
 
 
 def direct_findings(baseline: Result, direct: Result, reference: Reference) -> list[Finding]:
-    """The differences from a run in which the last wishes are the first. ``reference`` learns what may hang on the way,
-    since a fault may hide some of the wishes."""
+    """The differences from a run in which users ask for the final state at once. ``reference`` learns which parts may
+    depend on the path, since a fault may hide some of the user's changes.
+    """
     reference.records = records(baseline.end, direct.end)
     last = len(baseline.rests) - 1
     traces = _Traces(baseline, last, reference.masks)
@@ -72,7 +74,7 @@ def direct_findings(baseline: Result, direct: Result, reference: Reference) -> l
 
 
 def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapshot]:
-    """The states at the ends of two steps, each with what the other one alone has changed."""
+    """The states at the ends of two steps, each completed with what only the other step changed."""
     one, other = baseline.rests[earlier], baseline.rests[later]
     return (
         completed(one, other, baseline.initial, baseline.there[: earlier + 1]),
@@ -81,11 +83,11 @@ def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapsh
 
 
 class _Traces:
-    """Looks for traces of earlier wishes at the end of a step.
+    """Looks for traces of earlier requests at the end of a step.
 
-    None are: records of what was done, times at which it was, counters of changes, what users had made and the garbage
-    collector took away with its owner, names that are drawn in turns (blue and green, numbers of revisions), and what
-    the control plane has made for the whole cluster when it was first needed (a default storage class).
+    The following are not traces: records of past actions and their times, counters of changes, objects of users that
+    the garbage collector deleted with their owner, names that alternate (blue and green, numbers of revisions), and
+    objects that the control plane makes for the whole cluster when they are first needed (a default storage class).
     """
 
     def __init__(self, baseline: Result, step: int, masks: frozenset[str]) -> None:
@@ -128,13 +130,14 @@ class _Traces:
         return left
 
     def _is_fresh(self, left: list[Difference], number: str) -> bool:
-        """Whether no name with that number was there before: else it is not the number of a revision."""
+        """Whether no earlier name has that number: otherwise it is not the number of a revision."""
         named = [each.subject for each in left if each.is_more and number in words_of(each.subject)]
         return bool(named) and not any(name in rest for rest in self._before for name in named)
 
     def _counts(self, each: Difference) -> bool:
-        """Whether a number counts changes: it has grown with the last one, and was never so large before; or it is one
-        that an external system counts on with every request."""
+        """Whether a number counts changes: it has grown with the last change and was never so large before, or an
+        external system increases it with every request.
+        """
         if each.subject.startswith("external ") and isinstance(each.expected, int) and isinstance(each.found, int):
             return each.found > each.expected
         if not each.path.startswith(("status.", "metadata.annotations.")) or not _is_plain(each):

@@ -1,4 +1,4 @@
-"""Plan: the faults of one run, as a value: it can be compared, shortened, written down and replayed."""
+"""Plan: the faults of one run, as a value that can be compared, shortened, written down and replayed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ PREFIX = "sp1-"
 
 
 class PlanError(ValueError):
-    """A token or a file holds no plan."""
+    """A token or a file does not contain a plan."""
 
 
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """One fault: what happens (``kind``), at which point of the run (``at``), and how.
 
-    ``at`` is what the trace calls the point: ``create pods default/sample-0 #1``, ``step 2``, or ``run`` for all of it.
+    ``at`` is the trace's name of the point: ``create pods default/sample-0 #1``, ``step 2``, or ``run`` for the whole
+    run.
     """
 
     kind: str
@@ -29,7 +30,7 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     how: tuple[tuple[str, Value], ...] = ()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A detail of ``how``."""
+        """The detail of ``how`` with that name, or ``default``."""
         return dict(self.how).get(name, default)
 
     def __str__(self) -> str:
@@ -44,8 +45,7 @@ def fault(kind: str, at: str, **how: Value | None) -> Fault:
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Faults, the seed of everything that is drawn by chance, and the step after which the scenario is cut off (0 for
-    none)."""
+    """Faults, the seed of all random choices, and the step after which the scenario is cut off (0 if it is not)."""
 
     faults: tuple[Fault, ...] = ()
     seed: int = 0
