@@ -38,7 +38,7 @@ def values_for(
     obj: JsonObject | None,
     old: JsonObject | None,
 ) -> dict[str, Value]:
-    """All variables except ``namespaceObject`` and ``params``. ``obj`` and ``old`` are of the version of ``target``."""
+    """All variables except ``namespaceObject`` and ``params``. ``obj`` and ``old`` have the version of ``target``."""
     access = Attributes(
         verb="",
         group=attributes.served.resource.group,

@@ -32,8 +32,8 @@ class IdentityLease:
     """Maintains the Lease through requests to ``handle``: creates it when the server starts and renews it until the
     server stops.
 
-    ``hostname`` determines the name of the lease, as upstream; ``holder`` differs between runs of the server. A renewal
-    that is refused is retried at the next interval.
+    ``hostname`` determines the name of the lease, as it does upstream; ``holder`` differs between runs of the server. A
+    renewal that is refused is retried at the next interval.
     """
 
     def __init__(

@@ -145,7 +145,7 @@ class CustomResources:
         return crd
 
     def _conflict(self, crd: str, group: str, names: JsonObject) -> tuple[str, str] | None:
-        """The last conflict of names, as upstream. A name in a group belongs to the first CRD that used it."""
+        """The last conflict of names, as in upstream. A name in a group belongs to the first CRD that used it."""
         others = [item.resource for item in self._state.registry if item.collection != crd]
         others = [resource for resource in others if resource.group == group]
         words = {word for item in others for word in (item.plural, item.singular, *item.short_names)}

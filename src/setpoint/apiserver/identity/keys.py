@@ -298,7 +298,7 @@ def _publics(pem: bytes) -> list[PublicKey]:
 
 
 def _identified(key: Any) -> PublicKey:
-    """The key, with the hash of its public part as its name, as upstream."""
+    """The key, with the hash of its public part as its name, as in upstream."""
     from cryptography.hazmat.primitives import serialization
 
     form = serialization.PublicFormat.SubjectPublicKeyInfo

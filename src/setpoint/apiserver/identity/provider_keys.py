@@ -22,9 +22,9 @@ _PERIOD: Final = timedelta(hours=1)
 class ProviderKeys:
     """The keys with which a provider signs: ``keys`` at first, later the results of ``fetch``.
 
-    They are fetched again when a token names an unknown key, or when a token has to be verified and they are more than
-    an hour old. A failed fetch (`BadKeyError`) is logged, and the former keys stay. Without ``fetch``, the keys never
-    change.
+    The keys are fetched again when a token names an unknown key, or when a token has to be verified and the keys are
+    more than an hour old. A failed fetch (`BadKeyError`) is logged, and the former keys stay. Without ``fetch``, the
+    keys never change.
     """
 
     def __init__(

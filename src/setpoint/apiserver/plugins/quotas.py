@@ -1,6 +1,6 @@
 """ResourceQuota: refuses objects that would exceed a quota, and counts stored objects at once.
 
-The quota controller subtracts deleted objects, as upstream.
+The quota controller subtracts deleted objects, as in upstream.
 """
 
 from __future__ import annotations

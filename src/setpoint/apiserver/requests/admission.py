@@ -120,7 +120,7 @@ class AdmissionAttributes:
         return None if record is None else decode(record.value)
 
     def forbidden(self, why: str) -> errors.ApiStatusError:
-        """The error for a refusal (403). It names the object, or the prefix of its name, as upstream."""
+        """The error for a refusal (403). It names the object, or the prefix of its name, as in upstream."""
         return errors.forbidden(self.resource, self.shown_name, why)
 
     @property

@@ -30,7 +30,9 @@ def written_annotation(name: str, value: Any) -> str:
 
 
 def read_annotation(name: str, text: str) -> Any:
-    """The value of the ``v2`` field ``name``; None for a text that can't be parsed, which is ignored, as upstream."""
+    """The value of the ``v2`` field ``name``; None for a text that can't be parsed, which is ignored, as in
+    upstream.
+    """
     try:
         value = msgspec.json.decode(text)
         match name:

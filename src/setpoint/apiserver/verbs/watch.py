@@ -226,8 +226,8 @@ class Watch:
 
 
 class _Stream(AsyncIterator[bytes]):
-    """The stream of a watch. Unlike that of a generator, its ``aclose`` works before the first line has
-    been requested.
+    """The stream of a watch. Unlike the ``aclose`` of a generator, that of the stream works before the first line is
+    requested.
     """
 
     __slots__ = ("_lines", "_watch")

@@ -164,7 +164,7 @@ def resizes(place: Place) -> Errors:
 
 
 def node_amounts(place: Place) -> Errors:
-    """The errors in the resources of a node; as upstream, their names are steps of the path."""
+    """The errors in the resources of a node; as in upstream, their names are steps of the path."""
     return [
         replace(error, field=f"{place.path}.{name}")
         for name, amount in (place.value or {}).items()
