@@ -22,7 +22,7 @@ _BUCKETS: Final = (
     *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0),
     *(30.0, 45.0, 60.0),
 )
-"""Upper bounds in seconds, as upstream."""
+"""Upper bounds in seconds, as in upstream."""
 _BOUNDS: Final = (*(f"{bound:g}" for bound in _BUCKETS), "+Inf")
 _LABELS: Final = ("verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component")
 _VERBS: Final = {

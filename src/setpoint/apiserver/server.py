@@ -65,7 +65,7 @@ _UNKNOWN: Final = UserInfo("")
 _READS: Final = frozenset({"GET", "HEAD"})
 _WRITE_TIMEOUT: Final = 34.0
 _READ_TIMEOUT: Final = 60.0
-"""The time limit of a request in seconds, including webhooks; as upstream."""
+"""The time limit of a request in seconds, including webhooks; as in upstream."""
 
 
 def _utc_now() -> datetime:

@@ -30,7 +30,7 @@ __all__ = ["Admission"]
 JsonObject = dict[str, Any]
 Phase = Literal["mutate", "validate"]
 _WARNINGS: Final = 4096
-"""The limit on the characters of all warnings; beyond it, each is cut at `_WARNING`, as upstream."""
+"""The limit on the characters of all warnings; beyond it, each is cut at `_WARNING`, as in upstream."""
 _WARNING: Final = 256
 _AT_ONCE: Final = 10
 

@@ -23,7 +23,7 @@ _MAX_LINE: Final = 128 * 1024
 _MAX_FIELD: Final = 64 * 1024
 _MAX_FIELDS: Final = 128
 _IDLE: Final = 90.0
-"""The time after which an idle connection is closed, in seconds, as upstream."""
+"""The time after which an idle connection is closed, in seconds, as in upstream."""
 
 
 class Connections(web.Server):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Answering", "HttpFront", "OpenAddressError", "PortTakenError"]
 
 _GZIP_FROM: Final = 128 * 1024
-"""The size, in bytes, from which on a body is compressed for clients that accept it; as upstream."""
+"""The size, in bytes, from which on a body is compressed for clients that accept it; as in upstream."""
 _AT_ONCE: Final = 16 * 1024
 """The number of bytes that an idle connection accepts without waiting for its client."""
 _GRACE: Final = 5.0

@@ -30,7 +30,7 @@ _EXTRA: Final = "impersonate-extra-"
 _AUTHENTICATION: Final = ("authentication.k8s.io", "v1")
 _CORE: Final = ("", "v1")
 _MANY: Final = 4
-"""With at least this many groups or extra values, a single question about all of them comes first, as upstream."""
+"""With at least this many groups or extra values, a single question about all of them comes first, as in upstream."""
 _NODE_NAME: Final = "authentication.kubernetes.io/node-name"
 
 

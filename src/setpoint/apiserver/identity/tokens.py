@@ -36,7 +36,7 @@ with a warning after this time.
 """
 _EXTENDED: Final = 365 * 24 * 3600
 _LEEWAY: Final = 60.0
-"""The tolerated difference between clocks, in seconds, as upstream."""
+"""The tolerated difference between clocks, in seconds, as in upstream."""
 _KIND: Final = GroupKind("authentication.k8s.io", "TokenRequest")
 _REQUEST: Final = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
 _WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")

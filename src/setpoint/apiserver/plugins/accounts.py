@@ -17,7 +17,7 @@ _PREFIX: Final = "kube-api-access-"
 _PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _SECONDS: Final = 3607
-"""The lifetime of a token in seconds; as upstream, where this value shows that the pod did not ask for the token
+"""The lifetime of a token in seconds; as in upstream, where this value shows that the pod did not ask for the token
 itself.
 """
 

@@ -28,7 +28,7 @@ __all__ = ["Call"]
 
 _WARNINGS: Final = 4096
 _LONGEST_WARNING: Final = 256
-"""The limit on the length of one warning if all together exceed `_WARNINGS` characters, as upstream."""
+"""The limit on the length of one warning if all together exceed `_WARNINGS` characters, as in upstream."""
 
 
 class Call:

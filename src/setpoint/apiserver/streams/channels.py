@@ -18,7 +18,7 @@ __all__ = ["COMMAND_PROTOCOLS", "PORT_PROTOCOLS", "serve_command", "serve_ports"
 COMMAND_PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 PORT_PROTOCOLS: Final = ("v4.channel.k8s.io",)
 PIECE: Final = 32 * 1024
-"""The maximum number of output bytes in one message, as upstream."""
+"""The maximum number of output bytes in one message, as in upstream."""
 _STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = 0, 1, 2, 3, 4, 255
 
 

@@ -86,6 +86,6 @@ def _name_and_age(obj: Wire, now: datetime) -> list[Any]:
 
 
 DEFAULT = Printer((NAME, CREATED_AT), _created_at)
-"""The printer for other built-in kinds; as upstream, it prints the time of creation, not the age."""
+"""The printer for other built-in kinds; as in upstream, it prints the time of creation, not the age."""
 
 NAME_AND_AGE = Printer((NAME, AGE), _name_and_age)
