@@ -196,9 +196,7 @@ class Representation:
 
 
 def _not_of_that_kind(wanted: str, served: ServedResource, kind: str, what: str) -> ApiStatusError:
-    """The error (406) for a request that accepts only the metadata of one object where the response is a list, or the
-    reverse.
-    """
+    """The error (406) for a request for the metadata of one object where the response is a list, or the reverse."""
     package = served.resource.group.partition(".")[0] or "core"
     shown = f"unstructured.Unstructured{'List' if what == 'a list' else ''}" if served.custom else f"{package}.{kind}"
     return ApiStatusError(
@@ -214,8 +212,8 @@ def _decoded(values: Sequence[bytes]) -> Iterator[Any]:
 
 
 def _joined(served: ServedResource, values: Sequence[bytes]) -> bytes:
-    """The items, without apiVersion and kind if the kind is built in, as upstream sends them; custom
-    objects keep both.
+    """The items of a list. As in upstream, those of built-in kinds have no apiVersion and kind; custom objects keep
+    both.
     """
     if served.custom or not values:
         return b",".join(values)

@@ -86,8 +86,8 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
 
 
 def unsaid(pod: JsonObject, names: Iterable[str]) -> str:
-    """The resources that a quota counts but some container does not specify, as in upstream's message;
-    empty if none.
+    """The resources that a quota counts but some container does not specify, worded as in upstream; empty if there are
+    none.
     """
     spec = pod.get("spec") or {}
     if amounts_of(spec, "requests") or amounts_of(spec, "limits"):
