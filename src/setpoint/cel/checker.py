@@ -302,7 +302,9 @@ class _Checker:
         return kind
 
     def _join(self, before: Type | None, kind: Type) -> Type:
-        """The common type of both; that the elements of a literal have one type is checked when all types are known."""
+        """The common type of both. The rule that a literal's elements have one type is checked when all types are
+        known.
+        """
         if before is None:
             return kind
         if self.solution.assignable((before,), (kind,)):

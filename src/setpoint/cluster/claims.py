@@ -1,5 +1,5 @@
-"""Claims: the owner of the objects that match a selector. Orphans are adopted, and objects that no longer match
-released.
+"""Claims: the adoption of orphans that match an owner's selector, and the release of children that no
+longer match it.
 """
 
 from __future__ import annotations

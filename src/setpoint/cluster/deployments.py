@@ -224,8 +224,8 @@ def _revision(replica_set: ReplicaSet) -> int:
 async def _scale(
     deployment: Deployment, replica_set: ReplicaSet, replicas: int, ctx: Context, *, remember: bool = False
 ) -> None:
-    """Scales a ReplicaSet, and notes the size of the Deployment that this belongs to; with ``remember`` even if its
-    size stays.
+    """Scales a ReplicaSet, and records the Deployment's size in it; with ``remember``, even if its own size does not
+    change.
 
     The size was computed from the sizes that were read, so the write applies only to their version: a late write
     conflicts with later decisions.

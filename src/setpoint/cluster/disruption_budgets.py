@@ -81,7 +81,7 @@ class DisruptionBudgets:
         return after(max(left, 0.1), "an eviction that was allowed may not have happened")
 
     async def _needed(self, budget: PodDisruptionBudget, pods: list[Pod], ctx: Context) -> tuple[int, int]:
-        """The number of expected pods, and the number of pods that have to be healthy."""
+        """The number of expected pods, and the number of them that have to be healthy."""
         spec = budget.spec
         if spec.max_unavailable is not None:
             expected = await self._scale(pods, ctx)

@@ -44,8 +44,8 @@ class Port(NamedTuple):
 class ServiceEndpoints:
     """Writes the addresses of a Service's pods into its EndpointSlices and its Endpoints.
 
-    A Service without a selector is left to other controllers. A pod that does not serve a named port of the Service is
-    left out for that port.
+    A Service without a selector is left to other controllers. If the Service refers to a port by name, pods without a
+    port of that name are left out for this port.
     """
 
     def __init__(self) -> None:

@@ -25,10 +25,10 @@ class StatefulSets:
     """Keeps the pods ``NAME-0``, ``NAME-1``, … of a StatefulSet.
 
     With `OrderedReady`, a pod is made when all pods before it are available, and surplus pods are ended from the last
-    one down while all others are available; with `Parallel`, all are made or ended at once. `RollingUpdate` replaces
-    pods from the last one down to the partition, ``maxUnavailable`` at a time; `OnDelete` leaves the replacement to
-    others. Pods that have ended are made again. Claims are made before their pod, and stay unless the retention policy
-    says otherwise.
+    one down while all pods that stay are available; with `Parallel`, all are made or ended at once. `RollingUpdate`
+    replaces pods from the last one down to the partition, ``maxUnavailable`` at a time; `OnDelete` leaves the
+    replacement to others. Pods that have ended are made again. Claims are made before their pod, and stay unless the
+    retention policy says otherwise.
     """
 
     def __init__(self) -> None:

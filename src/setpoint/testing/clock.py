@@ -298,7 +298,7 @@ def run(
 ) -> T:
     """Runs a coroutine to completion on a fresh `VirtualTimeLoop`; returns its result.
 
-    ``limit``: the maximum of virtual seconds that the program may take (default a year; None for no limit).
+    ``limit``: the maximum number of virtual seconds that the program may take (default a year; None for no limit).
 
     Raises the coroutine's exception; `Deadlock`, `Livelock` or `TimeLimitExceeded` if the coroutine can't continue;
     `LeakedTasks` if it returns while other tasks are still running after all ready callbacks have run;

@@ -53,7 +53,7 @@ class Cluster:
     """The cluster of ``async with cluster(...)``: the server, the running controllers, and shortcuts for verbs.
 
     ``client`` is an administrator's client, ``server`` the server's core, ``manager`` runs the controllers under test
-    and ``control_plane`` everything else. With ``rbac``, ``access`` records the permissions that the controllers used.
+    and ``control_plane`` everything else. With ``rbac``, ``access`` records the access that the controllers requested.
     If a controller fails, leaving the block raises its error, so the test fails.
     """
 

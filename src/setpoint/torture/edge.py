@@ -267,7 +267,7 @@ class Edge:
         self._heard = ""
 
     def _from_cache(self, request: Request, asked: Asked) -> Request:
-        """The request, changed so that a list that may come from a watch cache is as old as this cache."""
+        """The request, changed so that a list that may come from a watch cache is as old as the cache."""
         query = dict(request.query)
         wanted = query.get("resourceVersion", "")
         since = self.gate(asked.collection).since

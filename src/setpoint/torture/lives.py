@@ -26,7 +26,7 @@ class ProgramError(Exception):
 
 
 class Guardian(Protocol):
-    """The part of a trial that its program's lives depend on."""
+    """The part of a trial that the program's lives use."""
 
     @property
     def setup(self) -> Setup: ...

@@ -127,8 +127,8 @@ class Search:
             yield plan
 
     def _repeated(self, plan: Plan, finding: Finding | None) -> Counterexample | None:
-        """Repeats a plan, and runs trials without faults beside it: no fault caused a finding that occurs
-        in these too.
+        """Repeats a plan, and for a finding runs a trial without faults beside it; None if the finding also occurs
+        without faults, or if the plan does not show it again.
         """
         runs = [plan] * self._repeat + ([Plan()] if finding is not None else [])
         shown: list[tuple[list[Finding], Outcome]] = []

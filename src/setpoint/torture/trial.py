@@ -358,7 +358,7 @@ class Trial:
         await self.end_step()
 
     async def gone(self, collection: str, namespace: str, name: str) -> None:
-        """Waits until an object of that name that is being deleted is gone: it can't be created again before."""
+        """Waits until an object that is being deleted is gone, because its name can't be used again earlier."""
 
         async def is_gone() -> bool:
             record = self.history.get(collection, namespace, name)

@@ -82,7 +82,7 @@ def _join(parts: list[Value] | ListValue, separator: str = "") -> str:
 
 
 def _pattern(work: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a function of a regular expression in RE2's language; an invalid expression is an error of the
+    """Wraps a function that uses RE2's regular expressions, so that an invalid pattern is an error of the
     evaluation.
     """
 

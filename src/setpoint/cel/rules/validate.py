@@ -117,7 +117,7 @@ def _child(definition: Any, declared: Declared | None) -> _Node | None:
 
 @dataclass(frozen=True, slots=True)
 class _Ratchet:
-    """The old value at the current path; if it is unknown, that of the nearest enclosing path with a known one."""
+    """The old value at the current path or, if that is unknown, at the nearest enclosing path where it is known."""
 
     current: Correlated | None
     parent: Correlated | None

@@ -89,7 +89,7 @@ class Inventory:
         return self._held.get(name, (0, {}))[1]
 
     def all(self, names: Iterable[str] = ()) -> Iterator[tuple[str, Held]]:
-        """The objects of these resources, all by default, with the names of their resources."""
+        """The objects of these resources, each with the name of its resource; of all resources by default."""
         for name in names or list(self._held):
             for held in list(self.of(name).values()):  # it may be refreshed between two of them
                 yield name, held

@@ -228,7 +228,9 @@ class PodLife:
         return True
 
     def _come_back(self, container: Container, status: ContainerStatus, *, is_init: bool) -> None:
-        """Restarts a container that has ended once its back-off is over, or leaves it as it is."""
+        """Restarts an ended container when its back-off is over and its restart policy allows it; otherwise leaves it
+        as it is.
+        """
         pod = self._pod
         last = containers.ended(status) or (status.last_state.terminated if status.last_state is not None else None)
         assert last is not None

@@ -25,8 +25,8 @@ class Failure(NamedTuple):
 def failure(container: Container, habit: ContainerBehaviour, grace: float) -> Failure | None:
     """The first probe failure that ends and restarts the container; None if no probe does.
 
-    A startup probe fails if the container starts later than the probe allows, a liveness probe from the time given by
-    the behaviour on. A container without the probe is not ended.
+    A startup probe fails if the container starts later than the probe allows; a liveness probe fails from the time that
+    the behaviour gives. A container without the probe is not ended.
     """
     started = habit.started or 0.0
     probe = container.startup_probe

@@ -253,8 +253,8 @@ def _value(variable: EnvVar, pod: Pod) -> str:
 async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
     """A reader, and the file descriptor to write to, which the caller closes.
 
-    It replaces the pipe that asyncio makes for a process: with that pipe, some versions of Python report the end of the
-    process only when no other process has the pipe open any more.
+    It is used instead of the pipe that asyncio makes for a process: with that pipe, some versions of Python report the
+    end of the process only when no other process has the pipe open any more.
     """
     reading, into = os.pipe()
     output = asyncio.StreamReader(limit=_LINE)

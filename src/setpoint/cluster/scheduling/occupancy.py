@@ -242,7 +242,7 @@ class Occupancy:
         self.nominated[key] = node
 
     def expected(self, place: Place, pod: PlacedPod) -> Place:
-        """The place with the pods of the same or a higher priority that wait for resources to become free there."""
+        """The place, including the pods of equal or higher priority that wait for resources to become free there."""
         if not self.nominated:
             return place
         coming = [

@@ -35,7 +35,7 @@ def amounts(quantities: Mapping[str, str]) -> Amounts:
 def requests_of(spec: PodSpec, *, least: Mapping[str, int] | None = None) -> Amounts:
     """The sum of the containers' requests, or the request of an init container if that is larger; plus the overhead.
 
-    Sidecars (init containers that always restart) count beside all containers that start after them. Requests of the
+    Sidecars (init containers that always restart) are added to all containers that start after them. Requests of the
     pod itself replace those of its containers. ``least`` is the amount that counts for a container without a request.
     """
     running: Amounts = {}

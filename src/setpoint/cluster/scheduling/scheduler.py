@@ -136,7 +136,7 @@ class Scheduler:
             self._waiting.add(key)
 
     def _look(self, key: ObjectKey) -> None:
-        """Removes the pod from those that are due, because it is being scheduled now."""
+        """Removes the pod from the due ones, because it is being scheduled now."""
         if key in self._due:
             self._due.remove(key)
             priority = -self._orders[key][0]

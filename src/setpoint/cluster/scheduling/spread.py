@@ -86,7 +86,7 @@ class Spread:
 
     @property
     def prefers(self) -> bool:
-        """Whether there are constraints of the kind ``ScheduleAnyway``."""
+        """Whether there are constraints with ``ScheduleAnyway``."""
         return bool(self._soft)
 
     def crowding(self, place: Place) -> float:
