@@ -71,7 +71,7 @@ class Grant(NamedTuple):
 
 
 def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[Any] | Converter] = ()) -> set[Grant]:
-    """The grants that the declarations need: read access to every kind that is watched or read, also by admissions;
+    """The grants that the declarations need: read access to every kind that controllers or admissions watch or read;
     write access to owned kinds; access to the status and finalizers of the controllers' own kinds;
     `Controller.needs`; events.
     """

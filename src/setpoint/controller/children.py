@@ -117,7 +117,7 @@ class Children(Generic[T]):
         return [result[child.key] for child in children if child.key in result]
 
     async def _look_again(self) -> None:
-        """Checks that the owner is still as it was seen, before anything is deleted. A cache that begins with any
+        """Checks before any deletion that the owner is still as it was seen, because a cache that begins with any
         list may show a state from before this program's start. Raises `Outdated` if the owner has changed.
         """
         informer = self._env.informers.get(self._env.resource.gvr)

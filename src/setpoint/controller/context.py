@@ -180,7 +180,7 @@ class Context(ContextReads):
 
         Raises:
             OwnerError: the reconciled object can't own ``obj``; see `setpoint.controller.owner`.
-            AdoptionError: something else controls the object of that name (an `OwnerError`).
+            AdoptionError: another owner controls the object with that name (an `OwnerError`).
             Outdated: the child belongs to an earlier object with the owner's name; see `setpoint.controller.failures`.
             ApiError: the server refused.
         """
@@ -221,13 +221,13 @@ class Context(ContextReads):
 
         *Guarantees*
 
-        - A child that is missing or different is applied (server-side, under this controller's name): fields that the
-          wanted object names get its values, even if another manager has changed them; fields that it no longer names
-          are removed; the fields of other managers stay. A child that is not wanted is deleted by its uid, so no other
-          object is; its dependents are deleted in the background. Deletions come first.
-        - Nothing is sent for a child that was applied in the same way before by this process, if the cache shows that
-          its wanted fields still hold what they held after that. So a reconcile that finds everything in order writes
-          nothing.
+        - A child that is missing or different is applied (server-side, under this controller's name): each field that
+          the wanted object names gets the wanted value, even if another manager has changed it; fields that the wanted
+          object no longer names are removed; the fields of other managers stay. A child that is not wanted is deleted
+          by its uid, so no other object is; its dependents are deleted in the background. Deletions come first.
+        - Nothing is sent for a child that this process has already applied in the same way, if the cache shows that its
+          wanted fields still have the values that they had after that. So a reconcile that finds everything in order
+          writes nothing.
         - It may be called again at any time: after a crash, a lost answer or a failed reconcile the next call ends in
           the same state. Generated names are drawn before the request is sent; after a lost answer the next reconcile
           of the key reads live and sends each missing child again under the same name, so there is never a child too

@@ -53,7 +53,7 @@ def all_of(*tests: Test) -> Predicate:
 
 
 def any_of(*tests: Test) -> Predicate:
-    """A predicate that accepts an event if at least one of the tests does; without tests it accepts none."""
+    """A predicate that accepts an event if at least one of the tests does; without tests it accepts no event."""
     return Predicate(lambda old, new: any(test(old, new) for test in tests), _join(" | ", tests))
 
 

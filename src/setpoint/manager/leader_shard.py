@@ -14,9 +14,9 @@ from setpoint.meta import ObjectKey
 
 
 class _Endless(Deadline):
-    """A deadline that never comes, for any number of blocks, as no single key is ever wanted by another process.
+    """A deadline that never comes, for any number of blocks: no other process ever waits for a single key of a leader.
 
-    Every reconcile of a leader is such a block, and this one costs an eighth of a `Deadline` that may be moved.
+    Every reconcile of a leader runs in such a block, which costs an eighth of a `Deadline` that may be moved.
     """
 
     async def __aenter__(self) -> Self:

@@ -60,7 +60,7 @@ class Manager:
     - Work that does not end within 10 s after its cancellation in a stop is abandoned in the same way; the lease is not
       released in that case.
     - A new leader begins when its caches show the writes of the last leader, however late they are.
-    - Two managers share nothing.
+    - Two managers share no state.
 
     Args:
         client: client for all requests. The manager does not close it.

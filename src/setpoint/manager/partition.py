@@ -13,8 +13,8 @@ from setpoint.meta import ObjectKey
 class Partition:
     """Number ``index`` of ``count`` partitions: a `setpoint.controller.shard.Share` that never changes.
 
-    Every key of every controller is in exactly one of the partitions ``0`` to ``count - 1``, which is the same in every
-    process.
+    Every key of every controller is in exactly one of the partitions ``0`` to ``count - 1``. All processes agree on
+    that partition.
     """
 
     index: int = 0

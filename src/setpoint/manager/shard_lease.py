@@ -91,7 +91,7 @@ class ShardLease:
             return None, None
 
     def found(self, lease: Lease | None) -> None:
-        """Accepts the listed Lease (None if it was missing) as the version that `renew` writes onto.
+        """Accepts the listed Lease (None if it was missing) as the version that the next `renew` replaces.
 
         Raises:
             Lapsed: the Lease no longer belongs to this life.

@@ -46,7 +46,7 @@ class TooManyOperations(PatchError):
 
 
 def parse_pointer(pointer: str) -> list[str]:
-    """The reference tokens of a JSON pointer; ``""`` is the whole document. Raises ValueError if another pointer
+    """The reference tokens of a JSON pointer; ``""`` is the whole document. Raises ValueError if a non-empty pointer
     does not start with ``/``.
     """
     if pointer == "":

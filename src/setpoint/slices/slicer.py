@@ -168,7 +168,7 @@ class Slicer:
         self._thread = 0
 
     def start(self, work: Callable[[], T], may_pause: Callable[[], bool]) -> Work[T]:
-        """Starts a piece of work. ``may_pause`` is called at the end of each slice; while it returns False, the work
+        """A new piece of work. ``may_pause`` is called at the end of each slice; while it returns False, the work
         goes on.
         """
         return Work(self, work, may_pause)
