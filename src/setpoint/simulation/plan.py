@@ -56,32 +56,34 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def travels(self) -> bool:
-        """Whether a process begins on lists that are older than what its predecessor saw: in a world of its own."""
+        """Whether a process starts with lists that are older than those its predecessor saw, which needs a different
+        world.
+        """
         return any(each.kind == "restart" and each.get("behind") for each in self.faults)
 
     @property
     def hash_seed(self) -> int | None:
-        """The hash seed that the run's process has; None if it does not matter."""
+        """The hash seed of the run's process; None if it does not matter."""
         return next((int(each.get("seed", 0)) for each in self.faults if each.kind == "hash-seed"), None)
 
     def with_(self, faults: Iterable[Fault]) -> Plan:
-        """The same with other faults."""
+        """A plan with these faults and otherwise the same."""
         return Plan(tuple(faults), self.seed, self.stop)
 
     # -- on one line ---------------------------------------------------------------------------------------------------
 
     def token(self, code: str = "", scenario: str = "") -> str:
-        """One line that says it all. ``code`` is a digest of the code under test, ``scenario`` names the scenario."""
+        """The whole plan on one line. ``code`` is a digest of the code under test, ``scenario`` names the scenario."""
         told = {"c": code, "n": scenario, "p": msgspec.to_builtins(self)}
         packed = zlib.compress(msgspec.json.encode(told), 9)
         return PREFIX + base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
 
     @classmethod
     def parse(cls, token: str) -> tuple[Plan, str, str]:
-        """The plan of a token, the digest of the code that it was found with, and the scenario's name.
+        """The plan of a token, the digest of the code with which it was found, and the scenario's name.
 
         Raises:
-            PlanError: it is not a token.
+            PlanError: the text is not a token.
         """
         text = token.strip()
         if not text.startswith(PREFIX):
@@ -96,7 +98,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     # -- as YAML -------------------------------------------------------------------------------------------------------
 
     def to_document(self) -> dict[str, Any]:
-        """Plain values for YAML."""
+        """The plan as plain values for YAML."""
         told: dict[str, Any] = {
             "seed": self.seed,
             "faults": [{"kind": each.kind, "at": each.at, **dict(each.how)} for each in self.faults],
@@ -107,7 +109,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def from_document(cls, document: Any) -> Plan:
-        """Raises PlanError."""
+        """The plan of such a document. Raises PlanError if there is none in it."""
         try:
             faults = []
             for entry in document["faults"]:
@@ -119,7 +121,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def load(cls, text: str) -> tuple[Plan, str, str]:
-        """From a token, or from the text of a counter-example file. Raises PlanError."""
+        """The same as `parse`, from a token or from the text of a counter-example file. Raises PlanError."""
         if text.strip().startswith(PREFIX):
             return cls.parse(text)
         try:

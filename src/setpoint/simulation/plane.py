@@ -1,4 +1,4 @@
-"""Plane: the controllers that every cluster has, each group a process of its own that may be late."""
+"""Plane: the controllers that every cluster has; each group runs as its own process and may be late."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from setpoint.simulation.setup import Setup
 
 
 class Ground(Protocol):
-    """A run, as far as its control plane knows it."""
+    """The part of a run that its control plane uses."""
 
     @property
     def setup(self) -> Setup: ...
@@ -26,7 +26,9 @@ class Ground(Protocol):
 
 
 class Plane:
-    """The garbage collector, and all the others: workloads, namespaces, kubelets; those that the setup wants."""
+    """The controllers of the control plane that the setup asks for: the garbage collector, and those of workloads,
+    namespaces and kubelets.
+    """
 
     def __init__(self, world: Ground) -> None:
         self._world = world
@@ -36,7 +38,7 @@ class Plane:
         self._collector: GarbageCollector | None = None
 
     async def start(self, cluster: SimulatedCluster) -> None:
-        """Returns when all of them work."""
+        """Starts the controllers, and returns when all of them work."""
         world = self._world
         plane = names_of(world.setup.control_plane)
         names = [entry.name for entry in chosen(plane or ())]
@@ -60,13 +62,13 @@ class Plane:
         await manager.started.wait()
 
     def busy(self) -> bool:
-        """Whether any of them can do anything now."""
+        """Whether any of the controllers has something to do now."""
         return (self._others_actor.state == "running" and not self._others.idle()) or (
             self._collector_actor.state == "running" and self._collector is not None and not self._collector.idle()
         )
 
     def retries(self) -> list[float]:
-        """The loop times at which keys that were put off are looked at again."""
+        """The loop times at which deferred keys are processed again."""
         found: list[float] = []
         if self._others_actor.state == "running":
             for running in self._others.manager.controllers.values():

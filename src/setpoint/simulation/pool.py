@@ -1,4 +1,4 @@
-"""Pool: runs in processes of their own, forked from a world that has been warmed up once."""
+"""Pool: makes runs in separate processes, forked from a world that has been warmed up once."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from setpoint.simulation.zygote import Job
 
 
 class Pool:
-    """So many workers, each of which warms a world up and then forks one process for every run.
+    """A number of workers, each of which warms up a world and then forks one process for every run.
 
-    A forked process is the same in every byte each time, so that a run depends on its plan alone. With no workers, or
+    A forked process is the same in every byte each time, so a run depends on its plan alone. Without workers, or
     without ``os.fork``, runs are made one after the other in this process, where a debugger can follow them.
     """
 
@@ -56,17 +56,17 @@ class Pool:
         return next(iter(self.each([(plan, options)])))[2]
 
     def _seeded(self, seed: int) -> Worker:
-        """A worker in which strings have other hashes. Raises SetupFailed where the setup can't be brought there."""
+        """A worker in which strings have different hashes. Raises SetupFailed if the setup can't be moved there."""
         known = self._others.get(seed)
         if known is None:
             known = self._others[seed] = InterpreterWorker(self._setup, seed)
         return known
 
     def each(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Plan, Result]]:
-        """The results in the order of the jobs, each with its number.
+        """The results in the order of the jobs, each with the number of its job.
 
         Raises:
-            SetupFailed: no world could be made.
+            SetupFailed: a world could not be made.
         """
         if not self._workers:
             for number, (plan, options) in enumerate(jobs):

@@ -1,4 +1,4 @@
-"""Port: how users and the control plane reach the server: nothing goes wrong there, and idle streams cost nothing."""
+"""Port: how users and the control plane reach the server: without faults, and without a cost for idle streams."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _NO_STREAMS = Answered(422, {"content-type": "application/json"}, b'{"kind":"Sta
 
 
 class Mirror(Protocol):
-    """Another cluster, in which users do the same."""
+    """A second cluster, in which users do the same."""
 
     async def mirror(self, request: Request) -> None: ...
 
 
 class Harbour(Protocol):
-    """The part of a run that requests from users and from the control plane see."""
+    """The part of a run that requests from users and from the control plane use."""
 
     @property
     def history(self) -> History: ...
@@ -44,7 +44,7 @@ class Harbour(Protocol):
 
 
 class Port:
-    """A transport straight to the server's core. It notes what users ask for."""
+    """A transport that calls the server's core directly. It notes what users ask for."""
 
     def __init__(self, world: Harbour) -> None:
         self._world = world
@@ -80,7 +80,7 @@ class Port:
         return await world.handle(request)
 
     def _note(self, request: Request, asked: Asked, body: bytes, before: Any) -> None:
-        """Remembers what the user wants."""
+        """Notes what the user asks for."""
         if asked.subresource:
             path = request.path.removesuffix(f"/{asked.subresource}")
             after = self._stored(asked)

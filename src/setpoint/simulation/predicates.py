@@ -1,4 +1,4 @@
-"""Predicates: what a user knows must hold of the objects, beyond what holds of every controller."""
+"""Predicates: conditions on the objects that a user states, beyond those that hold for every controller."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ K = TypeVar("K", bound=Object)
 
 
 class Objects:
-    """The cluster's objects at one moment, for predicates: what the server holds, not what any cache shows."""
+    """The cluster's objects at one moment, for predicates: those that the server holds, not those that a cache
+    shows.
+    """
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -21,13 +23,13 @@ class Objects:
     def list(
         self, kind: type[K], *, namespace: str | None = None, selector: str | dict[str, str] | None = None
     ) -> list[K]:
-        """Those of a kind, in the order of their keys."""
+        """The objects of a kind, in the order of their keys."""
         wanted = Selector.of(selector)
         found = [decode(kind, each.value) for each in self._history.scan(_collection(kind), namespace)]
         return [each for each in found if wanted.matches(each.labels)]
 
     def get(self, kind: type[K], name: str, namespace: str | None = "default") -> K | None:
-        """One of them, None if there is none."""
+        """The object with that name; None if there is none."""
         space = (namespace or "") if resource_of(kind).namespaced else ""
         record = self._history.get(_collection(kind), space, name)
         return None if record is None else decode(kind, record.value)
@@ -39,14 +41,14 @@ def _collection(kind: type[Object]) -> str:
 
 @dataclass(frozen=True)
 class Predicate:
-    """Made by `always`, `never` and `eventually`."""
+    """A condition on the objects; `always`, `never` and `eventually` make it."""
 
     mode: Literal["always", "never", "eventually"]
     holds: Callable[[Objects], bool]
     why: str
 
     def broken(self, objects: Objects) -> str:
-        """The reason for which the objects break it, ``""`` if they don't."""
+        """The reason why the objects break the predicate; ``""`` if they don't."""
         try:
             held: Any = self.holds(objects)
         except AssertionError as problem:
@@ -56,17 +58,19 @@ class Predicate:
 
 
 def always(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
-    """``holds(objects)`` must be true after every write and every external call."""
+    """A predicate that says that ``holds(objects)`` must be true after every write and every external call."""
     return Predicate("always", holds, why or _named(holds))
 
 
 def never(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
-    """``holds(objects)`` must not be true after any write or external call."""
+    """A predicate that says that ``holds(objects)`` must not be true after any write or external call."""
     return Predicate("never", holds, why or _named(holds))
 
 
 def eventually(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
-    """``holds(objects)`` must be true in the end: scenario and faults are over, and all has settled."""
+    """A predicate that says that ``holds(objects)`` must be true at the end: after the scenario and the faults, when
+    everything has settled.
+    """
     return Predicate("eventually", holds, why or _named(holds))
 
 

@@ -27,7 +27,7 @@ virtual hours are not full of renewals."""
 
 
 class Home(Host, Network, Protocol):
-    """A run, as far as one of its processes knows it."""
+    """The part of a run that one of its processes uses."""
 
     @property
     def seed(self) -> int: ...
@@ -42,9 +42,10 @@ class Home(Host, Network, Protocol):
 
 
 class Process(Life):
-    """A manager with a client, caches and memory of its own, from its start to its death.
+    """A manager with its own client, caches and memory, from its start to its death.
 
-    ``behind``: kinds that its caches first show as of an older revision: the server that it reads from is behind.
+    ``behind``: the kinds that its caches first show as of an older revision, since the server that it reads from lags
+    behind.
     """
 
     def __init__(self, world: Home, number: int, *, behind: Mapping[str, int] | None = None) -> None:
@@ -113,7 +114,7 @@ class Process(Life):
             world.ended(self, problem)
 
     def _listen(self, running: RunningController[Any]) -> None:
-        """Has the world told of everything that reconciles raise."""
+        """Tells the world of all exceptions that reconciles raise."""
         failed = running.loop._failed
 
         def heard(key: ObjectKey, problem: Exception) -> tuple[str, str, float | None]:
@@ -132,29 +133,29 @@ class Process(Life):
             queue.add = add_somewhere  # type: ignore[method-assign]
 
     def joined(self, cluster: FleetCluster) -> None:
-        """Called by the fleet with each of its clusters."""
+        """Listens to the controllers of a cluster; the fleet calls this with each of its clusters."""
         for running in cluster.runs.values():
             self._listen(running)
 
     def left(self, cluster: FleetCluster) -> None:
-        """Called by the fleet when a cluster leaves, which none does here."""
+        """Does nothing: the fleet calls this when a cluster leaves, which never happens here."""
 
     def runs(self) -> list[RunningController[Any]]:
-        """The runs of its controllers, in all clusters."""
+        """The process's running controllers, in all clusters."""
         return [] if self.manager is None else list(self.manager._runs().values())
 
     def now(self) -> datetime:
         return self._world.now() + timedelta(seconds=self.offset)
 
     def kill(self) -> None:
-        """SIGKILL: nothing of it runs any more, and its connections are closed."""
+        """Kills the process as SIGKILL does: none of its code runs any more, and its connections are closed."""
         super().kill()
         self.wire.cut()
         if self.far_wire is not None:
             self.far_wire.cut()
 
     def busy(self) -> bool:
-        """Whether there is something that it can do now."""
+        """Whether the process has something to do now."""
         if self.actor.state != "running" or self.failed is not None:
             return False
         manager = self.manager
@@ -168,17 +169,17 @@ class Process(Life):
         )
 
     def _reachable(self) -> list[RunningController[Any]]:
-        """The runs of its controllers in clusters that can be reached."""
+        """The process's running controllers in clusters that can be reached."""
         cut = self.far_wire is not None and not self.far_wire.reaches
         return [running for running in self.runs() if not (cut and running.name.endswith(f"@{FAR}"))]
 
     def member(self) -> str:
-        """The id of this process among those that share the keys; ``""`` while it has none."""
+        """The id of this process among those that share the keys; ``""`` while it does not have one."""
         shards = None if self.manager is None else self.manager.shards
         return "" if shards is None else shards._lease.member
 
     def members(self) -> frozenset[str]:
-        """Those that it shares the keys with, itself among them; none while keys are being handed over."""
+        """The ids of the processes that share the keys, including this one; none while keys are being handed over."""
         shards = None if self.manager is None else self.manager.shards
         if self.manager is None or shards is None or shards.share.empty or len(shards._views) > 1:
             return frozenset()
@@ -186,7 +187,7 @@ class Process(Life):
         return shards.members if all(guard._shares == [shards.share] for guard in guards) else frozenset()
 
     def owned(self) -> int:
-        """The number of objects whose keys are in its share."""
+        """The number of objects whose keys are in the process's share."""
         shards = None if self.manager is None else self.manager.shards
         if self.manager is None or shards is None:
             return 0
@@ -197,11 +198,11 @@ class Process(Life):
         )
 
     def leads(self) -> bool:
-        """Whether its controllers work: it is the elected leader, or there are no elections."""
+        """Whether the process's controllers work: it is the elected leader, or there are no elections."""
         return self.alive and self.manager is not None and self.manager.elected.is_set()
 
     def retries(self) -> list[float]:
-        """The loop times at which keys that failed are tried again."""
+        """The loop times at which failed keys are tried again."""
         found: list[float] = []
         if self.actor.state != "running" or self.manager is None or self.failed is not None:
             return found

@@ -1,4 +1,4 @@
-"""Processes: the lives of the program under test in one run: started, killed, and started again."""
+"""Processes: the lives of the program under test in one run, in which it is started, killed, and started again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_RESTARTS: Final = 5
 
 
 class Place(Home, Protocol):
-    """A run, as far as its processes are started and ended."""
+    """The part of a run that starts and ends its processes."""
 
     @property
     def tape(self) -> Tape: ...
@@ -27,7 +27,7 @@ class Place(Home, Protocol):
 
 
 class Processes:
-    """Those that live now, the oldest first; ``last`` is the one that was started last."""
+    """The processes that live now, the oldest first; ``last`` is the most recently started one."""
 
     last: Process
 
@@ -47,13 +47,13 @@ class Processes:
 
     @property
     def wanted(self) -> int:
-        """The number of processes that run at once."""
+        """The number of processes that should run at once."""
         return self._setup.processes
 
     # -- beginnings ----------------------------------------------------------------------------------------------------
 
     def start_all(self, behind: dict[str, int] | None = None) -> list[Process]:
-        """Starts as many as are to run at once."""
+        """Starts as many processes as should run at once."""
         return [self.start(behind) for _ in range(self.wanted)]
 
     def start(self, behind: dict[str, int] | None = None) -> Process:
@@ -71,7 +71,7 @@ class Processes:
         return process
 
     def revive(self) -> bool:
-        """Starts a process if none is alive."""
+        """Starts a process if none is alive, and returns whether it did."""
         if self.alive():
             return False
         self.start()
@@ -85,13 +85,13 @@ class Processes:
     # -- ends ----------------------------------------------------------------------------------------------------------
 
     def crash(self, life: Life, fault: Fault) -> None:
-        """Called out of a process: it dies, and is started again when the fault is over."""
+        """Kills a process, which itself calls this; it is started again when the fault is over."""
         life.kill()
         self._place.tape.tell("controller", life.actor.name, "killed", f"killed: {fault.kind}")
         self._place.steps.begin(fault, self.replace)
 
     def ended(self, process: Process, problem: BaseException) -> None:
-        """A process has ended by itself: it is started again, as a kubelet does."""
+        """Starts a process again that has ended by itself, as a kubelet does."""
         place = self._place
         told = f"{type(problem).__name__}: {problem}"
         place.tape.tell("controller", process.actor.name, "ended", f"ended: {told}")
@@ -104,7 +104,7 @@ class Processes:
     # -- what they do --------------------------------------------------------------------------------------------------
 
     def busy(self) -> bool:
-        """Whether any of them can do anything now, or is about to be elected, or to take over keys of another one."""
+        """Whether any process has something to do now, or is about to be elected or to take over another one's keys."""
         if any(process.busy() for process in self._all):
             return True
         candidates = [process for process in self.alive() if process.actor.state == "running"]
@@ -114,16 +114,18 @@ class Processes:
         return bool(candidates) and not any(process.leads() for process in candidates)
 
     def leading(self) -> list[Process]:
-        """Those whose controllers work; with shards the one that has the most objects, since a fault is to hit one."""
+        """The processes whose controllers work; with shards, the one that has the most objects, since a fault hits only
+        one.
+        """
         found = [process for process in self._all if process.leads()]
         return sorted(found, key=lambda each: -each.owned())[:1] if self._setup.sharding else found
 
     def retries(self) -> list[float]:
-        """The loop times at which keys that failed are tried again."""
+        """The loop times at which failed keys are tried again."""
         return [at for process in self._all for at in process.retries()]
 
     def resync(self) -> None:
-        """Has every process look at every object again that it would look at after a start."""
+        """Has every process look again at every object that it would look at after a start."""
         for process in self.alive():
             if process.manager is not None:
                 for running in process.runs():

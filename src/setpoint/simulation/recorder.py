@@ -1,4 +1,4 @@
-"""Recorder: writes down what changes in a live cluster, to be played in a simulation."""
+"""Recorder: writes down the changes in a live cluster, to replay them in a simulation."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def _utc_now() -> datetime:
 
 
 class Full(Exception):
-    """The recording is as large as it may become."""
+    """The recording has reached its maximum size."""
 
 
 class Recorder:
-    """Appends to ``path``, a line of JSON for each change; what is there already is gone on with.
+    """Appends one line of JSON for each change to ``path``; an existing recording is continued.
 
-    A line is written in one go, and one that a crash has cut off is dropped by the next recorder, so that a recording
-    is whole at any moment. Beside it is ``path`` with ``.key`` at its end, which only its owner can read: the key of
-    the stand-ins. It is needed to go on, and for nothing else: don't hand it out with the recording.
+    Each line is written at once, and the next recorder drops a line that a crash has cut off, so a recording is valid
+    at any moment. Beside it is ``path`` with ``.key`` appended, which only its owner can read: the key of the
+    stand-ins. It is needed only to continue the recording: don't hand it out with the recording.
 
-    Needs to ``list`` and to ``watch`` the kinds, and no other right.
+    The only rights that it needs are to ``list`` and to ``watch`` the kinds.
 
     Raises:
-        RecordingError: the file is something else, or its key is not there.
-        OSError: it can't be written.
+        RecordingError: the file is not a recording, or its key is missing.
+        OSError: the file can't be written.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Recorder:
             self._append({"format": FORMAT, "began": now()})
 
     def _read(self) -> int:
-        """Learns what is recorded; returns how much of the file is whole."""
+        """Reads what is recorded and returns how many bytes of the file are complete lines."""
         whole = 0
         for line, end in read_lines(self._path):
             if line is not None:
@@ -90,11 +90,11 @@ class Recorder:
         os.close(self._file)
 
     async def record(self, client: Client, kinds: Sequence[type[DynamicObject]], namespace: str | None) -> None:
-        """Until it is cancelled, or (`Full`) the recording is as large as it may become.
+        """Records until it is cancelled or (`Full`) the recording has reached its maximum size.
 
         Raises:
             ApiError: a kind can't be listed or watched, from the beginning.
-            ExceptionGroup: with those in it.
+            ExceptionGroup: contains those errors.
         """
         async with asyncio.TaskGroup() as group:
             for kind in kinds:
@@ -121,7 +121,7 @@ class Recorder:
             wait = min(2 * wait, _WAITS[1])
 
     async def _list(self, client: Client, kind: type[DynamicObject], namespace: str | None) -> str:
-        """Writes down what is not as it was recorded; returns the version to go on from."""
+        """Records the objects that differ from their last recorded state, and returns the version to continue from."""
         found = await client.list(kind, namespace=namespace)
         collection = str(resource_of(kind).group_resource)
         gone = set(self._known.get(collection, ()))

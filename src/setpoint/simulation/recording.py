@@ -1,4 +1,6 @@
-"""Recording: what others did in a cluster, as a scenario: would this version of the controllers have survived that?"""
+"""Recording: what others did in a cluster, as a scenario that shows whether these controllers would have survived
+it.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,11 @@ _GIVEN: Final = frozenset(
 
 
 class RecordingError(Exception):
-    """A file is not a recording, or can't be used; the message says why."""
+    """A file is not a recording or can't be used; the message says why."""
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """One change."""
+    """One recorded change."""
 
     at: Annotated[datetime, msgspec.Meta(tz=True)]
     type: str
@@ -53,14 +55,14 @@ class Recorded(msgspec.Struct, frozen=True):
 
     @property
     def author(self) -> tuple[str, str]:
-        """The field manager that wrote it last, and the subresource."""
+        """The field manager that wrote the object last, and the subresource."""
         entries = self.metadata.get("managedFields") or ()
         newest: Mapping[str, Any] = max(entries, key=lambda entry: str(entry.get("time", "")), default={})
         return str(newest.get("manager", "")), str(newest.get("subresource", ""))
 
     @property
     def maker(self) -> str:
-        """The field manager that made it, as far as that can be told."""
+        """The field manager that created the object, if that can be told."""
         entries = [each for each in self.metadata.get("managedFields") or () if not each.get("subresource")]
         oldest: Mapping[str, Any] = min(entries, key=lambda entry: str(entry.get("time", "")), default={})
         return str(oldest.get("manager", ""))
@@ -73,13 +75,15 @@ class _Metadata(msgspec.Struct, rename="camel"):
 
 
 class _Gone(msgspec.Struct):
-    """The fields of a recorded deletion that are relied on: of one that was not watched only the name is known."""
+    """The fields of a recorded deletion that this module relies on. If the deletion was not watched, only the name is
+    known.
+    """
 
     metadata: _Metadata
 
 
 class _Document(_Gone, rename="camel"):
-    """The fields of a recorded object that are relied on."""
+    """The fields of a recorded object that this module relies on."""
 
     api_version: str
     kind: str
@@ -105,11 +109,12 @@ def _check_head(path: Path, raw: bytes) -> None:
 
 
 def read_lines(path: Path) -> Iterator[tuple[Recorded | None, int]]:
-    """The changes, each with where its line ends; None for the head. A last line that was cut off is left out.
+    """The changes, each with the offset at which its line ends; None for the head. A last line that was cut off is left
+    out.
 
     Raises:
-        RecordingError: it is not a recording.
-        OSError: it can't be read.
+        RecordingError: the file is not a recording.
+        OSError: the file can't be read.
     """
     end = 0
     with path.open("rb") as file:
@@ -148,14 +153,15 @@ class Recording:
         self.changes = [line for line in found if line is not None]
 
     def scenario(self, controllers: Sequence[Controller[Any]], *, mine: Collection[str] = ()) -> Scenario:
-        """The actions of others, at their times, as a scenario.
+        """The actions of others, at their recorded times, as a scenario.
 
-        Left out is what ``controllers`` did: objects that kinds of theirs own, their statuses, and what managers wrote
-        that are named in ``mine`` (field managers; the names of the controllers always are). So is what every cluster's
-        own programs do (pods of workloads, statuses of kubelets), since the embedded cluster has such, too.
+        The scenario leaves out what ``controllers`` did: objects that their kinds own, the statuses of their kinds, and
+        everything written by the field managers in ``mine`` (the names of the controllers are always among them). It
+        also leaves out what the programs of every cluster do (pods of workloads, statuses of kubelets), since the
+        embedded cluster has such programs, too.
 
         Raises:
-            RecordingError: there is nothing that others did, or no object of a kind that ``controllers`` watch.
+            RecordingError: it has no actions of others, or no object of a kind that ``controllers`` watch.
         """
         watched = {str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)}
         there = {each.collection for each in self.changes}
@@ -189,7 +195,7 @@ class Recording:
 
 
 class _Played:
-    """Tells changes of others from the controllers' own."""
+    """Distinguishes changes made by others from those of the controllers."""
 
     def __init__(self, owners: set[tuple[str, str]], mine: set[str]) -> None:
         self._owners = owners
@@ -216,7 +222,7 @@ class _Played:
         return True
 
     def _is_own(self, change: Recorded) -> bool:
-        """Whether it is an object that the controllers are for: its status is theirs."""
+        """Whether the object is one that the controllers are for, so its status is theirs."""
         return (change.object.get("apiVersion", "").rpartition("/")[0], change.object.get("kind")) in self._owners
 
     def _is_made(self, references: Iterable[Mapping[str, Any]]) -> bool:
@@ -228,7 +234,7 @@ class _Played:
 
 
 class _Player:
-    """Does in a cluster what was recorded."""
+    """Repeats in a cluster the changes that were recorded."""
 
     def __init__(self, cluster: Cluster, owners: set[tuple[str, str]]) -> None:
         self._client = cluster.client
@@ -272,7 +278,7 @@ class _Player:
             await self._quietly("PATCH", f"{path}/{name}/status", {"status": status})
 
     async def _path(self, change: Recorded, space: str) -> str | None:
-        """The path of the collection; None if the cluster serves no such kind."""
+        """The path of the collection; None if the cluster does not serve the kind."""
         if change.collection not in self._served:
             known = await self._client.rest_mapper.refresh()
             self._served = {str(each.group_resource): each for each in known.resources}
@@ -280,7 +286,7 @@ class _Player:
         return resource.path(namespace=space) if resource is not None else None
 
     def _references(self, document: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Those whose owners are there, under the uids that they have here."""
+        """The owner references whose owners exist, with the uids that the owners have in this cluster."""
         return [
             {**each, "uid": self._uids[each["uid"]]}
             for each in document["metadata"].get("ownerReferences") or ()
@@ -288,7 +294,7 @@ class _Player:
         ]
 
     async def _quietly(self, method: str, path: str, body: Any) -> Any:
-        """The server's answer; None where the recorded request is not possible here (any more)."""
+        """The server's answer; None if the recorded request is not possible here, or not any more."""
         raw = None if body is None else msgspec.json.encode(body)
         kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
         try:
@@ -298,7 +304,7 @@ class _Player:
 
 
 def _wish(document: Mapping[str, Any], *, with_status: bool) -> dict[str, Any]:
-    """The wishes of the author, without the fields that the server gives."""
+    """The fields that the author has set, without those that the server sets."""
     meta = {name: value for name, value in document["metadata"].items() if name not in _GIVEN}
     meta.pop("ownerReferences", None)
     if not with_status:
@@ -308,7 +314,7 @@ def _wish(document: Mapping[str, Any], *, with_status: bool) -> dict[str, Any]:
 
 
 def _rests(changes: Sequence[Recorded]) -> frozenset[int]:
-    """The changes before which everything comes to rest: those after the longest pauses."""
+    """The changes before which the scenario waits for everything to settle: those after the longest pauses."""
     pauses = [
         ((later.at - earlier.at).total_seconds(), number)
         for number, (earlier, later) in enumerate(pairwise(changes), 1)

@@ -1,4 +1,4 @@
-"""Rehearsal: a run of no interest, after which nothing is done for the first time any more."""
+"""Rehearsal: a run whose result is not used, after which nothing is done for the first time any more."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from setpoint.testing.clusters import Cluster
 
 @cache
 def rehearse() -> None:
-    """Fills caches and imports what is imported when it is first needed: every forked process would do so again.
-    Once is enough for all that this process forks.
+    """Fills caches and imports modules that are imported on first use, so forked processes need not do so again. One
+    call is enough for all processes that this one forks.
 
-    The user's own code is not run: whatever it remembers is to begin with every run.
+    It does not run the user's code, since whatever that remembers has to begin anew with every run.
     """
     run_here(
         Setup(scenario=_scenario, factory=_factory, is_rehearsal=True), Plan((fault("restart", "step 1"),)), Options()
@@ -29,7 +29,7 @@ def rehearse() -> None:
 
 
 def prepare(setup: Setup) -> None:
-    """The same for the kinds of one setup."""
+    """Does the same as `rehearse` for the kinds of one setup."""
     for controller in setup.controllers():
         for watch in controller.watched:
             with suppress(DecodeError):  # it is made even if there is nothing that it could read

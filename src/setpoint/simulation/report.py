@@ -1,4 +1,4 @@
-"""Report: what was tried, and what that covers."""
+"""Report: the runs that were made, and what they cover."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _WHERE = {"write": "writes", "read": "live reads", "external": "external calls",
 class Report:
     """The report that `check` returns when it has found nothing.
 
-    ``runs`` and ``seconds`` (of real time) are what it cost. ``singles`` of ``of_singles`` single faults and so many
-    ``combinations`` were tried; ``complete`` says whether the budget sufficed for all single faults. ``off`` has what
-    was switched off and why, ``unstruck`` the plans whose faults found no place.
+    ``runs`` and ``seconds`` (of real time) are the cost. ``singles`` is how many of the ``of_singles`` single faults
+    were tried, and ``combinations`` how many combinations; ``complete`` says whether the budget sufficed for all single
+    faults. ``off`` has the faults and oracles that were switched off, with the reasons, and ``unstruck`` the plans
+    whose faults found no place to strike.
     """
 
     seed: int = 0
@@ -47,7 +48,7 @@ class Report:
         return self.singles >= self.of_singles
 
     def covers(self, points: list[Point]) -> None:
-        """Begins to count for the points of an undisturbed run."""
+        """Starts to count what is covered of the points of an undisturbed run."""
         self._kinds = {point.name: point.kind for point in points}
         self.points = Counter(_WHERE[point.kind] for point in points)
 

@@ -1,4 +1,4 @@
-"""Result: what one run showed, as plain values: it travels between processes and is compared."""
+"""Result: what one run showed, as plain values that can be sent between processes and compared."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The statement of an oracle: the promise that is broken, the cause, and the expected state."""
+    """A finding of an oracle: the promise that is broken, the cause, and the expected state."""
 
     oracle: str
     subject: str
@@ -20,7 +20,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def identity(self) -> tuple[str, str]:
-        """Two findings with the same are one, for shortening."""
+        """A key for shortening: two findings with equal keys count as the same."""
         return self.oracle, self.subject
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Result(msgspec.Struct):
-    """One run."""
+    """The result of one run."""
 
     findings: list[Finding] = []
     points: list[Point] = []
@@ -102,12 +102,12 @@ class Result(msgspec.Struct):
     """The user's lines that asked the real clock or chance, if that was asked for."""
 
     def step_of(self, at: str) -> int:
-        """The step in which this run came by the point of that name; 0 if it did not."""
+        """The step in which this run reached the point of that name; 0 if it did not reach it."""
         return next((point.step for point in self.points if point.name == at), 0)
 
 
 class Options(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The options of a run, beside its plan."""
+    """The options of a run, in addition to its plan."""
 
     shift: float = 0.0
     """Seconds by which the wall clock is later."""

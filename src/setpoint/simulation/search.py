@@ -1,4 +1,4 @@
-"""Search: undisturbed runs first, then every single fault, then combinations; what is found is made small."""
+"""Search: tries undisturbed runs, then every single fault, then combinations, and shortens the plans that fail."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PLACES: Final = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Budget:
-    """The limit of a search, in runs or in seconds of real time; None stands for no limit of that kind."""
+    """The limit of a search, in runs or in seconds of real time; None means that there is no limit of that kind."""
 
     runs: int | None = None
     seconds: float | None = None
@@ -52,7 +52,7 @@ DEFAULT_BUDGET = Budget(seconds=60.0)
 
 
 class Search:
-    """One search. `findings` gives what it finds, `report` what it has tried so far."""
+    """One search. `findings` yields what it finds, and `report` says what it has tried so far."""
 
     def __init__(
         self,
@@ -78,7 +78,8 @@ class Search:
     # -- what there is to find -----------------------------------------------------------------------------------------
 
     def findings(self) -> Iterator[Counterexample]:
-        """Counter-examples, the first ones first; it goes on for as long as the caller iterates and the budget lasts.
+        """The counter-examples in the order in which they are found, for as long as the caller iterates and the budget
+        lasts.
 
         Raises:
             SetupFailed: the world could not be made.
@@ -112,8 +113,10 @@ class Search:
                 yield from self._try(explorer.combinations(singles), "combinations", seen, most)
 
     def replay(self, plan: Plan, *, debug: bool = False) -> Counterexample | None:
-        """One plan again, and the run without faults; None if nothing is wrong with either any more. With ``debug`` it
-        runs in this process and calls ``breakpoint()`` where a fault strikes, and where a promise is broken."""
+        """Runs one plan again, and the scenario without faults; returns None if neither shows anything wrong any more.
+        With ``debug`` the plan is run in this process, which calls ``breakpoint()`` where a fault strikes and where a
+        promise is broken.
+        """
         with Pool(self._setup, self._workers) as pool:
             self._pool = pool
             reference = self._references[0] = self._undisturbed()
@@ -174,7 +177,7 @@ class Search:
     def _try(
         self, plans: Iterable[Plan], what: str, seen: set[tuple[str, str]], most: int | None
     ) -> Iterator[Counterexample]:
-        """Runs plans until the budget is used up; what is found is shortened once the workers are free."""
+        """Runs plans until the budget is used up; plans that fail are shortened once the workers are free."""
         reference = self._references[0]
         source = iter(plans)
         tried = 0
@@ -218,8 +221,9 @@ class Search:
                 return
 
     def _hashes(self, seen: set[tuple[str, str]]) -> Iterator[Counterexample]:
-        """The undisturbed run in processes that have other hash seeds: where the order of a set decides something, the
-        end is another one."""
+        """Makes the undisturbed run in processes with different hash seeds: if the order of a set decides something,
+        their end states differ.
+        """
         if "hash-seed" in self._setup.off or not uses_sets(self._setup):
             return
         for seed in HASH_SEEDS:

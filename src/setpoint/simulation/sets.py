@@ -1,4 +1,4 @@
-"""Sets: whether the user's code has any, whose order is another one in every process."""
+"""Sets: finds out whether the user's code uses sets, whose order differs from process to process."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _OF_SETS: Final = (ast.Sub, ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
 def uses_sets(setup: Setup) -> bool:
-    """Whether a module of the scenario or of the controllers, or another one of the user's that those use, makes sets
-    or asks for hashes. Where it can't be seen, it may."""
+    """Whether a module of the scenario or of the controllers, or another module of the user's that these use, makes
+    sets or asks for hashes. If that can't be determined, the answer is true.
+    """
     functions: list[Any] = [setup.scenario, setup.factory]
     for controller in setup.controllers():
         functions += [controller.reconcile, controller.finalizer_function]

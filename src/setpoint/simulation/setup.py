@@ -1,4 +1,4 @@
-"""Setup: what a simulation is of; the same for all of its runs."""
+"""Setup: what a simulation runs; it is the same for all of its runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Factory: TypeAlias = Callable[[], Sequence[Controller[Any]] | Controller[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """See `setpoint.simulation.check` for what each means."""
+    """The options of a simulation. `setpoint.simulation.check` documents each of them."""
 
     scenario: Scenario
     factory: Factory
@@ -52,7 +52,7 @@ class Setup:
         return 2 if self.leader_election or self.sharding else 1
 
     def controllers(self) -> list[Controller[Any]]:
-        """Fresh ones, as a new process has them."""
+        """New controllers, as a new process has them."""
         made = self.factory()
         found = [made] if isinstance(made, Controller) else list(made)
         if not found or not all(isinstance(each, Controller) for each in found):
@@ -61,5 +61,5 @@ class Setup:
 
 
 def tuples(**options: Iterable[Any] | None) -> dict[str, Any]:
-    """Options that may be any iterable, as tuples; None stays None."""
+    """The options with their iterables turned into tuples; None stays None."""
     return {name: None if value is None else tuple(value) for name, value in options.items()}

@@ -1,4 +1,4 @@
-"""Silence: logs of the program under test that are suppressed while a run lasts."""
+"""Silence: suppresses the logs of the program under test while a run lasts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _before = logging.NOTSET
 
 @contextmanager
 def silent(level: int = logging.CRITICAL) -> Iterator[None]:
-    """Suppresses records of ``level`` and below: the troubles of the program under test are made on purpose.
+    """Suppresses records of ``level`` and below, since a simulation causes the errors of the program under test on
+    purpose.
 
-    When the last of several blocks has ended, everything is logged that was before the first.
+    When the last of several blocks has ended, logging is as it was before the first.
     """
     global _before
     if not _asked:

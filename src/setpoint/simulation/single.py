@@ -1,4 +1,4 @@
-"""Single: one run in this process, from an empty loop to its result."""
+"""Single: makes one run in this process, from an empty loop to its result."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ Branch = Callable[[int], tuple[Plan, Options] | None]
 
 
 def run_here(setup: Setup, plan: Plan, options: Options) -> Result:
-    """One run in this process: slower than a forked one, but a debugger can follow it."""
+    """Makes one run in this process: it is slower than a forked one, but a debugger can follow it."""
     with buried():
         return story(setup, lambda: (plan, options))
 
 
 def story(setup: Setup, choose: Choose, branch: Branch = lambda _step: None) -> Result:
-    """Warms a world up, asks which run it is to be, and makes it. ``branch`` is asked at the start of every step
-    whether from here on it is to be another one."""
+    """Warms up a world, asks ``choose`` which run to make, and makes that run. At the start of every step it asks
+    ``branch`` whether to continue as a different run from there.
+    """
     loop = SimulationLoop()
     asyncio.set_event_loop(loop)
     world: World | None = None
@@ -59,7 +60,9 @@ def story(setup: Setup, choose: Choose, branch: Branch = lambda _step: None) -> 
 
 @contextmanager
 def buried() -> Iterator[None]:
-    """Python ends what the dead have left behind, which can only fail: their loop is closed. It is not told of."""
+    """Suppresses reports of errors when Python closes what killed processes have left behind: this can only fail, since
+    their loop is closed.
+    """
     before = sys.unraisablehook
     sys.unraisablehook = lambda _: None
     try:

@@ -1,4 +1,4 @@
-"""Stand-ins: replacements for secret values, which show only which of them are the same."""
+"""Stand-ins: replacements for secret values, which show only which of the values are equal."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class StandIns:
-    """Replaces values: equal ones by equal stand-ins, of one length whatever theirs was.
+    """Replaces values: equal values get equal stand-ins, and all stand-ins have the same length.
 
     Args:
-        key: without it no reader can find a value by trying candidates; a recording is gone on with under the same one.
+        key: the key of the stand-ins. Readers without it can't find a value by trying candidates; a recording has to be
+            continued with the same key.
         fields: ``"configmaps data.password"`` or ``"* spec.token"``, collection and path; ``*`` in a path stands for
             every name, and for every place in a list. Values of Secrets are always replaced.
 
@@ -36,8 +37,9 @@ class StandIns:
             self._fields.append((collection, path.strip().split(".")))
 
     def redacted(self, collection: str, document: dict[str, Any]) -> dict[str, Any]:
-        """The object without secret values, without the annotation of what was applied last (which has the same), and
-        of its managed fields only the managers."""
+        """The object without secret values and without the annotation of the last applied configuration (which contains
+        them); of its managed fields only the managers are kept.
+        """
         meta = {name: value for name, value in document.get("metadata", {}).items() if name != "managedFields"}
         if managers := [
             {name: entry[name] for name in ("manager", "operation", "subresource", "time") if name in entry}

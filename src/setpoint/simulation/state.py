@@ -1,4 +1,4 @@
-"""State: what is there, in a form in which two runs can be compared."""
+"""State: the current objects, in a form in which two runs can be compared."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _RECORDS: Final = ("jobs.batch",)
 
 
 class Difference(NamedTuple):
-    """One field, or one object if ``path`` is empty, that is not what it is in the undisturbed run."""
+    """A field (or an object if ``path`` is empty) that differs from the undisturbed run."""
 
     subject: str
     path: str
@@ -47,7 +47,7 @@ class Difference(NamedTuple):
 
     @property
     def is_more(self) -> bool:
-        """Whether there is an object, or a thing outside of the cluster, beside those that are expected."""
+        """Whether there is an object, or a thing outside the cluster, in addition to those that are expected."""
         counts = type(self.expected) is type(self.found) is int
         if counts and (not self.path or self.subject.startswith("external ")):
             return bool(self.found > self.expected)
@@ -57,14 +57,14 @@ class Difference(NamedTuple):
 
     @property
     def is_less(self) -> bool:
-        """Whether an object that is expected is not there, or there are fewer of that name."""
+        """Whether an expected object is missing, or there are fewer with its name than expected."""
         if not self.path and isinstance(self.expected, int):
             return bool(self.found < self.expected)
         return not self.path and self.found == ABSENT
 
     @property
     def mask(self) -> str:
-        """The field in all objects of the kind."""
+        """The mask that stands for this field in all objects of the kind."""
         return f"{self.subject.partition(' ')[0]} {generic(self.path)}"
 
     def __str__(self) -> str:
@@ -84,8 +84,8 @@ def snapshot(
 ) -> Snapshot:
     """The objects that were written after the revision ``since``, and the states of external systems (``outside``).
 
-    It is without what differs in any two runs: uids and addresses become the names of their objects, names that the
-    server made up become their beginnings, times ``<time>``.
+    Everything that differs between any two runs is replaced: uids and addresses by the names of their objects, names
+    that the server made up by their prefixes, and times by ``<time>``.
     """
     stand_ins = StandIns(documents, called)
     found: Snapshot = {}
@@ -105,17 +105,19 @@ def snapshot(
 
 
 def _is_history(collection: str, document: dict[str, JSON]) -> bool:
-    """Whether the control plane keeps it of what was wished for before: how much there is of that hangs on how long
-    every wish lasted."""
+    """Whether the control plane keeps the object for an earlier desired state: how many of these there are depends on
+    how long each desired state lasted.
+    """
     if collection == "replicasets.apps":
         return bool(document["metadata"].get("ownerReferences")) and not document.get("spec", {}).get("replicas", 1)
     return collection == "controllerrevisions.apps"
 
 
 def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
-    """Objects that are there after all changes, but not where the last wishes were the first, and are mere records:
-    jobs that were done for earlier wishes, and what belongs to them; claims that a smaller stateful set has left, and
-    their volumes."""
+    """The objects that exist after all changes, but not if users ask for the final state at once, and that are mere
+    records: finished jobs for earlier states and what belongs to them, and claims, with their volumes, that a stateful
+    set has left behind when it was scaled down.
+    """
     found = {each for each in way if each not in direct and each.startswith(_RECORDS)}
     owners = {f"<uid of {each}>" for each in found}
     sets = [
@@ -140,7 +142,7 @@ def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
 
 
 def _claims(name: str, called: str, stateful_set: JSON) -> bool:
-    """Whether a claim of that name is one that the stateful set makes, whatever its size."""
+    """Whether the stateful set would make a claim of that name, whatever its size."""
     templates = stateful_set.get("spec", {}).get("volumeClaimTemplates", ())
     begins = [f"{each['metadata']['name']}-{called}-" for each in templates]
     return any(name.startswith(begin) and name[len(begin) :].isdecimal() for begin in begins)
@@ -177,7 +179,9 @@ def _walk(value: JSON, stand_ins: StandIns, generation: int | None) -> JSON:
 
 
 def plain_values(value: JSON) -> JSON:
-    """An external system's state as JSON: keys and values without a form in JSON as text, sets sorted."""
+    """An external system's state as JSON: keys and values that JSON can't represent become text, and sets are
+    sorted.
+    """
     if isinstance(value, Mapping):
         return {str(key): plain_values(item) for key, item in value.items()}
     if isinstance(value, (set, frozenset)):
@@ -193,7 +197,7 @@ def plain_values(value: JSON) -> JSON:
 
 
 def differences(expected: Snapshot, found: Snapshot, masks: frozenset[str] = frozenset()) -> list[Difference]:
-    """The differences of ``found`` from ``expected``, but for fields that are masked."""
+    """The differences between ``found`` and ``expected``, except in masked fields."""
     result: list[Difference] = []
     for subject in sorted({*expected, *found}):
         ours, theirs = expected.get(subject, []), found.get(subject, [])
@@ -218,26 +222,28 @@ def differences(expected: Snapshot, found: Snapshot, masks: frozenset[str] = fro
 
 
 def completed(state: Snapshot, other: Snapshot, initial: Snapshot, there: Sequence[Mapping[str, int]]) -> Snapshot:
-    """``state``, with those objects of ``other`` that were there before the run (``initial``) and still are (by the
-    last of ``there``), but have never changed in it, which is why no snapshot has them."""
+    """``state`` with those objects of ``other`` added that were there before the run (``initial``) and still exist
+    (according to the last of ``there``). As they have never changed in this run, its snapshots don't have them.
+    """
     alive = there[-1] if there else {}
     return {**{name: initial[name] for name in other if name in initial and alive.get(name)}, **state}
 
 
 def is_masked(kind: str, path: str, masks: frozenset[str]) -> bool:
-    """Whether the field, or one that it is in, is masked."""
+    """Whether the field, or a field that contains it, is masked."""
     parts = generic(path).split(".")
     return any(f"{kind} {'.'.join(parts[:length])}" in masks for length in range(1, len(parts) + 1))
 
 
 def generic(path: str) -> str:
-    """A path without places in lists."""
+    """The path without the indexes of list items."""
     return re.sub(r"\[\d+\]", "[]", path)
 
 
 def _says_nothing(path: str, value: JSON) -> bool:
-    """Whether readers of a status can't tell the value from none: many write what is empty only where there was
-    something before."""
+    """Whether readers of a status can't tell the value from a missing one: many controllers write an empty value only
+    where there was something before.
+    """
     return path.startswith("status.") and value in ("", [], {}, None)
 
 
@@ -267,7 +273,7 @@ def _differ(wanted: JSON, got: JSON, path: str) -> Iterator[tuple[str, JSON, JSO
 
 
 def learned(one: Snapshot, other: Snapshot) -> frozenset[str]:
-    """The fields that differ between two undisturbed runs: chance decides them, not the controller."""
+    """The fields that differ between two undisturbed runs, because chance decides their values, not the controller."""
     return frozenset(each.mask for each in differences(one, other))
 
 

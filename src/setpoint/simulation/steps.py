@@ -1,4 +1,4 @@
-"""Steps: how time passes in a run, and when what lasts comes to an end."""
+"""Steps: how time passes in a run, and when lasting faults end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ Release = Callable[[], object]
 
 
 class Stage(Protocol):
-    """A run, as far as its steps know it: what can still happen by itself, and what is done between the steps."""
+    """The part of a run that its steps use: whether anything can still happen by itself, and what is done between
+    steps.
+    """
 
     resting: bool
 
@@ -42,10 +44,10 @@ class Stage(Protocol):
 
 
 class Steps:
-    """The user's steps. One ends with every wait of the scenario, and one with its end.
+    """The user's steps. Every wait of the scenario ends a step, and so does the end of the scenario.
 
-    The effect of a fault ends after a time that `settle` waits for (``seconds``), or lasts over what the user does next
-    (``until="step"``): until the end of the step after the one in which it began.
+    The effect of a fault either ends after a time for which `settle` waits (``seconds``), or lasts throughout the
+    user's next actions (``until="step"``): until the end of the step after the one in which it began.
     """
 
     def __init__(self, world: Stage) -> None:
@@ -65,11 +67,11 @@ class Steps:
             self.after(float(fault.get("seconds", 0.0)), release)
 
     def over(self, step: int, release: Release) -> None:
-        """Calls ``release`` at the end of that step, when everything else has settled."""
+        """Calls ``release`` at the end of step ``step``, when everything else has settled."""
         self._at_end.append((step, release))
 
     def after(self, seconds: float, release: Release) -> None:
-        """Calls ``release`` after so many seconds, for which `quiesce` waits."""
+        """Calls ``release`` after ``seconds``, for which `quiesce` waits."""
         self._ids += 1
         number = self._ids
         loop = self._world.loop
@@ -98,7 +100,7 @@ class Steps:
         return bool(self._due or self._at_end)
 
     def end_faults(self) -> None:
-        """Everything is as it should be, from now on."""
+        """Ends all faults: from now on everything works as it should."""
         releases = [release for _, release in self._due.values()] + [release for _, release in self._at_end]
         self._due.clear()
         self._at_end.clear()
@@ -108,7 +110,7 @@ class Steps:
     # -- waiting -------------------------------------------------------------------------------------------------------
 
     async def quiesce(self, patience: float) -> None:
-        """Until nothing is left to do that can be done while the faults last that are over a step."""
+        """Waits until nothing is left that can be done while the faults that outlast the step go on."""
         loop = self._world.loop
         deadline = loop.time() + patience
         while True:
@@ -131,7 +133,9 @@ class Steps:
         return min(due, default=None)
 
     async def end(self, patience: float) -> None:
-        """The end of a step: what the user did has had its consequences, unless a fault makes the user early."""
+        """Ends a step: waits until the user's actions have had their consequences, unless a fault makes the user go on
+        early.
+        """
         world = self._world
         early = world.early(self.number)
         if early is not None and not world.options.patient:
@@ -154,7 +158,7 @@ class Steps:
             await self.quiesce(patience)
 
     async def over_steps(self, patience: float) -> None:
-        """Ends what lasted over the step that is ending."""
+        """Ends the faults that lasted until the end of this step."""
         while due := [each for each in self._at_end if each[0] <= self.number]:
             self._at_end = [each for each in self._at_end if each not in due]
             for _, release in due:
@@ -162,7 +166,9 @@ class Steps:
             await self.quiesce(patience)
 
     async def _hurry(self, fault: Fault) -> None:
-        """The user goes on as soon as the controllers have made so many writes."""
+        """Waits only until the controllers have made the number of writes after which the fault makes the user go
+        on.
+        """
         world = self._world
         wanted = world.judge.writes + int(fault.get("writes", 0))
         for _ in range(10_000):
@@ -176,7 +182,7 @@ class Steps:
             await asyncio.sleep(0 if timer is None else max(timer - world.loop.time(), 0.0))
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
-        """A step that ends when the condition holds."""
+        """Waits until the condition holds, and ends the step."""
         world = self._world
         if not await self._holds(condition, within):
             self.end_faults()

@@ -1,4 +1,4 @@
-"""Streams: what a controller's process hears of changes, and when."""
+"""Streams: which changes a controller's process hears of, and when."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ _versioned = msgspec.json.Decoder(_Versioned).decode
 
 
 class Listener(Protocol):
-    """The end of a process's watches. ``saw`` is told all that was shown to the process, ``heard_of`` each change that
-    comes up to a gate; ``ordered`` puts the first events in order."""
+    """The process's end of its watches. ``saw`` is called with everything that was shown to the process and
+    ``heard_of`` with each change that comes up to a gate; ``ordered`` chooses the order of the first events.
+    """
 
     def saw(self, raw: bytes) -> None: ...
     def heard_of(self, gate: Gate, revision: int) -> None: ...
@@ -41,8 +42,9 @@ class Listener(Protocol):
 
 
 class Gate:
-    """Whether a process hears of one kind's changes. Closed, it keeps them back, in order, from one revision on: a
-    watch cache of the server that is behind."""
+    """Decides whether a process hears of one kind's changes. A closed gate holds them back, in order, from one revision
+    on, like a watch cache of the server that lags behind.
+    """
 
     def __init__(self) -> None:
         self.since: int | None = None
@@ -56,16 +58,18 @@ class Gate:
             self.since = revision
 
     def open(self, *, expired: bool = False) -> None:
-        """Lets everything through that was kept back; or, ``expired``, drops it and ends the watches with 410, so that
-        their readers list again and never see what lay between."""
+        """Lets everything through that was held back; or, if ``expired``, drops it and ends the watches with 410, so
+        their readers list again and never see the changes in between.
+        """
         self.since = None
         for stream in list(self.streams):
             stream.release(expired=expired)
 
 
 class Stream(Response):
-    """One watch of a process. The server's side is read by a task of the server's, as it would be over a network: what
-    the process has not read yet is under way."""
+    """One watch of a process. A task of the server reads the server's side, as it would over a network: events that the
+    process has not read yet are in transit.
+    """
 
     status = 200
 
@@ -129,7 +133,7 @@ class Stream(Response):
         self._kept = []
 
     def fail(self) -> None:
-        """Ends the watch with 410, as a server does that has forgotten where it was."""
+        """Ends the watch with 410, as a server does that no longer has the watch's revision."""
         self._ready.append(EXPIRED)
         self._lose()
         self._over = True
@@ -140,7 +144,7 @@ class Stream(Response):
             self._gate.missing += 1
 
     def hang_up(self) -> None:
-        """Breaks the connection: what is under way is lost, and the process knows at once."""
+        """Breaks the connection: events in transit are lost, and the process notices at once."""
         self._lose()
         self._ended = TransportError("connection reset by peer", sent=True, reset=True)
         self._ready.clear()
@@ -187,5 +191,5 @@ async def _close(pump: asyncio.Task[None], body: Any) -> None:
 
 
 def uids_in(raw: bytes) -> set[str]:
-    """Every uid that is in there, owners' too."""
+    """All uids in the event, including those of owners."""
     return {found.decode() for found in UIDS.findall(raw)}

@@ -16,7 +16,7 @@ from setpoint.simulation.tape import Tape
 
 
 class Struck(Protocol):
-    """A run, as far as the faults know it that hit requests, changes and calls."""
+    """The part of a run that faults use which hit requests, changes and calls."""
 
     @property
     def tape(self) -> Tape: ...
@@ -29,8 +29,9 @@ class Struck(Protocol):
 
 
 class Strikes:
-    """Looks up what the plan has for each point that the run comes by. ``struck`` are the faults that took place; each
-    does once."""
+    """Looks up the plan's faults for each point that the run reaches. ``struck`` has the faults that took place; each
+    strikes once.
+    """
 
     def __init__(self, world: Struck, plan: Plan) -> None:
         self._world = world
@@ -47,7 +48,7 @@ class Strikes:
         return self._at.get(point, [])
 
     def take(self, point: str, *kinds: str) -> list[Fault]:
-        """The plan's faults at this point, told of and marked as struck."""
+        """The plan's faults at this point, which are also written to the trace and marked as struck."""
         if self.over:
             return []
         found = [each for each in self.planned(point) if not kinds or each.kind in kinds]
@@ -73,7 +74,7 @@ class Strikes:
     # -- changes -------------------------------------------------------------------------------------------------------
 
     def change(self, gate: Gate, entry: Entry) -> None:
-        """A change has come up to the gate of a process."""
+        """Carries out the faults that hit a change that has come up to the gate of a process."""
         if gate.since is not None or self.over:
             return
         for each in self.take(entry.point, "lag", "hang-up", "expire"):
@@ -104,7 +105,7 @@ class Strikes:
         return point, self.take(point)
 
     def external_trouble(self, faults: list[Fault], point: str, *, before: bool) -> Fault | None:
-        """Raises what the call raises; returns the fault if the process is to die here, or has to wait."""
+        """Raises the error that the call raises, or returns the fault if the process has to die here or to wait."""
         for each in faults:
             if before and each.kind in ("crash-before", "slow-request", "freeze"):
                 return each

@@ -1,4 +1,4 @@
-"""Tape: what happened in a run, in order, and what its points are called."""
+"""Tape: the events of a run, in order, and the names of its points."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PYTHON = str(Path(sys.modules["asyncio"].__file__ or "").resolve().parent.paren
 
 
 class Tape:
-    """Everything that is told of a run. Its digest is that of the whole story: two runs of one plan have the same."""
+    """Records the events of a run. Two runs of one plan have the same digest, which covers all of the events."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
@@ -28,7 +28,7 @@ class Tape:
         self._numbers: Counter[str] = Counter()
 
     def tell(self, lane: str, who: str, what: str, text: str, *, point: str = "", content: str = "") -> None:
-        """One line. In a reconcile it also says what that had seen."""
+        """Adds one line. In a reconcile, the line also says what the reconcile had seen."""
         saw, place = "", ""
         if what in ("writes", "reads", "calls"):
             context = current.get()
@@ -41,12 +41,12 @@ class Tape:
         self.lines.append(Line(round(self.clock(), 6), lane, who, what, text, point, saw, content, place))
 
     def mark(self, point: Point) -> None:
-        """A place at which a fault can strike."""
+        """Adds a place at which a fault can strike."""
         if not self.full:
             self.points.append(point)
 
     def number(self, stem: str) -> str:
-        """The point of this name that comes now."""
+        """The name of the next point with this stem: the stem and a number."""
         self._numbers[stem] += 1
         return f"{stem} #{self._numbers[stem]}"
 
@@ -70,10 +70,10 @@ def user_line() -> str:
 
 
 def is_users(frame: FrameType) -> bool:
-    """Whether the code is neither this framework's nor Python's nor a library's."""
+    """Whether the code is the user's: not this framework's, Python's or a library's."""
     return is_users_file(frame.f_code.co_filename)
 
 
 def is_users_file(name: str) -> bool:
-    """The same for a file."""
+    """Whether the file is the user's: not this framework's, Python's or a library's."""
     return not name.startswith((_HOME, _PYTHON, "<")) and "site-packages" not in name

@@ -1,4 +1,4 @@
-"""Telephone: the calls of controllers to external systems, and what goes wrong with them."""
+"""Telephone: the calls of controllers to external systems, and the faults that hit them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATENCY: Final = 0.001
 
 
 class Operator(Protocol):
-    """A run, as far as the calls to external systems know it."""
+    """The part of a run that calls to external systems use."""
 
     @property
     def judge(self) -> Judge: ...
@@ -33,7 +33,7 @@ class Operator(Protocol):
 
 
 class Telephone:
-    """Answers the questions of `externals.call` about every call."""
+    """Decides for `externals.call` what happens to every call."""
 
     def __init__(self, world: Operator) -> None:
         self._world = world
@@ -43,7 +43,7 @@ class Telephone:
         return self._world.strikes.external(name, actor)
 
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
-        """Returns when the call, or its answer, gets through. Raises what the call raises."""
+        """Waits until the call, or its answer, gets through. Raises the error that the call raises."""
         world = self._world
         if before:
             await asyncio.sleep(LATENCY)
@@ -57,7 +57,7 @@ class Telephone:
         await world.steps.pass_by(fault)
 
     def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
-        """The same for a call that can't wait. Raises `Killed` where the process dies."""
+        """Does the same as `external_gate` for a call that can't wait. Raises `Killed` if the process dies."""
         world = self._world
         fault = world.strikes.external_trouble(faults, point, before=before)
         if fault is not None and fault.kind.startswith("crash"):
@@ -65,7 +65,7 @@ class Telephone:
             raise Killed
 
     def external_done(self, point: str, told: str, *, changed: bool, empty: bool) -> None:
-        """The call was carried out. ``empty``: it may answer that there is nothing."""
+        """Notes that the call was carried out. ``empty``: it may answer that there is nothing."""
         world = self._world
         world.tape.mark(Point(point, "external", world.steps.number, changed=changed, empty=empty))
         world.tape.tell("external", "external", "answers", told, point=point)

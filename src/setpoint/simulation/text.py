@@ -1,4 +1,4 @@
-"""Text: a trace for a terminal."""
+"""Text: renders a trace for a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _QUIET = frozenset({"reads"})
 
 
 def story_of(trace: Sequence[Line], most: int = MOST) -> list[str]:
-    """The lines that matter: up to the last fault's consequences, at most so many."""
+    """The lines that matter, up to the consequences of the last fault, and at most ``most`` of them."""
     told = [line for line in trace if line.what not in _QUIET]
     struck = [place for place, line in enumerate(told) if line.what in ("fault", "finding")]
     if len(told) > most and struck:

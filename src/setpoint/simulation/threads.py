@@ -1,4 +1,4 @@
-"""Threads that take turns with the loop: while one of them computes the loop stands still, and the other way round."""
+"""Threads that alternate with the loop: while a thread computes, the loop stands still, and vice versa."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ class Job:
 
 
 class Turns:
-    """Whose turn it is. Without it the order in which threads and the loop do things would be the system's."""
+    """Decides whether the loop or a thread runs. Otherwise the operating system would decide on the order of their
+    actions.
+    """
 
     def __init__(self) -> None:
         self.jobs: set[Job] = set()
@@ -39,7 +41,7 @@ class Turns:
         return run
 
     def waits(self, callback: Callable[..., Any]) -> None:
-        """Called in a thread that has asked the loop for something: it is the loop's turn, if the thread waits."""
+        """Lets the loop run, if the thread waits; called in a thread that has asked the loop for something."""
         job: Job | None = getattr(self._local, "job", None)
         future = _awaited(callback)
         if job is None or future is None:
@@ -49,23 +51,25 @@ class Turns:
         self._leave()
 
     def ended(self) -> None:
-        """Called in a thread whose job has ended."""
+        """Notes that the job of the calling thread has ended."""
         self._leave()
 
     def stand_still(self) -> None:
-        """Called by the loop: returns when every thread waits for it, or has ended."""
+        """Blocks the loop, which calls this, until every thread waits for it or has ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._running == 0)
 
     def end(self) -> None:
-        """The world is over: threads that wait for it, the dead's too, end with what they are told then."""
+        """Ends the world's threads: those that wait for it, including those of killed processes, end with the answer
+        that they get now.
+        """
         self._over = True
         for job in self.jobs:
             if job.waits_for is not None:
                 job.waits_for.cancel()
 
     def _go_on(self, job: Job) -> None:
-        """The loop has done what the thread asked for: it is the thread's turn."""
+        """Lets the thread run, since the loop has done what the thread asked for."""
         if self._over:
             return
         job.waits_for = None

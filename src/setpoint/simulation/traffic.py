@@ -1,4 +1,4 @@
-"""Traffic: the writes of processes: what they hit, what they change, and those that come late."""
+"""Traffic: the writes of processes: which objects they hit, what they change, and which of them arrive late."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from setpoint.simulation.tape import Tape
 
 
 class Road(Protocol):
-    """A run, as far as the writes of its processes know it."""
+    """The part of a run that the writes of its processes use."""
 
     @property
     def harness(self) -> Actor: ...
@@ -37,7 +37,7 @@ class Road(Protocol):
 
 
 class Traffic:
-    """The knowledge of a world about its processes' writes."""
+    """Knows, for one world, the writes of its processes."""
 
     def __init__(self, world: Road) -> None:
         self._world = world
@@ -46,7 +46,7 @@ class Traffic:
         self._world.tape.tell("server", "server", "answers", text, point=point)
 
     def target(self, asked: Asked) -> str | None:
-        """The uid of what a write is about, None if there is nothing."""
+        """The uid of the object that a write is about; None if there is no such object."""
         record = self._world.history.get(asked.collection, asked.namespace, asked.name) if asked.name else None
         if record is None:
             return None
@@ -56,7 +56,7 @@ class Traffic:
         self, life: Life, asked: Asked, point: str, request: Request, status: int, revision: int,
         target: str | None,
     ) -> None:  # fmt: skip
-        """A write of a process has been carried out."""
+        """Notes that a write of a process has been carried out."""
         changed = self._world.history.revision != revision and status < 300
         self._world.tape.mark(
             Point(
@@ -79,7 +79,7 @@ class Traffic:
         self._world.judge.wrote(life.seen, asked, point, target, changed=changed)
 
     def arrive_late(self, life: Life, request: Request, fault: Fault) -> None:
-        """A write that is under way arrives when the fault is over."""
+        """Delivers a write that is in transit when the fault is over."""
 
         async def arrive() -> None:
             AUTHOR.set(life.actor)
@@ -95,7 +95,7 @@ class Traffic:
         self._world.steps.begin(fault, lambda: self._world.harness.start(arrive(), name="late write"))
 
     async def touch(self, request: Request, asked: Asked) -> None:
-        """Another program writes the object, and takes its change back: only the version is another one."""
+        """Writes the object as another program and takes the change back: only the version differs."""
         path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path
         other = Actor("another program", "others")
         headers = {"content-type": "application/merge-patch+json", "user-agent": "another-program"}

@@ -1,4 +1,4 @@
-"""Verdict: what a run means beside the undisturbed ones."""
+"""Verdict: judges a run by comparing it with the undisturbed ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNANSWERED: Final = ("lost-answer", "late-write", "slow-answer", "slow-request"
 
 @dataclass
 class Reference:
-    """The results of undisturbed runs: every other run has to come to the same."""
+    """The results of undisturbed runs, with which the result of every other run has to agree."""
 
     baseline: Result
     others: list[Result]
@@ -44,13 +44,13 @@ class Reference:
         self.masks = frozenset(masks)
 
     def allow(self, other: Result) -> None:
-        """As many objects may be created and deleted as in another run without faults."""
+        """Allows as many creations and deletions of objects as another run without faults has."""
         for allowed, seen in ((self.created, other.created), (self.deleted, other.deleted)):
             for subject, count in seen.items():
                 allowed[subject] = max(allowed.get(subject, 0), count)
 
     def judge(self, plan: Plan, result: Result) -> list[Finding]:
-        """Everything that is wrong with a disturbed run; what is wrong with the undisturbed one too, is not."""
+        """Everything that is wrong with a disturbed run, except what is wrong with the undisturbed one, too."""
         known = {finding.identity for finding in self.baseline.findings}
         found = [finding for finding in result.findings if finding.identity not in known]
         if any(finding.oracle in ("hot loop", "hang", "scenario") for finding in found):
@@ -60,8 +60,9 @@ class Reference:
         return self._enabled(found)
 
     def compare(self, result: Result, oracle: str, when: str, *, less: bool = False) -> list[Finding]:
-        """A finding for every object that is not as in the undisturbed run. ``less``: what is there beside that does
-        not count."""
+        """A finding for every object that differs from the undisturbed run. With ``less``, additional objects don't
+        count.
+        """
         initial, there = self.baseline.initial, self.baseline.there
         expected = completed(self.baseline.end, result.end, initial, there)
         found = completed(result.end, self.baseline.end, initial, result.there)
@@ -130,8 +131,9 @@ class Reference:
 
 
 def _unknown(fault: Fault) -> str:
-    """The object that a controller can't know to exist: one whose name the server makes up, where the answer
-    does not come. It may make another one, and take the surplus away."""
+    """The object that a controller can't know to exist: the server makes up its name, and the answer gets lost. The
+    controller may make another one and remove the surplus.
+    """
     verb, _, rest = fault.at.partition(" ")
     subject = rest.rpartition(" #")[0]
     return subject if verb == "create" and subject.endswith("*") and fault.kind in _UNANSWERED else ""

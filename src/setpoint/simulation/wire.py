@@ -1,4 +1,4 @@
-"""Wire: the one way between a controller's process and the server, and the place where requests go wrong."""
+"""Wire: the only connection between a controller's process and the server, where faults hit its requests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination
 
 
 class Network(Protocol):
-    """A run, as far as what goes between its processes and the server."""
+    """The part of a run that connects its processes to the server."""
 
     @property
     def setup(self) -> Setup: ...
@@ -86,7 +86,7 @@ class Wire:
         self._listed.clear()
 
     def cut(self) -> None:
-        """The process is dead: the server sees its connections closed."""
+        """Closes the connections because the process is dead: the server sees them closed."""
         for stream in self.streams:
             stream.cut()
         self.streams.clear()
@@ -100,13 +100,14 @@ class Wire:
     # -- what is heard -------------------------------------------------------------------------------------------------
 
     def listens(self) -> bool:
-        """Whether every watch that was ended, or that comes after a list, is there; else its reader is about to list,
-        or to watch."""
+        """Whether every watch is open that was ended or that follows a list; otherwise its reader is about to list or
+        to watch.
+        """
         now = asyncio.get_running_loop().time()
         return not any(gate.missing for gate in self.gates.values()) and all(now >= at for at in self._listed.values())
 
     def heard_of(self, gate: Gate, revision: int) -> None:
-        """An event has come up to the gate."""
+        """Notes that an event has come up to the gate."""
         entry = self._network.history.by_revision.get(revision)
         if entry is not None:
             self._network.strikes.change(gate, entry)
@@ -115,7 +116,7 @@ class Wire:
         self._life.seen |= uids_in(raw)
 
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]:
-        """The initial events of a streamed list, the mark at their end: lists promise no order."""
+        """The initial events of a streamed list in a possible order, with the bookmark last: lists promise no order."""
         return [*self._order(lines[:-1]), lines[-1]]
 
     def _order(self, items: list[T]) -> list[T]:
@@ -124,7 +125,7 @@ class Wire:
         return items[::-1] if self.reverses else items
 
     def latency(self) -> float:
-        """Seconds that the next request is under way."""
+        """The seconds for which the next request is in transit."""
         return LATENCY if self.rolls is None else LATENCY * self.rolls.choice(LATENCIES)
 
     # -- requests ------------------------------------------------------------------------------------------------------
@@ -226,7 +227,9 @@ class Wire:
         return stream
 
     def _from_cache(self, request: Request, asked: Asked) -> Request:
-        """A list that may be served from a watch cache is as old as that is."""
+        """The request; if a watch cache that lags behind may serve it, the request asks for a list as old as that
+        cache.
+        """
         query = dict(request.query)
         wanted = query.get("resourceVersion", "")
         since = self.gate(asked.collection).since

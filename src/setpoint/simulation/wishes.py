@@ -1,4 +1,4 @@
-"""Wishes: what users have asked for, and what they have reported in place of others."""
+"""Wishes: the objects that users have asked for, and the statuses that they have reported in place of controllers."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ _WISHED: Final = ("name", "namespace", "labels", "annotations", "ownerReferences
 
 
 class Wishes:
-    """The objects that users want to be there now, by the paths of their requests."""
+    """The objects that users currently ask for, by the paths of their requests."""
 
     def __init__(self) -> None:
         self._documents: dict[str, dict[str, Any]] = {}
 
     def wished(self, path: str, document: dict[str, Any]) -> None:
-        """A user has asked for an object; ``document`` is how it was stored."""
+        """Notes that a user has asked for an object; ``document`` is the object as it was stored."""
         reported = self._documents.get(path, {}).get("status")
         wish = wish_of(document)
         self._documents[path] = wish if reported is None else {**wish, "status": reported}
 
     def taken_back(self, path: str) -> None:
-        """A user has asked for the end of an object."""
+        """Notes that a user has asked for the deletion of an object."""
         self._documents.pop(path, None)
 
     def reported(self, path: str, change: dict[str, Any]) -> None:
-        """A user has written the status of an object, in place of the controller that does it elsewhere."""
+        """Notes that a user has written the status of an object, in place of the controller that does so elsewhere."""
         if change and path in self._documents:
             wish = self._documents[path]
             self._documents[path] = {**wish, "status": merge_patch.apply(wish.get("status", {}), change)}
@@ -37,11 +37,11 @@ class Wishes:
         return list(self._documents.values())
 
     def text(self) -> str:
-        """The same text for the same wishes, in whatever order they came."""
+        """A text that is the same for the same requested objects, in whatever order users asked for them."""
         return msgspec.json.encode(sorted(self._documents.items()), order="sorted").decode()
 
 
 def wish_of(document: dict[str, Any]) -> dict[str, Any]:
-    """The part of an object that users ask for."""
+    """The part of an object that users set."""
     kept = {key: value for key, value in document.get("metadata", {}).items() if key in _WISHED}
     return {**{key: value for key, value in document.items() if key not in ("status", "metadata")}, "metadata": kept}

@@ -1,4 +1,4 @@
-"""Words: what a fault is, as a sentence for readers who do not know the documentation."""
+"""Words: describes a fault in a sentence for readers who do not know the documentation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SENTENCES: Final = {
 
 
 def in_words(fault: Fault) -> str:
-    """A sentence. A fault without a sentence here is told as plans tell it."""
+    """A sentence that describes the fault. A fault for which there is no sentence is written as in plans."""
     pattern = _SENTENCES.get(fault.kind)
     if pattern is None:
         return str(fault)
@@ -64,12 +64,12 @@ def in_words(fault: Fault) -> str:
 
 
 def told_after(text: str) -> bool:
-    """Whether a fault, as traces tell it, strikes after the request that it is about."""
+    """Whether a fault, as traces describe it, strikes after its request."""
     return text.startswith(_AFTER)
 
 
 def _at(point: str) -> str:
-    """A point without its number where that is the first, or ``run``."""
+    """The point without its number if that is 1; it may be ``run``."""
     if point == "run":
         return "the beginning"
     return point.removesuffix(" #1")

@@ -1,4 +1,4 @@
-"""Worker: a process that makes runs, as the process sees it that wants them."""
+"""Worker: a process that makes runs, as seen by the process that asks for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from setpoint.simulation.zygote import Job, Zygote, fork, read, write
 
 
 class SetupFailed(Exception):
-    """The world could not be made, so that nothing can be said of the controllers. The message has the traceback."""
+    """The world could not be made, so the controllers could not be judged. The message has the traceback."""
 
 
 class Worker:
@@ -32,7 +32,7 @@ class Worker:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The ends of the pipes of this process; another one that held them would keep the worker alive."""
+        """The ends of the pipes that this process holds. Another process that held them would keep the worker alive."""
         return self._outgoing, self.incoming
 
     def send(self, job: Job) -> None:

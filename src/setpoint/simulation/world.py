@@ -54,11 +54,13 @@ HOUR: Final = 3600.0
 
 
 class _CutOff(BaseException):
-    """Ends a scenario that is wanted no further."""
+    """Ends a scenario whose remaining steps are not needed."""
 
 
 class World:
-    """Made once by `warm`; then one run of it by `run`. For another run, fork between the two, or make another."""
+    """The simulated world. `warm` prepares it once, and `run` makes one run in it. For another run, fork between the
+    two, or make another world.
+    """
 
     def __init__(self, setup: Setup, loop: SimulationLoop) -> None:
         self.setup = setup
@@ -102,13 +104,13 @@ class World:
         self.wishes = Wishes()
 
     def now(self) -> datetime:
-        """The server's wall clock."""
+        """The time of the server's wall clock."""
         return EPOCH + timedelta(seconds=self.loop.time() + self.options.shift)
 
     # -- before the run ------------------------------------------------------------------------------------------------
 
     async def warm(self) -> None:
-        """Everything up to the point at which the controllers start: the same for every run."""
+        """Prepares everything up to the point at which the controllers start, which is the same for every run."""
         cluster, stack = self.cluster, self._stack
         await stack.enter_async_context(self.server)
         cluster.client = self.connect("user")
@@ -144,7 +146,7 @@ class World:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     async def run(self, plan: Plan, options: Options) -> Result:
-        """One run. Never raises for what goes wrong in it."""
+        """Makes one run. It does not raise for errors in the run."""
         self._began = time.process_time()
         self.plan, self.options, self.seed = plan, options, plan.seed
         for number, each in enumerate((*self._randoms, self.cluster.random, self.server.random)):
@@ -205,7 +207,7 @@ class World:
         await self._conclude()
 
     async def _conclude(self) -> None:
-        """The faults are over: everything has to become, and to stay, as it should be."""
+        """Ends the faults: everything then has to become, and to stay, as it should be."""
         steps = self.steps
         self.strikes.over = self.tape.full = True
         steps.end_faults()
@@ -258,12 +260,12 @@ class World:
         return result
 
     def hung(self, why: str) -> Result:
-        """The result of a run that its loop has ended, because no time passed any more."""
+        """The result of a run that its loop has ended because time no longer passed."""
         self.judge.found("hang", "process", why)
         return self._complete()
 
     def give_up(self, why: str) -> None:
-        """Ends the run: it would go on for ever."""
+        """Ends a run that would otherwise go on for ever."""
         if not self._gave_up and self._main is not None:
             self._gave_up = why
             self._main.cancel()
@@ -284,22 +286,22 @@ class World:
 
     @property
     def manager(self) -> Manager | None:
-        """That of the process that was started last; None while it has only just begun."""
+        """The manager of the most recently started process; None while that is still starting."""
         return self.processes.last.manager
 
     def called(self, who: str) -> list[Actor]:
-        """Actors by what plans call them."""
+        """The actors that plans call by that name."""
         found = [actor for actor in self.plane.actors if actor.name == who]
         return found or [process.actor for process in self.processes.leading()]
 
     # -- what the parts ask for ----------------------------------------------------------------------------------------
 
     def busy(self) -> bool:
-        """Whether any actor can do anything now."""
+        """Whether any actor has something to do now."""
         return self.processes.busy() or self.plane.busy() or (self.far is not None and self.far.plane.busy())
 
     def retries(self) -> list[float]:
-        """The loop times at which any actor goes on by itself."""
+        """The loop times at which any actor will go on by itself."""
         far = [] if self.far is None else self.far.plane.retries()
         return [*self.processes.retries(), *self.plane.retries(), *far]
 
@@ -321,8 +323,9 @@ class World:
         self._cut_off()
 
     async def gone(self, obj: Object) -> None:
-        """Waits for the end of an object of that name which is being deleted: it can't be made anew before. That ends
-        the faults, which may be all that keeps it."""
+        """Waits until an object of that name that is being deleted is gone, since it can't be created again before.
+        This ends the faults, as they may be all that keeps the object.
+        """
         while self.strikes.struck and self._is_leaving(obj):
             self.steps.end_faults()
             await self.steps.quiesce(CONVERGE)
@@ -340,7 +343,7 @@ class World:
         return record is not None and sketch(record.value).metadata.deletion_timestamp is not None
 
     def came_to(self, step: int) -> None:
-        """A step begins."""
+        """Begins a step."""
         job = self.branch(step)
         if job is not None:
             self.plan, self.options = job
@@ -353,7 +356,7 @@ class World:
             raise _CutOff
 
     def rested(self) -> None:
-        """A step has ended."""
+        """Notes the state at the end of a step."""
         number = self.steps.number
         self.judge.check_predicates()
         self.tape.mark(Point(f"step {number}", "step", number))

@@ -1,4 +1,4 @@
-"""Zygote: a process that has warmed a world up, and those that are forked from it for every run."""
+"""Zygote: a process that has warmed up a world, and the processes that are forked from it for every run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ _job = msgspec.msgpack.Decoder(tuple[Plan, Options]).decode
 
 
 class _Trunk:
-    """A process that has made the undisturbed run up to a step, as those see it that have it fork from there."""
+    """A process that has made the undisturbed run up to a step, as seen by the processes that have it fork from
+    there.
+    """
 
     def __init__(self, pid: int, jobs: int, told: int) -> None:
         self.pid = pid
