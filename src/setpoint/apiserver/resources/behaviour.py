@@ -136,7 +136,7 @@ class Behaviour(Protocol):
 
     @property
     def counts_dropped(self) -> bool:
-        """Whether the generation increases when only fields change that are dropped because their feature is off."""
+        """Whether the generation also counts changes to fields that are dropped because their feature is off."""
         ...
 
     @property

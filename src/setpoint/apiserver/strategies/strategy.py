@@ -33,7 +33,7 @@ class Strategy:
     generation = False
     """Whether ``metadata.generation`` counts the changes of the desired state."""
     counts_dropped = False
-    """Whether a change of fields that are dropped because their feature is off increases the generation."""
+    """Whether the generation also counts changes to fields that are dropped because their feature is off."""
     collectable = True
     """Whether a deletion of an object may orphan its dependents or wait for them."""
     propagation = "Background"
