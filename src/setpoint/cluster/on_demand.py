@@ -37,7 +37,7 @@ class OnDemand:
         self._woken: asyncio.Queue[type[Object]] = asyncio.Queue()
 
     async def run(self) -> None:
-        """Waits for first objects until it is cancelled."""
+        """Waits for the first object of each kind until it is cancelled."""
         informers: dict[type[Object], Informer[Any]] = {}
         try:
             for kind in self._sleepers:

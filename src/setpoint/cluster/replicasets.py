@@ -135,8 +135,9 @@ def _unsay(replica_set: ReplicaSet | ReplicationController) -> None:
 
 
 def _in_order_of_deletion(pods: Sequence[Pod]) -> list[Pod]:
-    """The pods, the least useful first: not bound, not running, not ready, with the lowest ``pod-deletion-cost``, with
-    the most others on its node, ready for the shortest time, with the most restarts, youngest.
+    """The pods in the order of their deletion: first those that are not bound, not running, not ready, with the lowest
+    ``pod-deletion-cost``, with the most other replicas on their node, ready for the shortest time, with the most
+    restarts, youngest.
     """
     neighbours = Counter(pod.spec.node_name for pod in pods)
 

@@ -89,7 +89,7 @@ def report(
 
 
 def _failure(deployment: Deployment, replica_sets: Sequence[ReplicaSet], now: datetime) -> None:
-    """Copies to the Deployment the failure of the first of its ReplicaSets whose pods are refused."""
+    """Copies the failure of the first ReplicaSet whose pods are refused to the Deployment."""
     for replica_set in replica_sets:
         for each in replica_set.status.conditions:
             if each.type == FAILURE:

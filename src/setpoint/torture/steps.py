@@ -1,4 +1,4 @@
-"""Steps: the user's steps in real time, and the end of effects that last."""
+"""Steps: the user's steps in real time, and the effects that last beyond an instant."""
 
 from __future__ import annotations
 
