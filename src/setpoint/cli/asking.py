@@ -1,4 +1,4 @@
-"""Questions of commands to the debug pages of processes: addresses, tokens, certificates, and refusals in words."""
+"""Requests of commands to the debug pages of processes: addresses, tokens, certificates, and errors in words."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ USUAL: Final = "http://127.0.0.1:8080"
 
 
 class Refused(Exception):
-    """A process has not answered, or not with what was asked for; the message names it and the reason."""
+    """A process has not answered, or has given an unexpected answer; the message names the process and the reason."""
 
 
 class Asked(NamedTuple):
-    """The processes to ask, and how."""
+    """The processes to ask, and how to reach them."""
 
     addresses: Sequence[str]
     token: str
@@ -35,12 +35,14 @@ class Asked(NamedTuple):
 
     @classmethod
     def of(cls, addresses: Sequence[str], token_file: Path | None, ca_file: Path | None) -> Asked:
-        """Raises `UsageError` if a file can't be used, or if the token would be sent in plain text."""
+        """The processes at ``addresses``. Raises `UsageError` if a file can't be used, or if the token would be sent in
+        plain text.
+        """
         token = _token(token_file, addresses) if token_file is not None else ""
         return cls(addresses, token, _trust(ca_file))
 
     def session(self) -> ClientSession:
-        """A session for `get`, to be entered."""
+        """A session for `get`; use it with ``async with``."""
         import aiohttp
 
         headers = {"authorization": f"Bearer {self.token}"} if self.token else {}
@@ -52,7 +54,7 @@ class Asked(NamedTuple):
         """The process's answer.
 
         Raises:
-            Refused: it gave none.
+            Refused: the process has not answered, or has given an unexpected answer.
         """
         import aiohttp
 
@@ -89,7 +91,7 @@ def _token(file: Path, addresses: Sequence[str]) -> str:
 
 
 def _trust(file: Path | None) -> ssl.SSLContext:
-    """Raises `UsageError`."""
+    """The TLS context that trusts the certificates in ``file``. Raises `UsageError` if the file can't be used."""
     try:
         return default_context(cafile=str(file) if file is not None else None)
     except OSError as problem:

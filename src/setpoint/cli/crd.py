@@ -1,4 +1,4 @@
-"""``setpoint crd``: custom resources over time."""
+"""``setpoint crd``: changes of custom resources over time."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _print(changes: list[Change]) -> None:
 
 
 def _hurt(change: Change) -> str:
-    """``stored objects and writers break, readers may``."""
+    """The consequences in words: ``stored objects and writers break, readers may``."""
     named = (("stored objects", change.stored), ("writers", change.writers), ("readers", change.readers))
     parts = [
         f"{' and '.join(words)} {verb}"

@@ -18,7 +18,7 @@ __all__ = ["migrate"]
 
 
 async def migrate(client: Client, name: str, state: Path | None) -> None:
-    """Runs the migration with a progress bar. The state's file is removed at the end.
+    """Runs the migration with a progress bar. The file with the progress is removed at the end.
 
     Raises:
         MigrationError: see `StorageMigration.run`.

@@ -52,7 +52,7 @@ def served_by(program: Loaded) -> list[Admission[Any] | Converter]:
     """The admissions of a program, and the conversions of every kind that it names, watches or admits.
 
     Raises:
-        SourceError: the program has none.
+        SourceError: the program has neither admissions nor conversions.
         DefinitionError: the conversions of a kind don't form one line.
     """
     declared = declared_by(program.values)

@@ -31,7 +31,7 @@ def from_files(source: str) -> list[Document]:
     """The definitions of a YAML or JSON file (several documents, lists), of a folder's files, or of ``-`` (stdin).
 
     Raises:
-        SourceError: the source can't be read, or has none.
+        SourceError: the source can't be read, or does not contain a definition.
     """
     if source == "-":
         return _parsed(sys.stdin.read(), "standard input")

@@ -1,4 +1,4 @@
-"""``setpoint init`` and ``setpoint create``: a project for an operator, and what is added to it."""
+"""``setpoint init`` and ``setpoint create``: write a project for an operator, and add to it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def init(
 
 
 def _is_for_projects(folder: Path) -> bool:
-    """Whether the folder is empty, or a git repository, which may have a README and a licence: its files are kept."""
+    """Whether a project may be made in the folder: it is empty or a git repository, which may have a README and a
+    licence. Existing files are kept.
+    """
     return not any(folder.iterdir()) or (folder / ".git").exists()
 
 
@@ -130,7 +132,7 @@ def _add(what: str, change: Callable[[Project], tuple[Project, dict[str, File]]]
 
 
 def _write(folder: Path, project: Project, files: dict[str, File], force: bool) -> None:
-    """Writes the files, and with the program that they make, ``deploy/``."""
+    """Writes the files and, with the program that these make, ``deploy/``."""
     _tell(folder, generate.create(folder, project, files, force=force))
     package = folder / "src" / project.names.package
     try:

@@ -1,4 +1,4 @@
-"""Loading a user's program, given on the command line in any form that Python or a shell accepts."""
+"""Loads a user's program, given on the command line in any form that Python or a shell accepts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Loaded:
 
     @property
     def values(self) -> list[Any]:
-        """The named objects, or else the module's global values, with lists and tuples flattened."""
+        """The named objects or, if none are named, the module's global values; lists and tuples are flattened."""
         found: list[Any] = []
         for value in list(vars(self.module).values() if self.named is None else self.named.values()):
             if isinstance(value, ModuleType) and self.named is not None:
@@ -51,7 +51,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class _Place:
-    """The module ``name``, with ``folders`` first on the path; ``file`` for a module outside of a package."""
+    """The module ``name``, with ``folders`` first on the path; ``file`` is set for a module outside a package."""
 
     name: str
     folders: tuple[Path, ...]
@@ -65,14 +65,16 @@ def being_loaded() -> str:
 
 @contextmanager
 def loaded(source: str) -> Iterator[Loaded]:
-    """The program at ``source``: ``app.py``, ``folder/package``, ``package.module``, each maybe with ``:name,name``.
+    """The program at ``source``: ``app.py``, ``folder/package`` or ``package.module``, each optionally with
+    ``:name,name``.
 
     A file of a package is imported as part of the package, so relative imports work; any file can import its
-    neighbours. At the end ``sys.path`` and ``sys.modules`` are restored, so that another program with modules of the
+    neighbours. At the end ``sys.path`` and ``sys.modules`` are restored, so a different program with modules of the
     same names can be loaded afterwards. The output of the program during the import goes to standard error.
 
     Raises:
-        SourceError: the source does not exist, or its import failed; the message then has the user's own traceback.
+        SourceError: the source does not exist, or its import failed; in that case the message has the user's own
+            traceback.
     """
     path, modules = list(sys.path), set(sys.modules)
     where, names = _split(source)
@@ -90,7 +92,7 @@ def loaded(source: str) -> Iterator[Loaded]:
 
 
 def _split(source: str) -> tuple[str, list[str]]:
-    """The file, folder or module, and the names after its colon. ``C:\\app.py`` has none."""
+    """The file, folder or module, and the names after its colon. ``C:\\app.py`` has no such names."""
     place, colon, names = source.rpartition(":")
     if not colon or Path(source).exists() or "\\" in names or "/" in names:
         return source, []

@@ -379,7 +379,7 @@ def torture(
 
 
 def main() -> None:
-    """Entry point of the console script."""
+    """Runs the ``setpoint`` command: the entry point of the console script."""
     from setpoint.apps.failures import reported
 
     with reported("setpoint"):

@@ -1,4 +1,4 @@
-"""``manifests``: the objects that a program needs in a cluster, in the form that is wanted."""
+"""``manifests``: the objects that a program needs in a cluster, in one of several forms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Form = Literal["plain", "kustomize", "helm", "olm"]
 
 
 def _files(form: Form, operator: Operator) -> dict[str, File]:
-    """The files of a form with a folder, whose code is loaded now: ``run`` does without it."""
+    """The files of a form that has a folder. The form's code is loaded only now, since ``run`` does not need it."""
     if form == "helm":
         from setpoint.deploy.helm import helm
 
@@ -162,10 +162,11 @@ def operator_of(
     given: str | None,
     **more: Any,
 ) -> Operator:
-    """The operator of these controllers and admissions, whose program is called ``given``; ``more`` are its fields.
+    """The operator of these controllers and admissions, whose program is called ``given``; ``more`` are fields of
+    `Operator`.
 
     Raises:
-        UsageError: it has no name of its own.
+        UsageError: the program does not have a name of its own.
     """
     served = with_conversions(admissions, _kinds(controllers, admissions))
     return Operator(
@@ -184,7 +185,7 @@ def _kinds(controllers: Sequence[Controller[Any]], admissions: Sequence[Admissio
 
 
 def _check_folder(folder: Path, form: Form) -> None:
-    """Raises UsageError for a folder that has the files of another form, which would be mixed with them."""
+    """Raises UsageError if the folder has the files of a different form, with which the new files would be mixed."""
     try:
         scopes = recorded(folder).get("files", {})
     except OSError as problem:
@@ -239,7 +240,7 @@ def _outside(
     namespace: str,
     rbac: bool,
 ) -> str:
-    """The objects of a program that runs outside of the cluster."""
+    """The objects of a program that runs outside the cluster."""
     from setpoint.deploy.roles import role_of_declarations
     from setpoint.permissions import access_reviews, declared, leases
 

@@ -18,7 +18,7 @@ _EVERY: Final = 10.0
 
 
 class Measuring:
-    """A runnable that writes a `Measured` when the program stops, and every ten seconds, in case it is killed."""
+    """A runnable that writes a `Measured` when the program stops and, in case it is killed, every ten seconds."""
 
     leader_only = False
     group = "servers"
@@ -58,6 +58,6 @@ def _cpu() -> float:
 
 
 def _memory() -> int:
-    """The largest resident set in bytes: Linux says KiB, macOS bytes."""
+    """The peak resident set size in bytes. Linux reports KiB, macOS bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

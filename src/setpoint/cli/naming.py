@@ -2,7 +2,7 @@
 
 A name has to be the program's own: two programs with one name overwrite each other's webhook configurations and roles,
 and exclude each other as leaders. Common names (a file ``main.py``, a controller of pods) are not unique; the name of
-an own API group is.
+the program's own API group is.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def checked(name: str) -> str:
 
 
 def webhook_name(served: Iterable[Admission[Any] | Converter], name: str | None = None) -> str:
-    """The name of the webhook configurations: ``name``, or the one API group of the webhooks' kinds.
+    """The name of the webhook configurations: ``name``, or the only API group of the webhooks' kinds.
 
     Raises:
-        UsageError: the name is not valid, or there is none and the kinds are built in, or of several groups.
+        UsageError: the name is not valid, or there is none and the kinds are built in or belong to several groups.
     """
     if name is not None:
         return checked(name)
@@ -55,8 +55,8 @@ def program_name(
     name: str | None = None,
     served: Sequence[Admission[Any] | Converter] = (),
 ) -> str:
-    """The name of a program's role and Lease: ``name``, or its first controller with the group of its own kind. A
-    program without controllers has the name of its webhook configurations.
+    """The name of a program's role and Lease: ``name``, or the name of its first controller with the API group of that
+    controller's kind. A program without controllers has the name of its webhook configurations.
 
     Raises:
         UsageError: the name is not valid, or there is none and the kind is built in.
@@ -78,7 +78,7 @@ def manager_name(
     name: str | None = None,
     served: Sequence[Admission[Any] | Converter] = (),
 ) -> str:
-    """The field manager of a program's writes outside of its reconciles' contexts.
+    """The field manager of the writes that a program makes outside its reconciles' contexts.
 
     Raises:
         UsageError: the name is not valid.
@@ -89,7 +89,7 @@ def manager_name(
 
 
 def shard_group(name: str) -> str:
-    """``name`` as a label's value of at most 63 characters: the end of a longer one is replaced by a checksum."""
+    """``name`` as a label's value of at most 63 characters: the end of a longer name is replaced by a checksum."""
     if len(name) <= _LONGEST_LABEL:
         return name
     return f"{name[: _LONGEST_LABEL - 9].rstrip('.-')}-{crc32(name.encode()):08x}"

@@ -61,10 +61,10 @@ def with_options(command: Callable[..., None], options: type[Any] | None, taken:
 
 
 def bound(lifespan: ProgramLifespan[Any] | None, options: type[Any] | None, own: Any) -> Lifespan | None:
-    """The lifespan of a manager, from that of its program with these options: None stands for their defaults.
+    """The lifespan of a manager, made from its program's lifespan with these options; None stands for their defaults.
 
     Raises:
-        UsageError: an option has no default.
+        UsageError: an option does not have a default.
     """
     if lifespan is None:
         return None

@@ -1,4 +1,4 @@
-"""Parts: what a program is made of, for its commands."""
+"""Parts: the parts of a program, for its commands."""
 
 from __future__ import annotations
 

@@ -21,12 +21,14 @@ from setpoint.manager.profiling import PATH as PROFILE
 
 
 def launcher() -> Launcher:
-    """Starts child processes with the command that started this process: they run the same program."""
+    """A launcher that starts child processes with the command that started this process, so they run the same
+    program.
+    """
     return Launcher([sys.executable, *sys.orig_argv[1:]])
 
 
 def connect(manager: Manager, seat: Seat, lease: ParentLease) -> None:
-    """Adds the link to its supervisor to the manager of a child process."""
+    """Adds the link to the supervisor to the manager of a child process."""
 
     def state() -> State:
         return State(
@@ -52,7 +54,7 @@ def connect(manager: Manager, seat: Seat, lease: ParentLease) -> None:
 
 @contextmanager
 def shared_with(launch: Launcher | None, cluster: EmbeddedCluster | None) -> Iterator[None]:
-    """Within the block, the child processes that are started use the embedded server of this one, if it has one."""
+    """Within the block, child processes that are started use this process's embedded server, if it has one."""
     if launch is None or cluster is None:
         yield
         return
@@ -64,5 +66,5 @@ def shared_with(launch: Launcher | None, cluster: EmbeddedCluster | None) -> Ite
 
 
 def kubeconfig_of(seat: Seat) -> Path | None:
-    """The file with the server that the supervisor has started."""
+    """The kubeconfig file of the server that the supervisor has started."""
     return Path(seat.kubeconfig) if seat.kubeconfig else None

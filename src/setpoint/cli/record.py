@@ -1,4 +1,4 @@
-"""``setpoint record``: what changes in a live cluster, in a file that simulations play."""
+"""``setpoint record``: writes the changes in a live cluster to a file that simulations replay."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def record(
     redact: Sequence[str],
     most: int,
 ) -> None:
-    """Records until a signal comes, or the file is full.
+    """Records until a signal arrives or the file is full.
 
     Raises:
-        UsageError: what was asked for can't be.
+        UsageError: an argument is invalid.
     """
     if not kinds:
         raise UsageError("name the kinds to record, as for kubectl get: setpoint record --out FILE pods mykinds")

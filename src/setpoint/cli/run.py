@@ -1,4 +1,4 @@
-"""The command ``run`` of a program: its manager, from flags."""
+"""The command ``run`` of a program, which makes a manager from flags and runs it."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class SecurityFlags:
     oidc_signing_algs: str = "RS256"
 
     def made(self) -> Security | None:
-        """None for plain HTTP. Raises UsageError for flags that don't fit together."""
+        """The security of the server; None for plain HTTP. Raises UsageError for flags that don't fit together."""
         from setpoint.cluster.security import OidcOptions, Security
 
         if self.http:

@@ -28,12 +28,13 @@ def serve(
     ui: str = "0",
     security: Security | None = None,
 ) -> None:
-    """Serves until a signal arrives; prints one line with the URL when it is ready, and one with the page's. Without
-    ``controllers`` no control plane runs; without ``security`` it is plain HTTP; ``ui`` is the address of the page.
+    """Serves until a signal arrives; prints one line with the URL when the server is ready, and one with the URL of the
+    page. Without ``controllers`` no control plane runs; without ``security`` the server speaks plain HTTP; ``ui`` is
+    the address of the page.
 
     Raises:
-        UsageError: no controller has one of the names, there are to be fewer than no nodes, or the page's address is
-            invalid.
+        UsageError: there is no controller with one of the names, the number of nodes is negative, or the page's address
+            is invalid.
     """
     configure("text", "WARNING")
     if isinstance(nodes, int) and nodes < 0:

@@ -99,7 +99,7 @@ def parse_budget(text: str) -> Budget:
 
 
 def off_but(faults: str | None) -> dict[str, str]:
-    """All faults that were not requested."""
+    """All faults that were not requested, as faults to switch off."""
     if faults is None:
         return {}
     wanted = [name.strip() for name in faults.split(",") if name.strip()]

@@ -1,4 +1,4 @@
-"""The command ``simulate`` of a program; what it does is imported when it is called."""
+"""The command ``simulate`` of a program. The code of the simulation is imported only when the command is called."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MOST: Final = 200
 
 
 class Look(NamedTuple):
-    """The answers of one process at a time of the loop's clock."""
+    """The answers of one process, with the time of the loop's clock at which they were given."""
 
     at: float
     address: str
@@ -43,7 +43,7 @@ def top(
     token_file: Path | None = None,
     ca_file: Path | None = None,
 ) -> None:
-    """Looks until Ctrl-C on a terminal, else once.
+    """Shows the processes until Ctrl-C on a terminal, and once elsewhere.
 
     Raises:
         UsageError: the token file is empty, or the token can't be sent safely.
@@ -64,7 +64,7 @@ def top(
 
 
 async def look_once(asked: Asked, query: dict[str, str | list[str]]) -> None:
-    """Prints one look of every process as `lines`. Raises `SystemExit` if none has answered."""
+    """Prints the current answers of every process as `lines`. Raises `SystemExit` if none has answered."""
     async with asked.session() as session:
         looks, problems = await look_at(asked, session, query)
     for look in looks:
@@ -92,7 +92,7 @@ async def _watch(asked: Asked, query: dict[str, str | list[str]], every: float, 
 async def look_at(
     asked: Asked, session: ClientSession, query: dict[str, str | list[str]]
 ) -> tuple[list[Look], list[str]]:
-    """The looks of the processes that have answered, and the reasons of the others."""
+    """The answers of the processes that have answered, and for the others the reasons why not."""
     looks: list[Look] = []
     problems: list[str] = []
     for address in asked.addresses:
@@ -108,7 +108,9 @@ async def look_at(
 
 
 def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
-    """A look as lines of words, for pipes: a controller, a cache or an object each, its kind of line first."""
+    """A process's answers as lines of words, for pipes: one line for each controller, cache and object, which begins
+    with the kind of the line.
+    """
     where = f" at {look.address}" if with_address else ""
     yield f"process{where}: {_leadership(look.manager)}"
     for name, problem in {**look.manager.unready, **look.manager.unhealthy}.items():
@@ -133,7 +135,7 @@ def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
 
 
 def shown(looks: Sequence[Look], before: dict[str, Look], problems: Sequence[str], height: int) -> Group:
-    """The looks for a terminal of that many lines."""
+    """The answers of all processes, for a terminal that is ``height`` lines high."""
     from rich.console import Group
     from rich.text import Text
 

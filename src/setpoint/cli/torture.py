@@ -1,4 +1,4 @@
-"""``setpoint torture``: the simulation's faults for a program in any language, at the edge of an embedded server."""
+"""``setpoint torture``: applies the simulation's faults to a program in any language, through an embedded server."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def torture(
     every: bool,
     directory: Path,
 ) -> int:
-    """Runs it, and tells what it finds; returns the exit status: 1 if there is a finding.
+    """Runs the program under faults and prints the findings; returns the exit status: 1 if there is a finding.
 
     Raises:
-        UsageError: what was asked for can't be.
+        UsageError: an argument is invalid.
     """
     if not command:
         raise UsageError(
@@ -95,7 +95,7 @@ def torture(
 
 
 def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
-    """The scenario of a file."""
+    """The arguments of the setup that a scenario's file gives."""
     path = Path(source)
     if path.suffix in (".yaml", ".yml", ".json"):
         plain = read_plain(path)
@@ -117,7 +117,7 @@ def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
 
 
 def _all_of(module: Any, name: str, kind: Any) -> list[Any]:
-    """The module's list of that name, empty if there is none. Raises UsageError."""
+    """The module's list of that name; empty if it has none. Raises UsageError if the list is invalid."""
     found = getattr(module, name, [])
     if not isinstance(found, list | tuple) or not all(isinstance(each, kind) for each in found):
         kinds = {"objects": "objects", "predicates": "predicates", "crds": "CustomResource classes or definitions"}
@@ -126,7 +126,7 @@ def _all_of(module: Any, name: str, kind: Any) -> list[Any]:
 
 
 def _reasons(option: str, given: Sequence[str]) -> dict[str, str]:
-    """``NAME=REASON``, each. Raises UsageError."""
+    """The reasons by name, from texts of the form ``NAME=REASON``. Raises UsageError for any other text."""
     found = {}
     for each in given:
         name, equals, why = each.partition("=")
@@ -137,7 +137,7 @@ def _reasons(option: str, given: Sequence[str]) -> dict[str, str]:
 
 
 class _Live:
-    """Progress: a line that is written again and again on a terminal, and now and then a line elsewhere."""
+    """Progress: a line that is rewritten on a terminal, and printed from time to time elsewhere."""
 
     def __init__(self) -> None:
         self._console: Any = None
@@ -161,7 +161,7 @@ class _Live:
             self._status = None
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Prints a line that stays."""
         if self._console is not None:
             self._console.print(text, highlight=False, markup=False)
         else:
@@ -169,7 +169,7 @@ class _Live:
             sys.stderr.flush()
 
     def clear(self) -> None:
-        """Makes room for what is written to standard output."""
+        """Clears the progress line, before something is written to standard output."""
         if self._status is not None:
             self._status.update("", refresh=True)
 

@@ -16,7 +16,8 @@ _OURS: Final = f"{Path(__file__).resolve().parents[1]}{os.sep}"
 def told(problem: BaseException) -> tuple[list[traceback.FrameSummary], str]:
     """The frames of the user's code, outermost first, and Python's text for them.
 
-    Frames of this package, and of Python's import, are left out before the first of them and after the last.
+    Frames of this package and of Python's import system are left out before the first and after the last of the user's
+    frames.
     """
     begin = problem.__traceback__
     while begin is not None and _is_ours(begin):

@@ -200,7 +200,7 @@ class _Registering:
 
 @dataclass(frozen=True)
 class _Stopping:
-    """Stops the server on request; in development the configurations are removed first."""
+    """Stops the server on request; in development it removes the configurations first."""
 
     asked: asyncio.Event
     server: WebhookServer

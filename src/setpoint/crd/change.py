@@ -13,9 +13,10 @@ Severity = Literal["", "may", "breaks"]
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """``stored``: effect on the cluster's objects: they lose data, or can't be updated until they are repaired.
-    ``writers``: on manifests and programs that write: they are refused, or their fields are dropped. ``readers``: on
-    programs that read: a field is gone, or has unknown values."""
+    """One change. ``stored`` is its effect on the cluster's objects: they lose data, or can't be updated until they are
+    repaired. ``writers`` is its effect on manifests and programs that write: they are refused, or their fields are
+    dropped. ``readers`` is its effect on programs that read: a field is gone, or has unknown values.
+    """
 
     definition: str
     """The CustomResourceDefinition's name, ``mykinds.grp.example.com``."""
@@ -32,11 +33,11 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def severity(self) -> Severity:
-        """The worst of the three."""
+        """The worst of the three effects."""
         found = (self.stored, self.writers, self.readers)
         return "breaks" if "breaks" in found else "may" if "may" in found else ""
 
     @property
     def place(self) -> str:
-        """``mykinds.grp.example.com v1alpha1 spec.replicas``."""
+        """The definition, version and field: ``mykinds.grp.example.com v1alpha1 spec.replicas``."""
         return " ".join(filter(None, (self.definition, self.version, self.field)))

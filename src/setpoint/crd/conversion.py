@@ -1,4 +1,4 @@
-"""Conversions between two versions of a kind, declared as data where they are data.
+"""Conversions between two versions of a kind, declared as data where possible.
 
 ```python
 class Mykind(CustomResource, group="grp.example.com", version="v1alpha2", conversions=(
@@ -7,7 +7,7 @@ class Mykind(CustomResource, group="grp.example.com", version="v1alpha2", conver
 ```
 
 reads as a changelog: from v1alpha1 to v1alpha2 ``numpods`` became ``replicas``, and ``template`` is new. The conversion
-back follows from it.
+in the other direction follows from it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Whole = Callable[[dict[str, Any], dict[str, Any]], None]
 
 
 class Move(Struct, frozen=True):
-    """The mapping of one field from ``old`` to ``new``; None where a version does not have it."""
+    """The mapping of one field from ``old`` to ``new``; a path is None if that version does not have the field."""
 
     old: Steps | None
     new: Steps | None
@@ -87,10 +87,10 @@ class Conversion(Struct, frozen=True):
         return self._with(Move(parse_place(old), None, default=default))
 
     def change(self, old: str, new: str, *, up: Change, down: Change) -> Conversion:
-        """The field's value has the same meaning in another notation; ``new`` may be ``old``.
+        """The field's value has the same meaning in a different notation; ``new`` may equal ``old``.
 
         ``up`` computes the newer value from the older one, and ``down`` the reverse; both take and return plain JSON
-        values. Where ``down(up(x))`` is not ``x``, ``x`` is kept.
+        values. If ``down(up(x))`` is not ``x``, ``x`` is kept.
         """
         return self._with(Move(parse_place(old), parse_place(new), up, down))
 

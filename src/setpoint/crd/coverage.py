@@ -114,7 +114,7 @@ class Coverage:
     def _alone(
         self, part: JSONSchema, here: Steps, spoken: set[Steps], only: list[Steps], names: tuple[str, str], word: str
     ) -> None:
-        """A field that one version has at this path, and the other does not."""
+        """Handles a field that only one of the versions has at this path."""
         if any(steps[: len(here)] == here for steps in spoken) and "properties" in part:
             only.append(here)
             for name, inner in part["properties"].items():

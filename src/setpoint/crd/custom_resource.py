@@ -22,7 +22,7 @@ _VERSION = re.compile(r"v[0-9]+((alpha|beta)[0-9]+)?")
 
 
 class Column(Struct, frozen=True):
-    """One more column of ``kubectl get``. ``json_path`` starts with a dot: ``.status.ready``.
+    """An additional column of ``kubectl get``. ``json_path`` starts with a dot: ``.status.ready``.
 
     ``type`` is integer, number, string, boolean or date; columns with a ``priority`` above 0 show with ``-o wide``.
     """
@@ -160,7 +160,7 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
 
 
 def plural_of(kind: str) -> str:
-    """The lower-case plural by the rule of kubectl's tools: ``Mykind`` mykinds, ``Policy`` policies."""
+    """The lower-case plural by the rule of kubectl's tools: ``mykinds`` for ``Mykind``, ``policies`` for ``Policy``."""
     word = kind.lower()
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return word + "es"

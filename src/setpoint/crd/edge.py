@@ -19,7 +19,9 @@ JSON = Any
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A conversion from one version to another. Pure: the result shares parts with its unchanged argument."""
+    """A conversion from one version to another. It is pure: the result shares parts with its argument, which is not
+    changed.
+    """
 
     api_version: str
     takes: tuple[tuple[Steps, int], ...]

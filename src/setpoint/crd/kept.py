@@ -131,7 +131,7 @@ def _with_items(tree: Tree, after: list[JSON]) -> list[JSON]:
 
 
 def _mark(value: JSON) -> JSON:
-    """The value if it is small, a digest in a list if it is not."""
+    """The value if it is small; otherwise a list with its digest."""
     if isinstance(value, dict | list):
         return [hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()[:16]]
     return value

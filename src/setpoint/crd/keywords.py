@@ -55,7 +55,7 @@ def options_of(metas: Iterable[msgspec.Meta]) -> list[FieldOptions]:
 
 
 def apply(schema: JSONSchema, metas: Iterable[msgspec.Meta]) -> None:
-    """Adds their keywords to ``schema``; a later one overrides an earlier one.
+    """Adds the keywords of ``metas`` to ``schema``; a later keyword overrides an earlier one.
 
     Raises:
         ValueError: a keyword does not apply to this schema.

@@ -34,8 +34,8 @@ class Rule(Struct, frozen=True, kw_only=True):
 def immutable(message: str = "is immutable") -> Rule:
     """A rule for a field: once set, it can't change.
 
-    It can still be removed and set anew, because the rule of an absent field is not checked; for a required field,
-    or one with a default, that can't happen.
+    It can still be removed and set again, because the rule of an absent field is not checked; this can't happen to a
+    required field or to one with a default.
     """
     return Rule(rule="self == oldSelf", message=message)
 

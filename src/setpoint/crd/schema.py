@@ -59,7 +59,8 @@ _OPEN: JSONSchema = {"x-kubernetes-preserve-unknown-fields": True}
 class _Walk:
     """The position in a type: for error messages, and to detect a type that contains itself.
 
-    ``brief``: only to find errors. Built-in types, which are always valid, are left open, and no source is read.
+    ``brief``: the walk only looks for errors. Built-in types, which are always valid, are left open, and no source is
+    read.
     """
 
     root: type
@@ -86,10 +87,10 @@ def schema_of(kind: type[Object]) -> JSONSchema:
 
 
 def check_fields(kind: type[Object]) -> JSONSchema | None:
-    """Finds the errors of `schema_of`, as far as they can be known while the class is being defined.
+    """Finds the errors of `schema_of` that can be known while the class is being defined.
 
     Returns a schema in which built-in types are left open, or None if a type is named that does not exist yet:
-    `schema_of` then finds it, or raises.
+    `schema_of` later finds it, or raises.
 
     Raises:
         DefinitionError: as `schema_of`.
@@ -101,7 +102,7 @@ def check_fields(kind: type[Object]) -> JSONSchema | None:
 
 
 def schema_of_type(annotation: Any) -> JSONSchema:
-    """The structural schema of any type that a field may have: for schemas other than a whole kind's.
+    """The structural schema of any type that a field may have, for schemas other than that of a whole kind.
 
     Raises:
         DefinitionError: the type has no structural schema.
@@ -120,7 +121,7 @@ def _unshared(schema: JSONSchema) -> JSONSchema:
 
 
 class _NotYet(DefinitionError):
-    """A type can't be found at run time."""
+    """A type does not exist yet at run time."""
 
 
 def _whole(kind: type[Object], walk: _Walk) -> JSONSchema:
@@ -226,7 +227,9 @@ def _default(item: FieldInfo, walk: _Walk) -> Any:
 
 
 def _acceptable(schema: JSONSchema, default: Any) -> Any:
-    """``default`` without empty bytes, which the format ``byte`` does not allow; absence is decoded as the same."""
+    """``default`` without empty bytes, which the format ``byte`` does not allow; an absent value is decoded as empty
+    bytes.
+    """
     if schema.get("format") == "byte" and default == "":
         return UNSET
     if isinstance(default, dict):

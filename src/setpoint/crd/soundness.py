@@ -104,7 +104,7 @@ def _node_at(schema: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def place_of(path: str) -> str:
-    """``.properties[spec].items.pattern`` as ``.spec.[].pattern``."""
+    """A path such as ``.properties[spec].items.pattern``, rewritten as ``.spec.[].pattern``."""
     steps = []
     for name, items, values, keyword in _STEP.findall(path):
         steps.append(name or (items and "[]") or (values and "*") or keyword)

@@ -66,7 +66,7 @@ def agree(classes: Iterable[Any]) -> None:
 
 
 def check_conversions(kind: Any) -> None:
-    """Finds errors in a class's conversions, as far as they can be known while the class is being defined.
+    """Finds those errors in a class's conversions that can be known while the class is being defined.
 
     Raises:
         DefinitionError: a conversion omits a field, or names an unknown one.
@@ -171,7 +171,9 @@ class Versions:
         return from_wire(kind, self.convert(document, resource_of(kind).version))
 
     def convert_object(self, obj: Object, kind: type[K]) -> K:
-        """An instance of one version's class as an instance of another's. Unknown fields are lost."""
+        """An instance of one version's class, converted to the class of a different version. Unknown fields are
+        lost.
+        """
         return self.read(kind, to_wire(obj))
 
     def _connect(self, newer: type[Object], conversion: Any, definitions: Mapping[str, Any]) -> None:

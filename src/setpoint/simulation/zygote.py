@@ -46,7 +46,7 @@ class _Trunk:
         self.ready = os.read(told, 1) == READY
 
     def run(self, raw: bytes) -> bool:
-        """Has it make a run, and send the result. False if it could not."""
+        """Has the trunk make a run and send the result; returns False if it could not."""
         try:
             write(self.jobs, b"J", raw)
         except BrokenPipeError:
@@ -68,7 +68,7 @@ class _Grow(Exception):
 
 
 class Zygote:
-    """The process of a worker, and those that it forks."""
+    """The process of a worker, with the processes that it forks."""
 
     def __init__(self, setup: Setup, jobs: int, results: int) -> None:
         self._setup = setup
@@ -103,7 +103,7 @@ class Zygote:
             os._exit(code)
 
     def _choose(self) -> Job:
-        """Returns in a new process for every job."""
+        """The next job; this returns once for every job, each time in a new process."""
         gc.collect()
         gc.freeze()
         gc.disable()
@@ -136,7 +136,7 @@ class Zygote:
                 os.write(self._teller, READY)
 
     def _begin(self, job: Job, loop: asyncio.AbstractEventLoop) -> Job:
-        """In a process that has just been forked: makes it one of its own."""
+        """Prepares a process that has just been forked to run on its own."""
         assert isinstance(loop, SimulationLoop)
         asyncio.set_event_loop(loop)  # from Python 3.12 on a forked process has forgotten it
         loop.after_fork()
@@ -146,7 +146,9 @@ class Zygote:
         return job
 
     def _trunk(self, job: Job) -> _Trunk | None:
-        """A process that has made the undisturbed run up to where the job's own begins. None if there can be none."""
+        """A process that has made the undisturbed run up to the point where the job's own run begins; None if there
+        can't be one.
+        """
         plan, options = job
         step = min(options.since, MOST_TRUNKS)
         known = self._trunks.get((plan.seed, step))
@@ -172,8 +174,9 @@ class Zygote:
         return made if made.ready else None
 
     def _branch(self, step: int) -> Job | None:
-        """Called at the start of every step: in a trunk that has come to its goal it returns once for every job, in a
-        new process."""
+        """Called at the start of every step: in a trunk that has reached its goal it returns once for every job, each
+        time in a new process.
+        """
         if not self._goal or step < self._goal:
             return None
         if threading.active_count() > 1:  # they would not be there in a process that is forked now
@@ -186,13 +189,13 @@ class Zygote:
 
 
 def _limit(seconds: int) -> None:
-    """Ends this process after so long; 0 takes that back."""
+    """Ends this process after ``seconds``; 0 cancels that."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.alarm(10 * seconds)
 
 
 def _be_silent() -> None:
-    """Throws away the output of hundreds of runs: it is of no use."""
+    """Discards the output, since that of hundreds of runs is useless."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
