@@ -14,7 +14,7 @@ class FairSemaphore:
     *Guarantees*
 
     - A waiting task may be cancelled at any moment, alone or together with others: it leaves the queue, and a place
-    that it had just been given goes to the next.
+      that it had just been given goes to the next task.
     - A place is never left free while a task waits for one.
 
     ``places`` must be at least 1. If `resize` leaves fewer places than holders, the holders keep their places.

@@ -69,7 +69,7 @@ def checked_first(
 ) -> Function:
     """``function``, preceded by the object's defaults and, unless the object is being deleted, by its checks.
 
-    The returned function raises:
+    Raises (when called):
         InvalidObject: the object is refused; an event reports that, too.
         TypeError: one of the defaulters or validators returned a value.
     """

@@ -53,7 +53,7 @@ class HotLoopLimits(Struct, frozen=True, kw_only=True):
     count.
 
     A key is hot after more than ``writes`` of any sort in ``seconds``, or after more than ``repeats`` writes in
-    ``within`` seconds that have the same body as an earlier write and follow a change of just the written object.
+    ``within`` seconds that have the same body as an earlier write and follow a change of the written object alone.
 
     Raises:
         ValueError: a number is not positive.

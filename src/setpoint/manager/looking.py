@@ -170,7 +170,7 @@ class ObjectsPage:
 def asked_for(query: Mapping[str, list[str]], **known: tuple[str, Collection[str]]) -> int | Answer:
     """The requested number of objects of a list (``limit``), or the refusal of a parameter.
 
-    ``known`` maps each parameter to a description of its values and the values that exist.
+    ``known`` maps each parameter to a noun for its values and the values that exist.
     """
     for parameter, (noun, values) in known.items():
         unknown = next((name for name in query.get(parameter, ()) if name not in values), None)

@@ -257,7 +257,7 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
 
 
 def ensure_named(schema: Schema | None, fields: FieldSet) -> FieldSet:
-    """``fields`` plus the declared fields that contain some of them (ownership does not include such fields)."""
+    """``fields`` plus the declared fields that contain some of them and that a set of owned fields leaves out."""
     if not fields.children:
         return fields
     members = set(fields.members)
