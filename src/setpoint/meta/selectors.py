@@ -16,6 +16,7 @@ from setpoint.meta.requirements import (
     parse_fields,
     parse_labels,
 )
+from setpoint.slices import pace
 
 __all__ = ["FieldSelector", "LabelSelector", "LabelSelectorRequirement", "Requirement", "Selector", "SelectorError"]
 
@@ -74,8 +75,8 @@ class Selector:
 
     @classmethod
     def from_label_selector(cls, selector: LabelSelector) -> Selector:
-        requirements = [checked(key, "=", (value,)) for key, value in selector.match_labels.items()]
-        for expression in selector.match_expressions:
+        requirements = [checked(key, "=", (value,)) for key, value in pace(selector.match_labels.items())]
+        for expression in pace(selector.match_expressions):
             values = frozenset(expression.values)
             operators: dict[str, Operator] = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
             operator = operators.get(expression.operator)
@@ -88,7 +89,7 @@ class Selector:
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
         labels = labels or {}
-        return all(requirement.matches(labels) for requirement in self.requirements)
+        return all(requirement.matches(labels) for requirement in pace(self.requirements))
 
     def __bool__(self) -> bool:
         return bool(self.requirements)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from setpoint.slices import pace
+
 __all__ = ["go_text"]
 
 
@@ -15,8 +17,8 @@ def go_text(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case dict():
-            return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
+            return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in pace(sorted(value)))}]"
         case list():
-            return f"[{' '.join(map(go_text, value))}]"
+            return f"[{' '.join([go_text(item) for item in pace(value)])}]"
         case _:
             return str(value)

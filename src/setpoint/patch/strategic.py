@@ -16,11 +16,12 @@ merge patch: API servers answer 415 for them.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from setpoint.schema.node import ANYTHING, Schema
 from setpoint.schema.values import json_equal, token
-from setpoint.slices import pace
+from setpoint.slices import pace, spend
 
 from .go_text import go_text
 
@@ -57,7 +58,7 @@ def _strategy(schema: Schema) -> tuple[bool, str]:
 def _merge_map(schema: Schema, original: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     directive = patch.get(_DIRECTIVE)
     if directive == "replace":
-        return {name: value for name, value in patch.items() if name != _DIRECTIVE}
+        return {name: value for name, value in pace(patch.items()) if name != _DIRECTIVE}
     if directive == "delete":
         return {}
     if _DIRECTIVE in patch:
@@ -66,17 +67,17 @@ def _merge_map(schema: Schema, original: Mapping[str, Any], patch: Mapping[str, 
     result = dict(original)
     if _RETAIN in patch:
         _retain(result, patch)
-    ordered = {name[len(_ORDER) :]: order for name, order in patch.items() if name.startswith(_ORDER)}
+    ordered = {name[len(_ORDER) :]: order for name, order in pace(patch.items()) if name.startswith(_ORDER)}
     for name, order in ordered.items():
         _merge_ordered(_child(schema, name), name, order, original, patch, result)
-    for name, value in patch.items():
+    for name, value in pace(patch.items()):
         if name.startswith(_ORDER) or name == _RETAIN or name in ordered:
             continue
         if name.startswith(_DELETE):
             current = result.get(name[len(_DELETE) :])
             if isinstance(current, list) and isinstance(value, list):
                 doomed = _places(value, "")
-                result[name[len(_DELETE) :]] = [item for item in current if token(item) not in doomed]
+                result[name[len(_DELETE) :]] = [item for item in pace(current) if token(item) not in doomed]
             continue
         _merge_field(_child(schema, name), name, value, result)
     return result
@@ -124,7 +125,7 @@ def _retain(result: dict[str, Any], patch: Mapping[str, Any]) -> None:
     if not isinstance(kept, list):
         raise StrategicPatchError(f"{_RETAIN} must be a list of names of fields")
     names = {name for name in kept if isinstance(name, str)}
-    for name, value in patch.items():
+    for name, value in pace(patch.items()):
         if name != _RETAIN and value is not None and not name.startswith((_ORDER, _DELETE)) and name not in names:
             raise StrategicPatchError(f"the patch sets {name!r}, which its {_RETAIN} list drops")
     for name in list(result):
@@ -162,7 +163,7 @@ def _check_order(name: str, changes: list[Any], order: list[Any], key: str) -> N
         return
     kept = [item for item in changes if not (isinstance(item, dict) and _DIRECTIVE in item)]
     places = _places(order, key)
-    positions = [_position(places, item, key) for item in kept]
+    positions = [_position(places, item, key) for item in pace(kept)]
     if -1 in positions or positions != sorted(positions):
         raise StrategicPatchError(
             f"The order in patch list:\n{changes}\n doesn't match $setElementOrder list:\n{order}\n"
@@ -184,7 +185,7 @@ def _merge_list(schema: Schema, original: list[Any], patch: list[Any]) -> list[A
     merged = list(original)
     element = schema.items or ANYTHING
     places = _places(merged, key)
-    for item in patch:
+    for item in pace(patch):
         position = places.setdefault(token(_key_of(item, key)), len(merged))
         if position == len(merged):
             merged.append(item)
@@ -199,7 +200,7 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
     rest: list[Any] = []
     doomed: set[Hashable] = set()
     replace = False
-    for item in patch:
+    for item in pace(patch):
         if not isinstance(item, dict):
             raise StrategicPatchError(f"items of a list with merge key {key!r} must be objects, got {item!r}")
         if _DIRECTIVE not in item:
@@ -214,7 +215,7 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
             text = f"unknown patch type: {go_text(item[_DIRECTIVE])} in map: {go_text(item)}"
             raise StrategicPatchError(text)
     if doomed:
-        original = [other for other in original if token(_key_of(other, key)) not in doomed]
+        original = [other for other in pace(original) if token(_key_of(other, key)) not in doomed]
     return (rest, []) if replace else (original, rest)
 
 
@@ -228,7 +229,7 @@ def _key_of(item: Any, key: str) -> Any:
 def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
     """The index of the first item with each key (or, without ``key``, with each value)."""
     places: dict[Hashable, int] = {}
-    for position, item in enumerate(items):
+    for position, item in enumerate(pace(items)):
         places.setdefault(token(_key_of(item, key) if key else item), position)
     return places
 
@@ -242,7 +243,7 @@ def _parted(items: Sequence[Any], places: Mapping[Hashable, int], key: str) -> t
     """Two lists: the items that are in ``places``, and the other items."""
     mine: list[Any] = []
     others: list[Any] = []
-    for item in items:
+    for item in pace(items):
         (others if _position(places, item, key) < 0 else mine).append(item)
     return mine, others
 
@@ -252,11 +253,12 @@ def _interleave(others: list[Any], mine: list[Any], order: list[Any], before: li
     ``before``.
     """
     wanted, had = _places(order, key), _places(before, key) if others else {}
-    mine = sorted(mine, key=lambda item: _position(wanted, item, key))
-    others = sorted(others, key=lambda item: _position(had, item, key))
+    mine, others = _sorted(mine, wanted, key), _sorted(others, had, key)
     result: list[Any] = []
     i = j = 0
     while i < len(others) and j < len(mine):
+        if not (i + j) & 127:
+            spend(256 << 6)
         left, right = _position(had, others[i], key), _position(had, mine[j], key)
         if 0 <= left < right:
             result.append(others[i])
@@ -265,6 +267,11 @@ def _interleave(others: list[Any], mine: list[Any], order: list[Any], before: li
             result.append(mine[j])
             j += 1
     return result + mine[j:] + others[i:]
+
+
+def _sorted(items: list[Any], places: Mapping[Hashable, int], key: str) -> list[Any]:
+    positions = [_position(places, item, key) for item in pace(items)]
+    return [item for _, item in sorted(zip(positions, items, strict=True), key=itemgetter(0))]
 
 
 def diff(schema: Schema, original: Mapping[str, Any], modified: Mapping[str, Any]) -> dict[str, Any]:

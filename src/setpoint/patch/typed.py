@@ -325,7 +325,7 @@ def type_errors(schema: Schema, value: Any) -> list[str]:
     """The reasons why ``value`` cannot be applied, as ``path: reason``: wrong types, undeclared fields, list items
     with equal keys.
     """
-    return [f"{path}: {reason}" for path, reason in _type_errors(schema, value) or ()]
+    return [f"{path}: {reason}" for path, reason in pace(_type_errors(schema, value) or ())]
 
 
 def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
@@ -351,7 +351,7 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
                 continue
             inner = _type_errors(child, item)
             if inner:
-                errors += [(f".{name}{path}", reason) for path, reason in inner]
+                errors += [(f".{name}{path}", reason) for path, reason in pace(inner)]
     elif isinstance(value, list):
         granular, items = schema.list_type in _GRANULAR, schema.items
         seen: set[str] = set()
@@ -368,5 +368,5 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
                 seen.add(element)
             inner = None if items is None else _type_errors(items, item)
             if inner:
-                errors += [(path_text((element,)) + path, reason) for path, reason in inner]
+                errors += [(path_text((element,)) + path, reason) for path, reason in pace(inner)]
     return errors

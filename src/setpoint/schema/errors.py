@@ -217,10 +217,12 @@ def format_value(value: JSON) -> str:
     if isinstance(value, Shown):
         return value.text
     if isinstance(value, str):
+        spend(len(value))
         return quote(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return format_number(value)
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    spend(len(text) << 3)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from setpoint.slices import pace
+from setpoint.slices import pace, spend
 
 from .node import JSON
 
@@ -15,6 +15,7 @@ __all__ = ["MAX_INT64", "MIN_INT64", "copy_json", "json_equal", "json_type", "ne
 
 MAX_INT64: Final = 2**63 - 1
 MIN_INT64: Final = -(2**63)
+_LARGE: Final = 1 << 12
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -37,7 +38,10 @@ def json_equal(left: JSON, right: JSON) -> bool:
         try:
             if left != right:
                 return False
-            if _encode(left) == _encode(right):  # tells true from 1, which == does not
+            encoded = _encode(left)
+            if len(encoded) > _LARGE:
+                spend(2 * len(encoded))
+            if encoded == _encode(right):  # tells true from 1, which == does not
                 return True
         except (RecursionError, OverflowError, TypeError, ValueError):  # what the fast encoder does not know
             pass

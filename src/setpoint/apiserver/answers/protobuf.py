@@ -118,6 +118,7 @@ class _Message:
         if plan is None:
             plan = self._plan = [_planned(number, field) for number, field in sorted(numbered(self._name).items())]
         value = value or {}
+        spend(len(plan) << 4)
         parts = []
         get = value.get
         for name, write, absent in plan:
@@ -171,7 +172,7 @@ def _writer(tag: bytes, kind: str) -> Encoder:
 
 def _repeated(tag: bytes, kind: str) -> Encoder:
     write = _writer(tag, kind)
-    return lambda values: b"".join(map(write, values))
+    return lambda values: b"".join([write(value) for value in pace(values)])
 
 
 def _mapping(tag: bytes, kind: str) -> Encoder:
@@ -179,8 +180,10 @@ def _mapping(tag: bytes, kind: str) -> Encoder:
 
     def entries(values: Mapping[str, Any]) -> bytes:
         return b"".join(
-            chunk(tag, chunk(b"\x0a", key.encode()) + write(zero if values[key] is None else values[key]))
-            for key in sorted(values, key=str.encode)
+            [
+                chunk(tag, chunk(b"\x0a", key.encode()) + write(zero if values[key] is None else values[key]))
+                for key in pace(sorted(values, key=str.encode))
+            ]
         )
 
     return entries

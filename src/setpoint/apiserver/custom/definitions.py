@@ -168,10 +168,10 @@ class CustomResources:
         crd: JsonObject = decode(record.value)
         self._state.storage.then(lambda: self._end(record.name))
         text = "CustomResource deletion is in progress"
-        wanted: JsonObject = decode(record.value)
-        _set_condition(self._now(), wanted["status"], "Terminating", "True", "InstanceDeletionInProgress", text)
-        if wanted != crd:
-            record = self._put(record, wanted)
+        before = copy_json(crd["status"])
+        _set_condition(self._now(), crd["status"], "Terminating", "True", "InstanceDeletionInProgress", text)
+        if crd["status"] != before:
+            record = self._put(record, crd)
         self._delete_instances(record.name)
         current = self._state.storage.get(COLLECTION, "", record.name)
         return record if current is None else self._finish(current)
@@ -208,7 +208,11 @@ class CustomResources:
         del metadata["finalizers"]
         home = self._home()
         last = self._state.storage.delete(
-            COLLECTION, "", record.name, lambda revision: encode(home, crd, revision), expected=record.revision
+            COLLECTION,
+            "",
+            record.name,
+            lambda revision: encode(home, crd, revision, flat=True),
+            expected=record.revision,
         )
         self.deleted(last)
         return last
@@ -277,7 +281,11 @@ class CustomResources:
     def _put(self, record: Record, crd: JsonObject) -> Record:
         home = self._home()
         return self._state.storage.put(
-            COLLECTION, "", record.name, lambda revision: encode(home, crd, revision), expected=record.revision
+            COLLECTION,
+            "",
+            record.name,
+            lambda revision: encode(home, crd, revision, flat=True),
+            expected=record.revision,
         )
 
     def _home(self) -> ServedResource:

@@ -41,7 +41,6 @@ _NOT_REALLY_REQUIRED: Final = frozenset(
 )
 _LONG: Final = 1 << 17
 _MANY: Final = 2000
-_PLAIN: Final = (str, int, float, bool)
 _LONG_NUMBER: Final = re.compile(rb"[-+:,\[\s][0-9]{10}")
 
 
@@ -139,20 +138,18 @@ def _really_required(field: str) -> bool:
 
 
 def _has_many(obj: dict[str, Any]) -> bool:
-    """Whether the object or one of its parts, down to the third level, has thousands of items that are
-    lists or maps.
-    """
+    """Whether there are thousands of objects and lists in it, however deep."""
     parts: list[Any] = [obj]
-    for _ in range(3):
+    count = 1
+    while parts and count <= _MANY:
         parts = [
             item
             for part in parts
-            for item in (part.values() if type(part) is dict else part[:1])
-            if type(item) in (dict, list)
+            for item in (part.values() if type(part) is dict else part)
+            if type(item) is dict or type(item) is list
         ]
-        if any(len(part) > _MANY and type(next(iter(part), None)) not in _PLAIN for part in parts):
-            return True
-    return False
+        count += len(parts)
+    return count > _MANY
 
 
 def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.schema.errors import Shown
+from setpoint.slices import pace
 
 __all__ = ["dump"]
 
@@ -45,9 +46,9 @@ def _text(kind: str, value: Any) -> str:
     if kind[0] == "*":
         return "null" if value is None else _text(kind[1:], value)
     if kind[:2] == "[]":
-        return "null" if value is None else f"[{','.join(_text(kind[2:], item) for item in value)}]"
+        return "null" if value is None else f"[{','.join(_text(kind[2:], item) for item in pace(value))}]"
     if kind[:2] == "{}":
-        entries = (f"{_json(key)}:{_text(kind[2:], item)}" for key, item in sorted((value or {}).items()))
+        entries = (f"{_json(key)}:{_text(kind[2:], item)}" for key, item in pace(sorted((value or {}).items())))
         return "null" if value is None else f"{{{','.join(entries)}}}"
     if kind in _ZEROS:
         return _ZEROS[kind] if value is None else _json(value)

@@ -23,6 +23,7 @@ from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required
+from setpoint.slices import pace
 
 __all__ = ["pod_spec_errors", "template_errors"]
 
@@ -38,7 +39,7 @@ def template_errors(template: Any, path: str, *, restart: tuple[str, ...] = ("Al
     if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
         return []
     errors = labels_errors((template.get("metadata") or {}).get("labels"), f"{path}.labels")
-    for key in (template.get("metadata") or {}).get("annotations") or ():
+    for key in pace((template.get("metadata") or {}).get("annotations") or ()):
         errors += [invalid(f"{path}.annotations", key, text) for text in qualified_name(key.lower())]
     spec = template["spec"]
     errors += pod_spec_errors(spec, f"{path}.spec")
