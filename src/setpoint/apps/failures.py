@@ -39,7 +39,7 @@ def reported(program: str) -> Iterator[None]:
 
 
 def explain(problem: BaseException) -> str | None:
-    """One sentence for a failure that is not a defect of the program, None for any other."""
+    """One sentence for a failure that is not a defect of the program; None for any other failure."""
     from setpoint.apiserver import OpenAddressError, PortTakenError, StorageError
     from setpoint.cache import CacheSyncError
     from setpoint.client import ApiError, ConfigError, CredentialsError, TransportError

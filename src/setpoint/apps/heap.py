@@ -8,10 +8,10 @@ __all__ = ["freeze_heap"]
 
 
 def freeze_heap() -> None:
-    """Takes all objects that there are now out of garbage collection. For programs, once they serve.
+    """Excludes all objects that exist now from garbage collection. Programs call it once they serve.
 
-    A request of some megabytes makes more objects than that, whose collection would traverse the whole server every
-    time: most of a tenth of a second in which no other request is answered.
+    A request of some megabytes creates enough objects to start a collection, which would traverse the whole server
+    every time: most of a tenth of a second in which no other request is answered.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Running a program's coroutine until it ends or a signal stops it."""
+"""Runs a program's coroutine until it ends or a signal stops it."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def run(
 ) -> None:
     """Runs ``work`` to its end; failures that a user can fix become one line (`setpoint.apps.failures`).
 
-    The first SIGINT or SIGTERM cancels ``work``, which then cleans up and ends the process with status 0; if that
-    may take a while, a message names what it ``waits_for``. The second calls ``at_once`` and ends the process with
-    status 1. Tasks and threads that ``work`` has left behind and that don't end are named, and end with the process,
-    whose status is 1 then.
+    The first SIGINT or SIGTERM cancels ``work``, which then cleans up; the process ends with status 0. If that may take
+    a while, a message names what it ``waits_for``. The second signal calls ``at_once`` and ends the process with status
+    1. Tasks and threads that ``work`` has left behind and that don't end are named, and end with the process, whose
+    status is 1 in that case.
     """
     with asyncio.Runner() as runner:
         try:
@@ -69,8 +69,9 @@ async def _until_signalled(
 
 
 def _leave(program: str, runner: asyncio.Runner) -> None:
-    """Ends the process if tasks swallow every cancellation, or threads, which can't be cancelled, still run: Python
-    would wait for ever."""
+    """Ends the process if tasks swallow every cancellation, or if threads, which can't be cancelled, still run: Python
+    would otherwise wait for ever.
+    """
     before = signal.signal(signal.SIGINT, lambda *_: os._exit(1))  # a second Ctrl-C may as well come now
     loop = runner.get_loop()
     deadline = loop.time() + LEFT
@@ -92,7 +93,9 @@ def _leave(program: str, runner: asyncio.Runner) -> None:
 
 
 def _threads_left(runner: asyncio.Runner, deadline: float) -> list[str]:
-    """The threads that run on at the loop's time ``deadline``, of those that Python waits for, with their stacks."""
+    """The threads, among those that Python waits for, that still run at the loop's time ``deadline``, with their
+    stacks.
+    """
     loop = runner.get_loop()
 
     async def idle_ones_end() -> None:

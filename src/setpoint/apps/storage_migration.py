@@ -27,7 +27,7 @@ _ATTEMPTS = 5
 
 
 class Progress(Struct, frozen=True):
-    """The progress of a migration. It holds for one state of one definition; a changed definition starts anew."""
+    """The progress of a migration. It is valid for one state of one definition; a changed definition starts again."""
 
     uid: str = ""
     generation: int = 0
@@ -159,7 +159,7 @@ def _storage_version(definition: CustomResourceDefinition) -> str:
 
 
 def _resource(definition: CustomResourceDefinition, storage: str) -> Resource:
-    """The resource by any version that is served: the stored form does not depend on it."""
+    """The resource in any version that is served, since the stored form does not depend on the version."""
     served = [version.name for version in definition.spec.versions if version.served]
     if not served:
         raise MigrationError(f"{definition.name} serves no version, so its objects can't be written")
@@ -173,5 +173,5 @@ def _resource(definition: CustomResourceDefinition, storage: str) -> Resource:
 
 
 def _order(obj: PartialObjectMetadata) -> str:
-    """The sort key of lists in servers."""
+    """The key by which servers sort lists."""
     return f"{obj.namespace}/{obj.name}"

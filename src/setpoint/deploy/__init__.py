@@ -1,1 +1,3 @@
-"""The objects that an operator needs in a cluster, and the forms they are written in: YAML, kustomize, Helm, OLM."""
+"""The objects that an operator needs in a cluster, and the forms in which they are written: YAML, kustomize, Helm,
+OLM.
+"""

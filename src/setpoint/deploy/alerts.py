@@ -1,4 +1,4 @@
-"""Alerts: the conditions of an operator that are worth waking a person for, and how Prometheus finds its metrics."""
+"""Alerts: the conditions of an operator that justify waking a person, and how Prometheus finds its metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison of three things: permissions that are declared, that were asked for, and that a role grants."""
+"""Compares the permissions that are declared, those that were asked for, and those that a role grants."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Comparison:
 
     @property
     def is_missing(self) -> bool:
-        """Whether the program would be refused something."""
+        """Whether the program would be refused any request."""
         return bool(self.undeclared or self.ungranted)
 
     @property
@@ -53,9 +53,9 @@ def compare(
 ) -> Comparison:
     """Compares what is declared with what was asked for, and both with what a role grants, if there is one.
 
-    ``besides`` are grants that tests do not show, such as those of an election: declared, but never unused.
-    ``stand_ins`` are names of objects in these that whoever deploys the program chooses: a rule about one object of
-    any other name grants as much.
+    ``besides`` are grants that tests do not show, such as those of an election: they count as declared, but never as
+    unused. ``stand_ins`` are names of objects in these grants that the person who deploys the program may choose: a
+    rule about one object of any other name grants as much.
     """
     wanted = {grant for grant in asked if grant.resource not in _SELF and not _covered(_EVERYBODY, grant)}
     known = declared | set(besides)
@@ -89,7 +89,9 @@ def compare(
 
 
 def granted_in(documents: Iterable[Document]) -> list[Grant]:
-    """The rules of the roles among the documents: of those that are bound, if there are bindings, else of all."""
+    """The grants of the roles among the documents: only of bound roles if there are bindings, otherwise of all
+    roles.
+    """
     roles = {}
     bound = set()
     for document in documents:
@@ -109,7 +111,7 @@ def granted_in(documents: Iterable[Document]) -> list[Grant]:
 
 
 def _grants_of(rule: Document) -> Iterator[Grant]:
-    """A rule of a role, taken apart: one group, resource, verb and name each, or one URL and verb."""
+    """The grants of a role's rule: one for each group, resource, verb and name, or for each URL and verb."""
     for verb in rule.get("verbs") or ():
         for group in rule.get("apiGroups") or ():
             for resource in rule.get("resources") or ():
@@ -135,11 +137,12 @@ def _covered(rules: Iterable[Grant], grant: Grant) -> bool:
 
 
 def _may_be_read_otherwise(declared: Grant, wanted: Iterable[Grant]) -> bool:
-    """Whether the kind was used: which of the ways to read it is taken depends on the server, and an update may be a
-    patch."""
+    """Whether the kind was used in a different way: the server decides by which verb it is read, and an update may be a
+    patch.
+    """
     return declared.verb in _LIKE and any(declared._replace(verb=each.verb).covers(each) for each in wanted)
 
 
 def _same(one: Grant, other: Grant) -> bool:
-    """Whether they differ in the name alone, as a certificate's Secret does that is called otherwise."""
+    """Whether the grants differ only in the name, as those of a certificate's Secret do if it has a different name."""
     return bool(one.name) and bool(other.name) and one[:3] == other[:3]

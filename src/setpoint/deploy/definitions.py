@@ -32,7 +32,7 @@ def definitions_of(kinds: Iterable[type[Any]], target: Target | _Anywhere | None
     ``target`` is the address of the webhook that converts between versions, if they need one.
 
     Raises:
-        DefinitionError: a class can't be a definition.
+        DefinitionError: a class does not have a valid definition.
     """
     versions: dict[GroupKind, list[type[CustomResource]]] = defaultdict(list)
     for kind in kinds:

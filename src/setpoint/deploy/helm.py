@@ -1,8 +1,8 @@
 """The Helm form: a chart, made from the same documents with references to values in them.
 
-The documents are made for an operator whose name, namespace and image are *tokens*: valid names that nothing else has.
-In the text of a template, tokens become references. Braces that were in the text before, such as those of a
-dashboard's legends, are escaped.
+The documents are made for an operator whose name, namespace and image are *tokens*: valid names that do not occur
+anywhere else. In the text of a template, tokens become references. Braces that were in the text before, such as those
+of a dashboard's legends, are escaped.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _with_account(documents: list[Document]) -> None:
 
 
 def _manager(documents: list[Document]) -> str:
-    """The Deployment, with everything in it that is a value."""
+    """The Deployment, with references to values for everything that is configurable."""
     (deployment,) = documents
     pod = deployment["spec"]["template"]["spec"]
     pod["serviceAccountName"] = _ACCOUNT
@@ -210,7 +210,7 @@ def _named(name: str) -> str:
 
 
 def _lines(text: str, line: str, replacement: str, *others: str) -> str:
-    """The text with the one line of that content replaced by lines with the same indentation."""
+    """The text in which the one line with that content is replaced by lines with the same indentation."""
     found = [each for each in text.splitlines() if each.strip() in (line, *others)]
     assert len(found) == 1, f"{line!r} is in the template {len(found)} times"
     indent = found[0][: len(found[0]) - len(found[0].lstrip())]

@@ -13,9 +13,10 @@ _API = "kustomize.config.k8s.io/v1beta1"
 
 
 def kustomize(operator: Operator) -> dict[str, File]:
-    """The files of a folder for ``kubectl apply -k``: ``base/``, ``overlays/``, and a kustomization that is the user's.
+    """The files of a folder for ``kubectl apply -k``: ``base/``, ``overlays/``, and a kustomization that belongs to the
+    user.
 
-    ``base/`` is generated again after every change of the program; the other files are written once.
+    ``base/`` is generated again after every change of the program; the other files are written only once.
     """
     found = parts(operator)
     base = {name: documents for name, documents in found.items() if name != "monitoring"}

@@ -22,10 +22,10 @@ def services(operator: Operator) -> list[Document]:
 
 
 def network_policy(operator: Operator) -> Document:
-    """The NetworkPolicy: API servers reach the webhooks, namespaces with the label reach the metrics.
+    """The NetworkPolicy: API servers reach the webhooks, and namespaces with the label reach the metrics.
 
-    API servers have no pods that a policy could name, so the webhooks' port is open. Nothing is said of outgoing
-    connections: the address of the API server is not known, and reconcilers talk to other systems.
+    API servers do not have pods that a policy could name, so the webhooks' port is open. Outgoing connections are not
+    restricted: the address of the API server is not known, and reconcilers talk to other systems.
     """
     ingress: list[Document] = [
         {

@@ -144,7 +144,7 @@ def _examples(operator: Operator) -> list[Document]:
 
 
 def _webhooks(operator: Operator) -> list[Document]:
-    """The webhooks, in the words of a ClusterServiceVersion."""
+    """The webhooks in the form that a ClusterServiceVersion uses."""
     common = {"deploymentName": operator.name, "containerPort": 443, "targetPort": WEBHOOK_PORT}
     found: list[Document] = []
     if operator.configuration:

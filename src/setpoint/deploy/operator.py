@@ -1,4 +1,4 @@
-"""Operator: a program, as its objects in a cluster see it."""
+"""Operator: the description of a program from which its objects in a cluster are made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SEMANTIC: Final = re.compile(r"v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)")
 
 
 def short_name(program: str) -> str:
-    """The first part of a program's name, as a DNS label with room for endings: ``shop`` of ``shop.example.com``."""
+    """The first part of a program's name, as a DNS label with room for suffixes: ``shop`` for ``shop.example.com``."""
     first = program.partition(".")[0]
     if len(first) <= _LONGEST:
         return first
@@ -37,10 +37,10 @@ def short_name(program: str) -> str:
 
 @dataclass(frozen=True)
 class Operator:
-    """The description that all documents are made from.
+    """The description from which all documents are made.
 
-    ``program`` is the name that no other program of the cluster has, ``short`` begins the names in its namespace, and
-    ``wide`` the names of objects without namespace.
+    ``program`` is a name that no other program of the cluster has; names in the program's namespace begin with
+    ``short``, and names of objects without a namespace begin with ``wide``.
     """
 
     program: str
@@ -81,12 +81,12 @@ class Operator:
 
     @property
     def elects(self) -> bool:
-        """Whether one replica leads: there is something to lead, and it is not shared among all."""
+        """Whether one replica leads: there is work for a leader, and it is not shared among all replicas."""
         return bool(self.controllers) and not self.shards
 
     @cached_property
     def version(self) -> str:
-        """The version, for labels; empty if neither given nor in the image's tag."""
+        """The version, for labels; empty if it is neither given nor in the image's tag."""
         if self.release:
             return self.release
         tag = self.image.rpartition("/")[2].partition("@")[0].partition(":")[2]
@@ -95,7 +95,9 @@ class Operator:
 
     @cached_property
     def selector(self) -> dict[str, str]:
-        """The labels that select its pods. They never change: a Deployment's selector is immutable."""
+        """The labels that select the operator's pods. They never change, because a Deployment's selector is
+        immutable.
+        """
         return {"app.kubernetes.io/name": self.name, "app.kubernetes.io/instance": self.instance or self.name}
 
     def labels(self, component: str) -> dict[str, str]:
@@ -120,7 +122,7 @@ class Operator:
 
     @cached_property
     def secret(self) -> str:
-        """The Secret of the webhooks' certificates."""
+        """The name of the Secret with the webhooks' certificates."""
         return f"{self.target.name}-tls"
 
     @cached_property

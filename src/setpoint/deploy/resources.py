@@ -1,4 +1,4 @@
-"""Resources: the requests and limits of the operator's container, guessed, or measured in a run."""
+"""Resources: the requests and limits of the operator's container, either guessed or measured in a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ResourcesError(Exception):
 
 
 class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The use of a run, as ``run --measure FILE`` writes it."""
+    """The CPU and memory that a run used, as ``run --measure FILE`` writes them."""
 
     seconds: float
     """The length of the run."""
@@ -36,7 +36,7 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Resources:
-    """Requests and limits. CPU has no limit: a throttled leader loses its lease."""
+    """Requests and limits. CPU is not limited, because a throttled leader loses its lease."""
 
     cpu: str
     memory: str
@@ -50,8 +50,9 @@ class Resources:
 
     @classmethod
     def of(cls, measured: Measured) -> Resources:
-        """Requests a quarter more memory than the peak and the CPU of the busiest ten seconds; the limit of memory is
-        twice the peak, because a program at its limit is killed."""
+        """The resources for a measured use. The requests are a quarter more memory than the peak, and the CPU of the
+        busiest ten seconds; the memory limit is twice the peak, because a program that reaches its limit is killed.
+        """
         return cls(
             cpu=f"{max(_LEAST_CPU, -(-round(measured.busiest_cpu * 1000) // 5) * 5)}m",
             memory=_memory(measured.peak_memory * 1.25),
@@ -68,7 +69,7 @@ def measured_in(path: Path) -> Resources:
     """The resources from a file of ``run --measure``.
 
     Raises:
-        ResourcesError: the file can't be read, or something else is in it.
+        ResourcesError: the file can't be read, or is not a file of measurements.
     """
     try:
         return Resources.of(msgspec.json.decode(path.read_bytes(), type=Measured))

@@ -1,4 +1,4 @@
-"""Roles: the operator's account, what it may do, and what users of its kinds may do."""
+"""Roles: the operator's account, its permissions, and the permissions of the users of its kinds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _USERS: Final = {
 
 
 def role_of_declarations(grants: Iterable[Grant], name: str) -> Document:
-    """A ClusterRole with these grants, for a program that runs outside of the cluster under some account."""
+    """A ClusterRole with these grants, for a program that runs outside the cluster under some account."""
     return _role("ClusterRole", {"name": name}, rules(grants))
 
 
@@ -90,7 +90,7 @@ def _manager(operator: Operator) -> list[Document]:
 
 
 def _kinds_without_namespaces(operator: Operator) -> set[tuple[str, str]]:
-    """Groups and plurals, as far as the program knows them."""
+    """The groups and plurals of cluster-scoped kinds that the program knows."""
     from setpoint.models import BUILTIN
 
     watched = [resource_of(watch.kind) for controller in operator.controllers for watch in controller.watched]
@@ -98,7 +98,9 @@ def _kinds_without_namespaces(operator: Operator) -> set[tuple[str, str]]:
 
 
 def user_roles(operator: Operator) -> list[Document]:
-    """ClusterRoles for the users of the operator's kinds, which Kubernetes adds to its own admin, edit and view."""
+    """ClusterRoles for the users of the operator's kinds. Kubernetes adds them to its own roles admin, edit and
+    view.
+    """
     documents = []
     for resource in operator.own_resources:
         for level, verbs in _USERS.items():

@@ -1,4 +1,4 @@
-"""A tree of generated files: written to a folder again and again, without overwriting what a person has changed."""
+"""A tree of generated files, which can be written to a folder repeatedly without overwriting a person's changes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Written:
     """Changed by a person, and left alone."""
 
     def lines(self) -> list[str]:
-        """A line for each file that is not as it was before, or not as it was generated."""
+        """One line for each file that has changed, or that differs from what was generated."""
         words = (
             ("created", self.created),
             ("updated", self.updated),
@@ -153,7 +153,7 @@ def recorded(folder: Path) -> dict[str, dict[str, Any]]:
     """The content of the folder's record; empty if there is none.
 
     Raises:
-        TreeError: it is not a record.
+        TreeError: the file is not a record.
     """
     place = folder / RECORD
     present = _bytes(place)

@@ -17,7 +17,7 @@ _ISSUER: Final = "cert-manager.io/v1"
 
 
 def definitions(operator: Operator) -> list[Document]:
-    """The CustomResourceDefinitions, with the address of their conversion where versions differ.
+    """The CustomResourceDefinitions, with the address of the conversion webhook if versions differ.
 
     OLM sets the address itself.
     """
@@ -43,7 +43,7 @@ def registrations(operator: Operator) -> list[Document]:
 
 
 def certificate(operator: Operator) -> list[Document]:
-    """cert-manager's Issuer and Certificate, if that is wanted and there are webhooks."""
+    """cert-manager's Issuer and Certificate, if cert-manager is chosen and there are webhooks."""
     if not operator.served or operator.certificates != "cert-manager":
         return []
     issuer = operator.metadata("webhook", "certificates")
@@ -60,7 +60,7 @@ def certificate(operator: Operator) -> list[Document]:
 
 
 def is_converting(operator: Operator) -> bool:
-    """Whether versions of a kind are converted by the operator."""
+    """Whether the operator converts versions of a kind."""
     return bool(converters_of(operator.served))
 
 

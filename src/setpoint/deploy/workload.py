@@ -21,13 +21,14 @@ _MARGIN: Final = 5
 
 
 def grace_seconds() -> int:
-    """Seconds that the kubelet waits before it kills the program: the manager's stop, with the work that is cancelled
-    at its end, and a margin."""
+    """The seconds for which the kubelet waits before it kills the program: the time that the manager takes to stop,
+    including cancelled work, and a margin.
+    """
     return ceil(SHUTDOWN_TIMEOUT + CANCEL_WITHIN) + _MARGIN
 
 
 def namespace(operator: Operator) -> Document:
-    """The operator's namespace, which only takes pods that run without rights."""
+    """The operator's namespace, which only accepts pods that run without privileges."""
     labels = operator.labels("namespace") | {
         "pod-security.kubernetes.io/enforce": "restricted",
         "pod-security.kubernetes.io/enforce-version": "latest",
@@ -36,7 +37,7 @@ def namespace(operator: Operator) -> Document:
 
 
 def arguments(operator: Operator) -> list[str]:
-    """The arguments of the container, behind the entry point of its image."""
+    """The arguments of the container, after the entry point of its image."""
     found = [
         "run",
         *(["--leader-elect"] if operator.elects else ["--shards"] if operator.controllers else []),
@@ -57,7 +58,7 @@ def arguments(operator: Operator) -> list[str]:
 
 
 def deployment(operator: Operator) -> Document:
-    """The Deployment: as many replicas as wanted, one of which leads."""
+    """The Deployment, with the requested number of replicas, one of which leads."""
     ports = [
         {"name": "metrics", "containerPort": METRICS_PORT, "protocol": "TCP"},
         {"name": "health", "containerPort": HEALTH_PORT, "protocol": "TCP"},

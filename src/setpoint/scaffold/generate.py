@@ -1,4 +1,4 @@
-"""The files of a project, and of its additions."""
+"""The files of a project, and the files of additions to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["add_api", "add_version", "add_webhook", "api_files", "create", "proj
 
 
 def project_files(project: Project) -> dict[str, File]:
-    """The files of a project, without those of its kinds."""
+    """The files of a project, without the files of its kinds."""
     return template("project", words(project.names)) | parts_file(project)
 
 
@@ -26,7 +26,7 @@ def api_files(project: Project, api: Api) -> dict[str, File]:
 
 
 def create(folder: Path, project: Project, files: Mapping[str, File], *, force: bool = False) -> Written:
-    """Writes the files, after the project in their record: a command that was interrupted can be repeated.
+    """Writes the files, after storing the project in the record, so an interrupted command can be repeated.
 
     Raises:
         TreeError: a file can't be read or written.
@@ -37,11 +37,11 @@ def create(folder: Path, project: Project, files: Mapping[str, File], *, force: 
 
 
 def add_api(project: Project, api: Api) -> tuple[Project, dict[str, File]]:
-    """The project with one more kind, and the kind's files. A kind that is there stays as it is.
+    """The project with one more kind, and the kind's files. A kind that already exists stays as it is.
 
     Raises:
-        NameProblem: the kind or version has no valid name.
-        ProjectError: another kind has its names, or it is there with another version.
+        NameProblem: the name of the kind or version is not valid.
+        ProjectError: a different kind has its names, or the kind exists with a different version.
     """
     present = next((each for each in project.apis if each.kind == api.kind), None)
     if present is not None and present.version != api.version:
@@ -63,11 +63,11 @@ def add_webhook(project: Project, kind: str) -> tuple[Project, dict[str, File]]:
 
 
 def add_version(project: Project, kind: str, version: str) -> tuple[Project, dict[str, File]]:
-    """The project with another version of the kind, and its files.
+    """The project with an additional version of the kind, and that version's files.
 
     Raises:
-        NameProblem: the version has no valid name.
-        ProjectError: there is no such kind, or that is the version that it has.
+        NameProblem: the name of the version is not valid.
+        ProjectError: there is no such kind, or the kind already has that version.
     """
     check_version(version)
     api = project.api(kind)

@@ -1,7 +1,9 @@
-"""The port of a kopf operator: its handlers are found in the source, and become comments where their work belongs.
+"""The port of a kopf operator: its handlers are found in the source, and become comments in the places where their work
+belongs.
 
-Nothing is executed. Handlers of one custom resource become one controller: creations, updates, resumes and timers its
-reconcile, deletions its clean-up, checks and defaults of admission its webhooks, others notes about declarations.
+Nothing is executed. Handlers of one custom resource become one controller: handlers of creations, updates, resumes and
+timers become its reconcile, those of deletions its clean-up, those of admission its webhooks, and all others notes
+about declarations.
 """
 
 from __future__ import annotations
@@ -65,8 +67,9 @@ class Port:
     _others: tuple[Handler, ...]
 
     def files(self, project: Project, api: Api) -> dict[str, File]:
-        """The files of a kind, with its handlers as comments; the first kind has those of the program and of kinds that
-        are not the operator's own, too."""
+        """The files of a kind, with its handlers as comments. The first kind also has the handlers of the program, and
+        of kinds that are not the operator's own.
+        """
         kind = self._kinds[api.kind]
         others = [each for each in self._others if api is self.apis[0] or api == self.apis[0]]
         found = template("kopf", words(project.names, project.kind_names(api)))
@@ -98,12 +101,12 @@ class Port:
 def ported(path: Path, group: str = "") -> Port:
     """The custom resources and handlers in a kopf operator's file.
 
-    ``group`` is the one to be ported if there are several; other groups' handlers are then notes. The port's group is
-    empty if the file has none: kopf takes a resource's name alone, too.
+    ``group`` is the group to port if there are several; other groups' handlers become notes. The port's group is empty
+    if the file does not have one, since kopf accepts a resource's name alone, too.
 
     Raises:
         KopfProblem: the file can't be read, is not Python, or has no handlers of custom resources.
-        NameProblem: a kind has no valid name.
+        NameProblem: the name of a kind is not valid.
     """
     try:
         source = path.read_text("utf-8-sig")
@@ -140,7 +143,7 @@ def ported(path: Path, group: str = "") -> Port:
 
 
 def _apis(handlers: Iterable[Handler], group: str, spelled: dict[str, str]) -> dict[str, Api]:
-    """The kinds of that group, and those whose handlers name no group and that are none of Kubernetes' own."""
+    """The kinds of that group, and the kinds whose handlers do not name a group, except Kubernetes' own."""
     apis: dict[str, Api] = {}
     for handler in handlers:
         its_group, version, name = handler.resource
@@ -155,7 +158,7 @@ def _apis(handlers: Iterable[Handler], group: str, spelled: dict[str, str]) -> d
 
 
 def _nothing(handlers: Iterable[Handler]) -> str:
-    """The reason for which there is nothing to port."""
+    """The reason why there is nothing to port."""
     unknown = next((each for each in handlers if each.unknown), None)
     if unknown is None:
         return ": no handlers of a custom resource, such as @kopf.on.create('example.com', 'v1', 'shops')"
@@ -163,8 +166,9 @@ def _nothing(handlers: Iterable[Handler]) -> str:
 
 
 def _spelled(names: Iterable[str]) -> dict[str, str]:
-    """The kinds of these plurals, kinds and singulars by their lower-case names. Only a kind says where its words
-    begin."""
+    """The kinds for these plurals, kinds and singulars, by their lower-case names. Only the name of a kind shows where
+    its words begin.
+    """
     found: dict[str, str] = {}
     for kind in map(_kind_of, names):
         known = found.setdefault(kind.lower(), kind)
@@ -189,7 +193,7 @@ def _kind_of(plural: str) -> str:
 
 
 def _comments(handlers: list[Handler], kinds: tuple[str, ...], indent: str, *, foreign: bool = False) -> str:
-    """Each function once, also where it handles several things."""
+    """The handlers as comments; a function that handles several things appears once."""
     functions: dict[tuple[str, int], list[Handler]] = defaultdict(list)
     for handler in handlers:
         if handler.what in kinds:

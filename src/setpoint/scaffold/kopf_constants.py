@@ -1,4 +1,4 @@
-"""The texts that names in a kopf operator's source surely have; nothing is executed."""
+"""The values of names in a kopf operator's source that are certain; nothing is executed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Value = str | list[str | None]
 class Constants:
     """The constants of a module, those of its classes (``Names.GROUP``), and those that it imports from other files.
 
-    A text that comes from the environment is its default.
+    A text that comes from the environment has its default value.
     """
 
     def __init__(self, tree: ast.Module, place: Path, *, importers: frozenset[Path] = frozenset()) -> None:
@@ -34,7 +34,9 @@ class Constants:
                 self._assign("", statement)
 
     def text(self, node: ast.expr | None, prefix: str = "") -> str | None:
-        """The text that an expression surely is; None for any other. ``prefix`` is the class that it stands in."""
+        """The text that an expression certainly has; None if it is not certain. ``prefix`` is the class that contains
+        the expression.
+        """
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, str) else None
         if isinstance(node, ast.Name | ast.Attribute):
@@ -53,7 +55,7 @@ class Constants:
         return None
 
     def texts(self, node: ast.expr) -> list[str | None]:
-        """The texts of an argument, of which ``*RESOURCE`` has several."""
+        """The texts of an argument; ``*RESOURCE`` has several."""
         if not isinstance(node, ast.Starred):
             return [self.text(node)]
         if isinstance(node.value, ast.Tuple | ast.List):
@@ -96,7 +98,7 @@ class Constants:
         return None
 
     def _module(self, level: int, name: str) -> Constants | None:
-        """The constants of an imported module, if its file is there."""
+        """The constants of an imported module; None if its file is not there."""
         folder = self._place.parent
         folders = [folder, *folder.parents][level - 1 : level] if level else [folder, *folder.parents][:_ABOVE]
         for each in folders:
@@ -125,7 +127,9 @@ def _reads_the_environment(function: ast.expr) -> bool:
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, tuple[int, str, str]]]:
-    """The module's names for what it imports, each with the level, the module, and the attribute, if it is one."""
+    """The module's names for what it imports, each with the level, the module and, if the name is for one, the
+    attribute.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for each in node.names:

@@ -20,14 +20,14 @@ _WORD_BEGINS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z
 
 
 class Guess(NamedTuple):
-    """A field's type and default, as Python source; ``type`` is ``Any`` where no handler says more."""
+    """A field's type and default, as Python source; ``type`` is ``Any`` if no handler shows more."""
 
     type: str
     default: str
 
 
 def fields_read(node: ast.AST) -> dict[str, Guess]:
-    """The fields that a handler reads by their names on the wire, with types guessed from their defaults."""
+    """The fields that a handler reads, by their wire names, with types guessed from their defaults."""
     found: dict[str, Guess] = {}
     for each in ast.walk(node):
         name: object = None
@@ -54,7 +54,9 @@ def fields_read(node: ast.AST) -> dict[str, Guess]:
 
 
 def class_body(fields: Mapping[str, Guess]) -> list[str]:
-    """The lines of a class with these fields, without indentation; the wire name is given where it is not the usual."""
+    """The lines of a class with these fields, without indentation; the wire name is given if it is not the usual
+    one.
+    """
     lines: dict[str, str] = {}
     for name, guess in sorted(fields.items()):
         attribute = _attribute(name)
@@ -72,14 +74,14 @@ def _attribute(name: str) -> str:
 
 
 def _literal(value: object) -> str:
-    """The value in Python, with the quotes that formatters prefer."""
+    """The value as Python source, with the quotes that formatters prefer."""
     if isinstance(value, str) and not ('"' in value and "'" not in value):
         return json.dumps(value, ensure_ascii=False)
     return repr(value)
 
 
 def _is_spec(node: ast.expr) -> bool:
-    """``spec``, or ``body["spec"]`` of it."""
+    """Whether the expression is the spec: ``spec`` or ``body["spec"]``."""
     if isinstance(node, ast.Name):
         return node.id == "spec"
     return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == "spec"

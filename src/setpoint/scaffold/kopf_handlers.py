@@ -1,4 +1,4 @@
-"""The handlers in the source of a kopf operator, and the resources that they are for; nothing is executed."""
+"""The handlers in the source of a kopf operator, and the resources that they handle; nothing is executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _SELECTING: Final = ("group", "version", "plural", "kind", "singular")
 
 @dataclass(frozen=True)
 class Handler:
-    """A decorated function; one that handles several things is several of these."""
+    """A decorated function and one thing that it handles; a function that handles several things has several of
+    these.
+    """
 
     what: str
     resource: tuple[str, str, str]
@@ -42,8 +44,8 @@ class Handler:
 def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
     """The handlers, in the order of their lines.
 
-    Resources may be given in all ways of kopf, by texts and by constants of the module and of those beside it.
-    ``kopf`` may have another name there, and so may what is imported from it.
+    Resources may be given in all ways that kopf accepts, by texts and by constants of the module and of neighbouring
+    modules. The module may import ``kopf``, and names from it, under other names.
     """
     constants = Constants(tree, place)
     names = _decorators(tree)
@@ -66,7 +68,9 @@ def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
 
 
 def _decorators(tree: ast.Module) -> dict[str, str]:
-    """The expressions that are decorators of kopf in this module, such as ``kopf.on.create``, and what each handles."""
+    """The expressions that are decorators of kopf in this module, such as ``kopf.on.create``, with what each
+    handles.
+    """
     modules, ons, found = {"kopf"}, set[str](), dict[str, str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -85,7 +89,7 @@ def _decorators(tree: ast.Module) -> dict[str, str]:
 
 
 def _resource(call: ast.Call, constants: Constants) -> tuple[str, str, str]:
-    """Group, version and plural, in any of the ways that kopf takes them; empty texts for what can't be known."""
+    """The group, version and plural, in any of the ways that kopf accepts; a text is empty if it can't be known."""
     given = [text for each in call.args for text in constants.texts(each)]
     named = {each.arg: constants.text(each.value) or "" for each in call.keywords if each.arg in _SELECTING}
     if len(given) == 3:

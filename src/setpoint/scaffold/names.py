@@ -1,4 +1,4 @@
-"""The names in a project: of its package, program and kinds, from those that the user has given."""
+"""The names in a project: those of its package, program and kinds, derived from the names that the user has given."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class ProjectName:
 
     @property
     def kind(self) -> str:
-        """The default for the first kind: ``MyShop`` of ``my-shop``, ``Backup`` of ``backup-operator``."""
+        """The default for the first kind: ``MyShop`` for ``my-shop``, ``Backup`` for ``backup-operator``."""
         words = [word for word in self.name.split("-") if word]
         if len(words) > 1 and words[-1] in _ENDINGS:
             words.pop()
@@ -122,13 +122,13 @@ class KindName:
 
     @property
     def module(self) -> str:
-        """The folder of its code, and the name of a variable with such an object."""
+        """The name of the folder with its code, and of variables that hold such an object."""
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.kind).lower()
         return f"{words}_kind" if words in _SPOKEN else words
 
     @property
     def plural(self) -> str:
-        """The path segment."""
+        """The plural, which is the path segment."""
         return self.given_plural or plural_of(self.kind)
 
 
@@ -141,7 +141,7 @@ def _requirements() -> set[str]:
 
 
 def check_version(version: str) -> None:
-    """Raises `NameProblem` unless it is a version by Kubernetes' rules."""
+    """Raises `NameProblem` unless the name is a valid version by Kubernetes' rules."""
     if not _VERSION.fullmatch(version):
         raise NameProblem(f"the version {version!r}: v1alpha1, v1beta1, v1, v2 and so on")
 

@@ -14,7 +14,7 @@ __all__ = ["Api", "Project", "ProjectError"]
 
 
 class ProjectError(Exception):
-    """There is no project, or not the one that is needed; the message has the remedy."""
+    """There is no project, or it is not the expected one; the message has the remedy."""
 
 
 class Api(msgspec.Struct, frozen=True):
@@ -37,18 +37,18 @@ class Project(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> ProjectName:
-        """The names that follow from its name."""
+        """The names that follow from the project's name."""
         return ProjectName(self.name, self.group)
 
     def kind_names(self, api: Api) -> KindName:
-        """The names that follow from a kind's."""
+        """The names that follow from the kind's name."""
         return KindName(api.kind, api.version, self.group, api.plural)
 
     def api(self, kind: str) -> Api:
         """The kind of that name.
 
         Raises:
-            ProjectError: there is none.
+            ProjectError: there is no such kind.
         """
         for each in self.apis:
             if each.kind == kind:
@@ -57,10 +57,10 @@ class Project(msgspec.Struct, frozen=True):
         raise ProjectError(f"there is no kind {kind} in this project, which has {known}; setpoint create api {kind}")
 
     def with_api(self, api: Api) -> Project:
-        """The project with this kind, which replaces one of the same name.
+        """The project with this kind, which replaces a kind of the same name.
 
         Raises:
-            ProjectError: another kind has its module or plural.
+            ProjectError: a different kind has its module or plural.
         """
         mine = self.kind_names(api)
         for each in self.apis:
@@ -80,11 +80,11 @@ class Project(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, folder: Path) -> Project | None:
-        """The project in the folder, or None.
+        """The project in the folder; None if there is none.
 
         Raises:
-            ProjectError: its record is damaged.
-            TreeError: its record can't be read.
+            ProjectError: the folder's record is damaged.
+            TreeError: the folder's record can't be read.
         """
         found = recorded(folder).get("project")
         if found is None:
@@ -103,7 +103,7 @@ class Project(msgspec.Struct, frozen=True):
         """The project in the folder.
 
         Raises:
-            ProjectError: there is none.
+            ProjectError: there is no project in the folder.
         """
         if (project := cls.of(folder)) is None:
             raise ProjectError(

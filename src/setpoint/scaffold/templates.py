@@ -1,7 +1,7 @@
-"""Templates: a project that works, whose names are replaced.
+"""Templates: the files of a working project, in which names are replaced.
 
 The files of ``templates/`` are those of a project ``acme-dist`` with the package ``acme_pkg`` and the kind ``Gizmo``.
-There is no template language: a template is read like the file that it becomes, and other tools' braces (GitHub's,
+There is no template language: a template reads like the file that it becomes, and other tools' braces (GitHub's,
 Make's) need no escaping. Lines that end in ``# for each kind`` (or webhook, or version) are repeated.
 """
 
@@ -45,7 +45,7 @@ def words(project: ProjectName, kind: KindName | None = None, version: str = "")
 
 
 def template(name: str, replaced: Mapping[str, str]) -> dict[str, File]:
-    """The files of ``templates/NAME``, with their words replaced. They are the user's as soon as they exist."""
+    """The files of ``templates/NAME``, with their words replaced. They belong to the user as soon as they exist."""
     found: dict[str, File] = {}
     for path, content in _walk(files("setpoint.scaffold") / "templates" / name, ""):
         if path != _GENERATED:
@@ -92,14 +92,14 @@ def _module(line: str) -> list[str]:
 
 
 def _fill(text: str, replaced: Mapping[str, str]) -> str:
-    """One pass, the longest words first, so that a replacement is not replaced again."""
+    """The text with its words replaced in one pass, the longest first, so replacements are not replaced again."""
     pattern = "|".join(re.escape(word) for word in sorted(replaced, key=lambda word: (-len(word), word)))
     filled = re.sub(pattern, lambda found: replaced[found[0]], text)
     return _LONG_HEAD.sub(_broken_head, _LONG_IMPORT.sub(_broken, filled))
 
 
 def _broken(line: re.Match[str]) -> str:
-    """An import of more than 120 characters, as formatters write it."""
+    """An import of more than 120 characters, broken into lines as formatters do."""
     if len(line[0]) <= _WIDTH:
         return line[0]
     names = "".join(f"    {name},\n" for name in line[2].split(", "))
@@ -107,7 +107,7 @@ def _broken(line: re.Match[str]) -> str:
 
 
 def _broken_head(line: re.Match[str]) -> str:
-    """The first line of a class or function, if it has more than 120 characters, as formatters write it."""
+    """The first line of a class or function, broken into lines as formatters do if it has more than 120 characters."""
     if len(line[0]) <= _WIDTH:
         return line[0]
     inside = f"    {line[2]}"

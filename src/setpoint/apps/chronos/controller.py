@@ -28,13 +28,13 @@ class Chronos:
         pods: the Pod informer; it may be shared with other controllers.
         sink: is called with an `Entry`. If it raises, the Pod is retried with back-off.
         workers: the number of concurrent workers; two workers never have the same key.
-        max_retries: after so many failures in a row a key is dropped, with ``on_drop``, until its Pod changes again.
+        max_retries: after this many failures in a row a key is dropped, with ``on_drop``, until its Pod changes again.
         resync: seconds after which every Pod is checked again, 0 for never; unchanged Pods are not logged.
         on_drop: called with a dropped key and its last error.
 
     Guarantees: every existing Pod is logged; several changes between two reads are one ``update``; a Pod that was
-    replaced by another of its name is logged as ``delete`` and ``create``; a Pod that was deleted during an outage of
-    the server is logged as ``delete`` afterwards.
+    replaced by a different one of the same name is logged as ``delete`` and ``create``; a Pod that was deleted during
+    an outage of the server is logged as ``delete`` afterwards.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Chronos:
             await registration.remove()
 
     def _enqueue(self, *heads: Any, **_: Any) -> None:
-        """The handler of all three kinds of event: it enqueues the key."""
+        """Enqueues the key of an object; the handler of all three kinds of event."""
         self.queue.add(next(head for head in reversed(heads) if hasattr(head, "key")).key)
 
     async def _work(self) -> None:
@@ -103,7 +103,7 @@ class Chronos:
             self.on_drop(key, problem)
 
     async def _sync(self, key: ObjectKey) -> None:
-        """Logs the difference to the last logged state, which is stored only after it was logged."""
+        """Logs the difference from the last logged state. The new state is stored only after it was logged."""
         pod = self.pods.lister.try_get(key)
         seen = self._seen.get(key)
         if seen is not None and (pod is None or pod.uid != seen.uid):

@@ -101,7 +101,7 @@ async def watch(
     Raises:
         ApiError: the server refuses to list Pods; the message is the server's.
         TransportError: the server can't be reached.
-        CacheSyncError: the first list failed for good.
+        CacheSyncError: the first list failed and is not retried.
     """
     # A refusal ends the program at once, not after the informer's retries; later outages are waited out.
     await client.list(Pod, namespace=namespace, selector=selector, limit=1)
@@ -134,7 +134,7 @@ async def _client(kubeconfig: Path | None, context: str | None, embedded: bool) 
 
 
 class _NotTwice(logging.Filter):
-    """Drops repetitions of a log message, so that an outage is one line instead of one for each attempt."""
+    """Drops repetitions of a log message, so an outage is one line instead of one line for each attempt."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -147,6 +147,6 @@ class _NotTwice(logging.Filter):
 
 
 def main() -> None:
-    """Entry point of the console script."""
+    """Runs the ``chronos`` command: the entry point of the console script."""
     with reported("chronos"):
         app()

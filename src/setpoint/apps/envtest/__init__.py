@@ -1,5 +1,5 @@
-"""Programs in the place of ``kube-apiserver`` and ``etcd`` for tests that start these: controller-runtime's envtest,
-jenvtest and their like. See docs/envtest.md.
+"""Replacements for ``kube-apiserver`` and ``etcd`` for tests that start these programs: controller-runtime's envtest,
+jenvtest and similar ones. See docs/envtest.md.
 
-They are started again and again, so they import as little as they can, and each file only when it is needed.
+Tests start them again and again, so they import as little as possible, and each file only when it is needed.
 """

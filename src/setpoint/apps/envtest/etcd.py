@@ -1,5 +1,6 @@
-"""In the place of ``etcd``: answers that it is healthy, and tells `setpoint.apps.envtest.kube_apiserver` the directory
-in which objects are kept. It keeps none itself."""
+"""The replacement for ``etcd``: answers that it is healthy, and tells `setpoint.apps.envtest.kube_apiserver` the
+directory in which objects are stored. It does not store any itself.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ FLAGS = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs until SIGTERM or SIGINT; the status to end with."""
+    """Runs until SIGTERM or SIGINT, and returns the exit status."""
     try:
         flags = parse(FLAGS, ["--help" if argument == "-h" else argument for argument in arguments])
         if flags.true("help", False):
@@ -69,10 +70,10 @@ async def _until_stopped(urls: Sequence[str], directory: Path) -> None:
 
 @asynccontextmanager
 async def answering(urls: Sequence[str], directory: Path) -> AsyncIterator[list[int]]:
-    """Answers at ``urls``, and gives their ports; port 0 takes a free one.
+    """Answers at ``urls`` within the block, and yields their ports; port 0 picks a free one.
 
     Raises:
-        FlagError: other URLs than http://HOST:PORT.
+        FlagError: a URL is not of the form http://HOST:PORT.
         OSError: a port is taken.
     """
     answers = {

@@ -1,4 +1,4 @@
-"""The feature gates of kube-apiserver 1.37 by their defaults, which are what the embedded server behaves as."""
+"""The feature gates of kube-apiserver 1.37 with their defaults, according to which the embedded server behaves."""
 
 from __future__ import annotations
 
@@ -99,10 +99,10 @@ _TRUTHS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False
 
 
 def check_gates(given: Sequence[str]) -> None:
-    """``given``: ``NAME=BOOL`` each, ``kube:`` before it or not.
+    """Checks that each gate in ``given`` (``NAME=BOOL``, with or without ``kube:`` before it) has its default value.
 
     Raises:
-        FlagError: there is no such gate, or it is not to have its default value.
+        FlagError: a gate does not exist, or is given a value other than its default.
     """
     for text in given:
         name, equals, value = text.removeprefix("kube:").partition("=")

@@ -1,4 +1,4 @@
-"""Command lines as Go's programs read them."""
+"""Command lines, parsed as Go's programs do."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ __all__ = ["Flag", "FlagError", "Flags", "help_text", "parse"]
 
 
 class FlagError(ValueError):
-    """The command line is wrong; the message says where."""
+    """The command line is invalid; the message names the place."""
 
 
 class Flag(NamedTuple):
-    """``kind``: ``bool``, ``int``, ``text`` or ``list`` (given several times, and with commas between). ``about``: what
-    it does here; empty where it means nothing."""
+    """A flag. ``kind`` is ``bool``, ``int``, ``text`` or ``list`` (given several times, or with commas between the
+    values). ``about`` says what the flag does here; it is empty if the flag has no effect.
+    """
 
     kind: str
     about: str = ""
@@ -28,11 +29,11 @@ class Flags:
         self._given = given
 
     def text(self, name: str, default: str = "") -> str:
-        """The last value."""
+        """The flag's last value."""
         return self._given[name][-1] if self._given.get(name) else default
 
     def several(self, name: str) -> list[str]:
-        """All values, those with commas between them apart."""
+        """All values of the flag; values with commas between them are split."""
         parts = (part.strip() for value in self._given.get(name, ()) for part in value.split(","))
         return [part for part in parts if part]
 
@@ -49,16 +50,16 @@ class Flags:
 
     @property
     def meaningless(self) -> list[str]:
-        """The flags that were given although they do nothing here."""
+        """The flags that were given although they have no effect here."""
         return [name for name in self._given if not self._table[name].about]
 
 
 def parse(table: Mapping[str, Flag], arguments: Sequence[str]) -> Flags:
-    """The flags among ``arguments``: ``--name=value``, ``--name value`` or ``--name`` for those that are true or false;
-    underscores count as hyphens, and one hyphen is as good as two.
+    """The flags among ``arguments``: ``--name=value``, ``--name value``, or ``--name`` for boolean flags. Underscores
+    count as hyphens, and a flag may begin with one hyphen instead of two.
 
     Raises:
-        FlagError: there is no such flag, its value is missing, or something else stands there.
+        FlagError: there is no such flag, its value is missing, or an argument is not a flag.
     """
     given: dict[str, list[str]] = {}
     waiting = list(reversed(arguments))
@@ -85,7 +86,7 @@ def parse(table: Mapping[str, Flag], arguments: Sequence[str]) -> Flags:
 
 
 def help_text(program: str, about: str, table: Mapping[str, Flag]) -> str:
-    """The text of ``--help``: one flag a line, because programs look for flags in it."""
+    """The text of ``--help``: one flag per line, because programs look for flags in it."""
     lines = [about, "", "Usage:", f"  {program} [flags]", "", "Flags:"]
     width = max(len(name) + len(flag.kind) for name, flag in table.items()) + 4
     for name, flag in table.items():

@@ -25,7 +25,7 @@ def assets(controllers: Sequence[str] = ()) -> Path:
     """The user's folder for this Python and these ``controllers``, made if it is missing or out of date.
 
     Raises:
-        OSError: it can't be written.
+        OSError: the folder can't be written.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     said = "\0".join((sys.executable, str(Path(__file__)), *controllers))
@@ -35,10 +35,11 @@ def assets(controllers: Sequence[str] = ()) -> Path:
 
 
 def install(folder: Path, controllers: Sequence[str] = ()) -> None:
-    """Writes the three programs into ``folder``; others in it are left alone. ``controllers`` run beside each server.
+    """Writes the three programs into ``folder``; other files in it are left alone. ``controllers`` run beside each
+    server.
 
     Raises:
-        OSError: it can't be written.
+        OSError: the folder can't be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     python = shlex.quote(sys.executable)
@@ -51,13 +52,13 @@ def install(folder: Path, controllers: Sequence[str] = ()) -> None:
 
 
 def _path_without(folder: Path) -> str:
-    """PATH, but for ``folder``: kubectl would call itself."""
+    """PATH without ``folder``, since kubectl would otherwise call itself."""
     parts = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(part for part in parts if part and Path(part).resolve() != folder.resolve())
 
 
 def _write(path: Path, text: str) -> None:
-    """In one step: another process may be starting it."""
+    """Writes the file atomically, since another process may be starting it."""
     if path.is_file() and os.access(path, os.X_OK) and path.read_text() == text:
         return
     new = path.with_name(f".{path.name}.{os.getpid()}")

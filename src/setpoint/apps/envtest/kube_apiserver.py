@@ -1,4 +1,4 @@
-"""In the place of ``kube-apiserver``: the embedded server over TLS, with its flags."""
+"""The replacement for ``kube-apiserver``: the embedded server over TLS, with kube-apiserver's flags."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MODES = ("AlwaysAllow", "Node", "RBAC")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs until SIGTERM or SIGINT; the status to end with."""
+    """Runs until SIGTERM or SIGINT, and returns the exit status."""
     try:
         flags = parse(FLAGS, ["--help" if argument == "-h" else argument for argument in arguments])
         if flags.true("help", False):
@@ -44,7 +44,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _check(flags: Flags) -> None:
-    """Says which flags do nothing here. Raises FlagError for those without which a test would mean something else."""
+    """Prints which flags have no effect here. Raises FlagError for flags whose lack of effect would change what a test
+    means.
+    """
     for name in REFUSED:
         if flags.text(name):
             raise FlagError(

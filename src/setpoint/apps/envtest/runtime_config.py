@@ -1,4 +1,4 @@
-"""``--runtime-config``: which of the built-in versions and resources are served."""
+"""``--runtime-config``: chooses the built-in versions and resources that are served."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SETS: Final = frozenset({"api/all", "api/ga", "api/beta", "api/alpha"})
 
 
 def restrict(server: ApiServer, given: Sequence[str]) -> None:
-    """Takes away the resources that ``given`` turns off by ``api/all``, ``api/ga``, their version or their own name,
-    each with ``=true`` or ``=false`` behind it. The narrower entry counts.
+    """Removes the resources that ``given`` turns off by ``api/all``, ``api/ga``, their version or their own name, each
+    followed by ``=true`` or ``=false``. The most specific entry counts.
 
     Raises:
-        FlagError: something that is not served here is to be served, or is named in another way.
+        FlagError: an entry turns on something that can't be served here, or has a different form.
     """
     wanted: dict[str, bool] = {}
     for text in given:

@@ -1,4 +1,4 @@
-"""The flags of kube-apiserver 1.37, and what each does here."""
+"""The flags of kube-apiserver 1.37, and the effect of each here."""
 
 from __future__ import annotations
 

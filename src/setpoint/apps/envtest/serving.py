@@ -41,14 +41,14 @@ _LIFETIME = timedelta(days=365)
 
 
 class ServingError(RuntimeError):
-    """It can't be served; the message says why, and what to do."""
+    """The server can't serve; the message says why, and what to do."""
 
 
 def run(flags: Flags) -> None:
     """Serves until SIGTERM or SIGINT.
 
     Raises:
-        FlagError, ServingError: the flags don't fit each other, or what they name.
+        FlagError, ServingError: the flags don't fit each other or the files that they name.
         OSError: a file can't be read, or the port is taken.
     """
     try:
@@ -68,7 +68,7 @@ async def _until_stopped(flags: Flags) -> None:
 
 @asynccontextmanager
 async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
-    """Serves; see `run` for what is raised."""
+    """Serves within the block, and raises the same errors as `run`."""
     storage = await _storage(flags)
     modes = flags.several("authorization-mode")
     authorizer = Rbac(storage) if modes and "AlwaysAllow" not in modes else None
@@ -108,7 +108,7 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
 
 
 async def _storage(flags: Flags) -> Storage:
-    """The storage in the directory that etcd tells."""
+    """The storage in the directory that ``etcd`` names."""
     urls = flags.several("etcd-servers")
     if not urls:
         return MemoryStorage()
@@ -196,7 +196,9 @@ async def _authentication(flags: Flags) -> Authentication:
 
 
 def _account_tokens(flags: Flags) -> AccountTokens | None:
-    """None where no key is given: tokens are then good for the life of this process."""
+    """The service accounts' tokens with the given keys; None if there is no key: tokens are then valid only until this
+    process ends.
+    """
     signing = flags.text("service-account-signing-key-file")
     if not signing:
         return None
@@ -227,7 +229,7 @@ def _tls(flags: Flags, host: str) -> ssl.SSLContext:
 
 
 def _certificate(flags: Flags, host: str) -> Sequence[Path]:
-    """The files of the certificate to serve with and of its key; made if they are missing."""
+    """The files of the serving certificate and of its key; they are made if they are missing."""
     given = flags.text("tls-cert-file"), flags.text("tls-private-key-file")
     if all(given):
         return [Path(name) for name in given]
