@@ -17,6 +17,8 @@ DEADLINE = 60.0
 """Seconds after which what was waited for counts as missing. Generous: the machine may be busy."""
 STAYS = re.compile(r"setpoint (server|webhook) |python \S+ run( |$)")
 KUBECONFIG = re.compile(r"/tmp/\w+\.kubeconfig")
+PORTS = ("6443", "9443", "8089", "14000")
+"""The ports that READMEs name. A test has others."""
 DIFFERS = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?<= )\d+s$")
 
 
@@ -24,7 +26,7 @@ class Terminals:
     """The terminals in which the commands run. Programs that stay have one each."""
 
     def __init__(self, home: Path) -> None:
-        self.words = {"6443": free_port(), "9443": free_port()}
+        self.words = {port: free_port() for port in PORTS}
         self.home = home
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         self.environment = {"HOME": str(home), "PATH": path, "PYTHONUNBUFFERED": "1", "COLUMNS": "500"}

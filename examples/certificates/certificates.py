@@ -1,15 +1,18 @@
 """certificates.py: certificates in Secrets, renewed in time: a small cert-manager.
 
 A Certificate says which names, from which Issuer, into which Secret. The Issuer signs with its own key (`selfSigned`),
-with an authority in a Secret (`ca`), or asks a signer of the cluster (`signer`, by a CertificateSigningRequest). All
-that is remembered is in the Secret: a certificate is issued when it is missing, damaged, of another spec, or due.
+with an authority in a Secret (`ca`), or asks a signer of the cluster (`signer`, by a CertificateSigningRequest) or an
+ACME server (`acme`). All that is remembered is in the Secret: a certificate is issued when it is missing, damaged, of
+another spec, or due.
 
 python examples/certificates/certificates.py run --embedded
 """
 
+from acmeorders import ordered, register
 from certkinds import GROUP, Certificate, Issuer
 from certrequests import NotYet, asked, certificate_of_request, clean_up, next_key
 from certsecrets import OWNER, WANTED, Flaw, due, flaw_of, is_ours, names_of, pair_in, times, wanted
+from challenges import Options, lifespan
 from signing import Pair, Unusable, chain, checked_authority, fits, new_key, root_of, sign
 
 import setpoint as sp
@@ -45,6 +48,9 @@ async def issued(certificate: Certificate, issuer: Issuer, secret: Secret | None
     if issuer.spec.signer is not None:
         key = key if reuse else await next_key(certificate, ctx)
         return await asked(certificate, issuer.spec.signer.name, key, ctx)
+    if issuer.spec.acme is not None:
+        key = key if reuse else await next_key(certificate, ctx)
+        return await ordered(certificate, issuer, key, ctx)
     authority = await authority_of(issuer, ctx)
     key = key if reuse else new_key(form.algorithm, form.size)
     return sign(key, names_of(certificate), authority, ctx.now(), spec.duration)
@@ -125,35 +131,42 @@ def told(
     ctx: sp.Context,
 ) -> sp.Outcome:
     """Says in the status what there is, and when to look again."""
-    status, reason = certificate.status, problem.reason if isinstance(problem, NotYet) else "NotUsable"
+    status, now = certificate.status, ctx.now()
+    reason, wait = (problem.reason, problem.after) if isinstance(problem, NotYet) else ("NotUsable", None)
+    if problem is None:
+        status.order = None
     ctx.set_condition("Issuing", problem is not None, reason if problem else "UpToDate", str(problem or ""))
     if secret is None or flaw is not None:
         first = flaw.message if flaw is not None else ""
         ctx.set_condition("Ready", False, flaw.reason if flaw is not None else reason, f"{first}: {problem}")
-        return sp.done()
+        return sp.done() if wait is None else sp.after(wait, first)
     status.revision = int(secret.annotations[REVISION])
     status.not_before, status.not_after, status.renewal_time = times(certificate, secret)
     ctx.set_condition("Ready", True, "Issued", f"valid until {status.not_after:%Y-%m-%dT%H:%M:%SZ}")
     again = status.not_after if problem is not None else due(certificate, secret, authority)
-    return sp.after(min(max((again - ctx.now()).total_seconds(), 1.0), LOOK), "the certificate ends, or is renewed")
+    left = min(max((again - now).total_seconds(), 1.0), LOOK)
+    return sp.after(left if wait is None else min(left, wait), "the certificate ends, or is renewed")
 
 
 async def reconcile_issuer(issuer: Issuer, ctx: sp.Context) -> sp.Outcome:
     try:
         authority = await authority_of(issuer, ctx)
-    except Unusable as problem:
-        ctx.set_condition("Ready", False, "NotUsable", str(problem))
-        return sp.done()
+        if issuer.spec.acme is not None:
+            await register(issuer, ctx)
+    except (NotYet, Unusable) as problem:
+        reason = problem.reason if isinstance(problem, NotYet) else "NotUsable"
+        ctx.set_condition("Ready", False, reason, str(problem))
+        return sp.after(problem.after or LOOK, reason) if isinstance(problem, NotYet) else sp.done()
     ctx.set_condition("Ready", True, "Usable")
     if authority is None:
-        return sp.done()
+        return sp.done() if issuer.spec.acme is None else sp.after(LOOK, "the account is looked at again")
     left = chain(authority.certificate)[0].not_valid_after_utc - ctx.now()
     return sp.after(min(max(left.total_seconds(), 1.0), LOOK), "the authority ends")
 
 
 def issuers_of(secret: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
-    """The Issuers whose authority is in a Secret."""
-    return caches.lister(Issuer).keys(index=("authority", secret.key))
+    """The Issuers whose authority, or whose account's key, is in a Secret."""
+    return caches.lister(Issuer).keys(index=("secret", secret.key))
 
 
 def certificates_of_issuer(issuer: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
@@ -163,20 +176,31 @@ def certificates_of_issuer(issuer: sp.Head, caches: sp.Caches) -> list[sp.Object
 def certificates_of_secret(secret: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
     """The Certificates that want a Secret of that name, and those that are signed with the key in it."""
     found = {*caches.lister(Certificate).keys(index=("secret", secret.key))}
-    for issuer in caches.lister(Issuer).heads(index=("authority", secret.key)):
+    for issuer in caches.lister(Issuer).heads(index=("secret", secret.key)):
         found.update(certificates_of_issuer(issuer, caches))
     return sorted(found)
 
 
-def authority_secret(issuer: Issuer) -> list[str]:
-    return [f"{issuer.namespace}/{issuer.spec.ca.secret_name}"] if issuer.spec.ca is not None else []
+def issuer_secret(issuer: Issuer) -> list[str]:
+    held = issuer.spec.ca or issuer.spec.acme
+    return [f"{issuer.namespace}/{held.secret_name}"] if held is not None else []
+
+
+def placed_order(certificate: Certificate) -> list[str]:
+    return [certificate.status.order.url] if certificate.status.order is not None else []
+
+
+def tokens(certificate: Certificate) -> list[str]:
+    return [*certificate.status.order.answers] if certificate.status.order is not None else []
 
 
 certificates = (
     sp.Controller(Certificate, reconcile)
     .index("secret", lambda certificate: f"{certificate.namespace}/{certificate.spec.secret_name}")
     .index("issuer", lambda certificate: f"{certificate.namespace}/{certificate.spec.issuer_ref.name}")
-    .index("authority", authority_secret, of=Issuer)
+    .index("secret", issuer_secret, of=Issuer)
+    .index("order", placed_order)
+    .index("token", tokens)
     .owns(Secret)
     .watches(Secret, certificates_of_secret)
     .watches(Issuer, certificates_of_issuer)
@@ -184,8 +208,13 @@ certificates = (
     .needs(CertificateSigningRequest, "create", "delete")
     .finalize(clean_up)
 )
-issuers = sp.Controller(Issuer, reconcile_issuer).index("authority", authority_secret).watches(Secret, issuers_of)
+issuers = (
+    sp.Controller(Issuer, reconcile_issuer)
+    .index("secret", issuer_secret)
+    .watches(Secret, issuers_of)
+    .needs(Secret, "create")
+)
 controllers = (certificates, issuers)
 
 if __name__ == "__main__":
-    sp.main(*controllers, name=GROUP)
+    sp.main(*controllers, name=GROUP, options=Options, lifespan=lifespan)

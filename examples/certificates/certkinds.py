@@ -15,6 +15,7 @@ Usage = Literal[
     "code signing",
 ]  # fmt: skip
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+Contact = Annotated[str, sp.Field(max_length=256, pattern=r"^mailto:\S+$")]
 DnsName = Annotated[str, sp.Field(max_length=253, pattern=rf"^(\*\.)?({LABEL}\.)*{LABEL}$")]
 Address = Annotated[str, sp.Field(max_length=45, rules=[sp.Rule(rule="isIP(self)", message="must be an IP address")])]
 Name = Annotated[str, sp.Field(min_length=1, max_length=253)]
@@ -68,11 +69,24 @@ class CertificateSpec(
     private_key: PrivateKey = PrivateKey()
 
 
+class PlacedOrder(sp.Model):
+    """The order of an ACME server that is under way."""
+
+    url: str
+    account: str
+    wanted: str
+    """The digest of the spec that it is for."""
+    began: datetime
+    answers: dict[str, str] = {}
+    """By the tokens of its challenges; they are public."""
+
+
 class CertificateStatus(sp.ConditionedStatus):
     not_before: datetime | None = None
     not_after: datetime | None = None
     renewal_time: datetime | None = None
     revision: int = 0
+    order: PlacedOrder | None = None
 
 
 class Certificate(
@@ -105,10 +119,26 @@ class Signer(sp.Model):
     name: Annotated[str, sp.Field(pattern=r"^[a-z0-9.-]+/[a-z0-9./-]+$", max_length=571)]
 
 
-class IssuerSpec(sp.Model, rules=[exactly_one_of("selfSigned", "ca", "signer")]):
+class AcmeServer(sp.Model):
+    server: Annotated[str, sp.Field(pattern=r"^https?://[^/\s]+/\S*$", max_length=2048)]
+    """The URL of its directory."""
+    secret_name: Name
+    """The Secret with the account's key, which is made if it is missing."""
+    contact: Annotated[
+        list[Annotated[str, sp.Field(pattern=r"^mailto:\S+$", max_length=256)]], sp.Field(max_length=5)
+    ] = []
+
+
+class IssuerSpec(sp.Model, rules=[exactly_one_of("selfSigned", "ca", "signer", "acme")]):
     self_signed: SelfSigned | None = None
     ca: Authority | None = None
     signer: Signer | None = None
+    acme: AcmeServer | None = None
+
+
+class IssuerStatus(sp.ConditionedStatus):
+    account: str = ""
+    """The URL of the account at the ACME server."""
 
 
 class Issuer(
@@ -123,4 +153,4 @@ class Issuer(
     """A way to have certificates signed."""
 
     spec: IssuerSpec
-    status: sp.ConditionedStatus = sp.ConditionedStatus()
+    status: IssuerStatus = IssuerStatus()

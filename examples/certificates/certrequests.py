@@ -13,11 +13,12 @@ OF = f"{GROUP}/certificate"
 
 
 class NotYet(Exception):
-    """A certificate can't be issued now; another look is of use when something has changed."""
+    """A certificate can't be issued now; another look is of use when something has changed, or after that many
+    seconds."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, after: float | None = None) -> None:
         super().__init__(message)
-        self.reason = reason
+        self.reason, self.after = reason, after
 
 
 async def asked(certificate: Certificate, signer: str, key: bytes, ctx: sp.Context) -> Pair:

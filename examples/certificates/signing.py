@@ -93,10 +93,14 @@ def chain(pem: bytes) -> list[x509.Certificate]:
 
 def checked(pair: Pair) -> x509.Certificate:
     """The certificate of a pair that belongs together. Raises `Unusable`."""
-    certificate = chain(pair.certificate)[0]
-    if public(certificate.public_key()) != public(loaded(pair.key).public_key()):
+    if not is_of(pair.certificate, pair.key):
         raise Unusable("the private key is not that of the certificate")
-    return certificate
+    return chain(pair.certificate)[0]
+
+
+def is_of(certificate: bytes, key: bytes) -> bool:
+    """Whether the first certificate of a PEM text is for that key. Raises `Unusable`."""
+    return public(chain(certificate)[0].public_key()) == public(loaded(key).public_key())
 
 
 def public(key: PublicKeyTypes) -> bytes:
