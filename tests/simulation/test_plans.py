@@ -15,7 +15,7 @@ WITHOUT = {
     "policies": "webhooks without a controller",
     "sync_to_stdout": "a controller put together by hand, which no manager runs",
 }
-PARTS = {"collector", "queues"}
+PARTS = {"collector", "fakeacme", "queues"}
 """Servers for trying other examples."""
 
 

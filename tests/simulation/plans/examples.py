@@ -23,6 +23,7 @@ import machines  # noqa: E402
 import mykind  # noqa: E402
 import mykinds  # noqa: E402
 import notifier  # noqa: E402
+import test_acme  # noqa: E402
 import test_autoscaler  # noqa: E402
 import test_bluegreen  # noqa: E402
 import test_catset  # noqa: E402
@@ -185,4 +186,5 @@ def setups() -> dict[str, Setup]:
         "mykind, elected": Setup(scenario=scale_and_delete, factory=lambda: mykind.controller, leader_election=True),
         "database": checked_by(test_database.test_it_survives_every_single_fault),
         "certificates": checked_by(test_certificates.test_it_survives_every_single_fault),
+        "certificates, acme": checked_by(test_acme.test_it_survives_every_single_fault),
     }
