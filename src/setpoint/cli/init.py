@@ -89,7 +89,7 @@ def api(kind: str, /, *, version: str = _FIRST_VERSION, force: Force = False) ->
     version
         Its version.
     force
-        Overwrite files that are there with other contents.
+        Overwrite existing files that have different contents.
     """
     _add("api", lambda project: generate.add_api(project, Api(kind, version)), force)
 
@@ -103,7 +103,7 @@ def webhook(kind: str, /, *, force: Force = False) -> None:
     kind
         The name of a kind of this project.
     force
-        Overwrite files that are there with other contents.
+        Overwrite existing files that have different contents.
     """
     _add("webhook", lambda project: generate.add_webhook(project, kind), force)
 
@@ -119,7 +119,7 @@ def version_command(kind: str, version: str, /, *, force: Force = False) -> None
     version
         The new version, such as v1beta1.
     force
-        Overwrite files that are there with other contents.
+        Overwrite existing files that have different contents.
     """
     _add("version", lambda project: generate.add_version(project, kind, version), force)
 

@@ -52,7 +52,7 @@ def server(
     control_plane
         Also run Kubernetes' own controllers, a scheduler and hollow nodes.
     controllers
-        The controllers to run, with commas between, as for kube-controller-manager: * is all of them, NAME one of them,
+        The controllers to run, separated by commas, as for kube-controller-manager: * is all of them, NAME one of them,
         -NAME all but that one (--controllers='*,-cronjob').
     nodes
         The number of hollow nodes, on which pods become Running though no container is executed. "local" is one
@@ -138,7 +138,7 @@ def init(
     source
         kopf FILE: the port of a kopf operator, whose handlers become comments where their work belongs.
     force
-        Overwrite files that are there with other contents, and say which.
+        Overwrite existing files that have different contents, and say which.
     """
     from setpoint.cli.init import init as make
 
@@ -171,7 +171,7 @@ def rbac(
     role
         A YAML file, or a folder of them, with the roles to compare with; with bindings, only roles that are bound.
     asked
-        Add to this file what is recorded, and compare with all of it, so that several runs count.
+        Add what is recorded to this file and compare with all of the file, so several runs count.
     strict
         Return 1 also for permissions that are never used.
     """
@@ -229,9 +229,9 @@ def top(
     address
         The address of the process's metrics, default http://127.0.0.1:8080; repeat it for every replica.
     find
-        Only objects whose namespace or name contains these words.
+        Show only objects whose namespace or name contains these words.
     state
-        Only objects in this state, such as "backing off" or failed; repeat it for more.
+        Show only objects in this state, such as "backing off" or failed; repeat it for more.
     every
         Seconds between two looks.
     once
@@ -265,10 +265,10 @@ def record(
     redact: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
     max_size: Annotated[int, Parameter(validator=Number(gte=1))] = 100,
 ) -> None:
-    """Write down what changes in a live cluster, to be played by simulate --from; until Ctrl-C.
+    """Record the changes in a live cluster until Ctrl-C, for simulate --from to replay.
 
-    Values of Secrets are replaced by stand-ins, the same by the same. A recording is gone on with if the file is there.
-    It takes the rights to list and to watch the kinds.
+    Values of Secrets are replaced by stand-ins, equal values by equal ones. An existing recording is continued.
+    It needs the rights to list and to watch the kinds.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def record(
     context
         The kubeconfig's context to use.
     namespace
-        Only what is in it.
+        Record only the objects in this namespace.
     redact
         More to replace, such as "configmaps data.password" or "* spec.token". May be repeated.
     max_size
@@ -334,17 +334,17 @@ def torture(
     budget
         How long to go on: 60s, 5m, 1h or 500runs.
     faults
-        Only these, by name and with commas between: crash,lost,conflict,lag,...
+        Only these faults, by name, separated by commas: crash,lost,conflict,lag,...
     off
         NAME=REASON switches a fault or an oracle off. May be repeated.
     ignore
         "pods status.podIP=REASON" leaves a field out of the comparison of end states. May be repeated.
     replay
-        Try one plan only: a token, or the file of a counter-example.
+        Try only one plan: a token, or the file of a counter-example.
     workers
-        Programs at once; as many as there are cores by default.
+        The number of programs that run at once; default: the number of cores.
     repeat
-        How often a finding is tried again before it is told.
+        How often a finding is tried again before it is reported.
     converge
         Seconds after the last fault in which everything must be as it should be; longer than the program's longest
         back-off, or it is accused for it.
@@ -353,9 +353,9 @@ def torture(
     start_within
         Seconds in which the program must have asked the server for something.
     every
-        Go on after the first finding.
+        Continue after the first finding.
     directory
-        Where files about findings are written.
+        The folder for files about findings.
     """
     from setpoint.cli.torture import torture as run
 

@@ -71,7 +71,7 @@ def manifests_command(
     ) -> None:
         """Print the objects that the program needs in a cluster, as YAML for kubectl apply, or write them to a folder.
 
-        Without --image: its CustomResourceDefinitions and permissions, for a program that runs outside of the cluster.
+        Without --image: its CustomResourceDefinitions and permissions, for a program that runs outside the cluster.
         With --image: everything, for one that runs in it.
 
         Parameters

@@ -119,7 +119,7 @@ def _list(title: str, grants: Sequence[Grant], *, as_code: bool = False) -> None
 
 
 def _code(grants: Iterable[Grant]) -> list[str]:
-    """The declarations to add: ``.needs(ConfigMap, "create", "patch")``."""
+    """The code of the declarations to add: ``.needs(ConfigMap, "create", "patch")``."""
     from setpoint.models import BUILTIN
 
     kinds = {(each.group, each.plural): each.kind for each in BUILTIN}

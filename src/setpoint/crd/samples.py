@@ -29,7 +29,8 @@ _IMPOSSIBLE = object()
 
 
 def samples_of(schema: Schema, api_version: str, kind: str) -> list[dict[str, JSON]]:
-    """The smallest object, the same with the schema's defaults, and one with every field set; if they are valid.
+    """The smallest object, that object with the schema's defaults, and one with every field set; invalid ones are left
+    out.
 
     Strings with a ``pattern`` are found by trying a few; a field for which none fits is left out. CEL rules are not
     evaluated.

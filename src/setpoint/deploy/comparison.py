@@ -137,7 +137,7 @@ def _covered(rules: Iterable[Grant], grant: Grant) -> bool:
 
 
 def _may_be_read_otherwise(declared: Grant, wanted: Iterable[Grant]) -> bool:
-    """Whether the kind was used in a different way: the server decides by which verb it is read, and an update may be a
+    """Whether the kind was used with a different verb: the server decides how the kind is read, and an update may be a
     patch.
     """
     return declared.verb in _LIKE and any(declared._replace(verb=each.verb).covers(each) for each in wanted)

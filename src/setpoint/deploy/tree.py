@@ -66,14 +66,14 @@ def write(
 ) -> Written:
     """Writes the files into the folder, which is created if it is missing.
 
-    A file that is as an earlier run left it is updated, or removed when it is not generated any more. A file that a
+    A file that is unchanged since an earlier run is updated, or removed if it is no longer generated. A file that a
     person has made or changed is left alone, or overwritten with ``force``. Running it twice changes nothing.
 
     ``scope`` names the command; files of other scopes are never removed. ``facts`` are stored in the record before any
     file is written.
 
-    *Under a crash* in the middle, files that are already there are either old or new, never half of one, and the next
-    run completes the work.
+    *Under a crash* in the middle, each existing file is either old or new, never half of one, and the next run
+    completes the work.
 
     Raises:
         TreeError: the folder or a file can't be read or written.

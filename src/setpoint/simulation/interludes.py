@@ -19,7 +19,7 @@ from setpoint.simulation.tape import Tape
 
 
 class Acts(Protocol):
-    """The part of a run that faults use which hit whole processes and controllers of the control plane."""
+    """The part of a run on which the faults of whole processes and of the control plane's controllers depend."""
 
     @property
     def loop(self) -> SimulationLoop: ...

@@ -23,8 +23,8 @@ class InterpreterWorker(Worker):
         places = _places(setup)
 
         class Packer(cloudpickle.Pickler):  # type: ignore[misc]
-            """Pickles external systems that are variables of modules by name, since controllers refer to them by those
-            variables.
+            """Pickles by name the external systems that are variables of modules, since controllers refer to them by
+            those names.
             """
 
             def persistent_id(self, value: object) -> tuple[str, str] | None:

@@ -1,4 +1,6 @@
-"""Port: how users and the control plane reach the server: without faults, and without a cost for idle streams."""
+"""Port: the way in which users and the control plane reach the server, without faults and without costly idle
+streams.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ class Mirror(Protocol):
 
 
 class Harbour(Protocol):
-    """The part of a run that requests from users and from the control plane use."""
+    """The part of a run on which requests from users and from the control plane depend."""
 
     @property
     def history(self) -> History: ...

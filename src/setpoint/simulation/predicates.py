@@ -58,18 +58,18 @@ class Predicate:
 
 
 def always(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
-    """A predicate that says that ``holds(objects)`` must be true after every write and every external call."""
+    """A predicate: ``holds(objects)`` must be true after every write and every external call."""
     return Predicate("always", holds, why or _named(holds))
 
 
 def never(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
-    """A predicate that says that ``holds(objects)`` must not be true after any write or external call."""
+    """A predicate: ``holds(objects)`` must not be true after any write or external call."""
     return Predicate("never", holds, why or _named(holds))
 
 
 def eventually(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
-    """A predicate that says that ``holds(objects)`` must be true at the end: after the scenario and the faults, when
-    everything has settled.
+    """A predicate: ``holds(objects)`` must be true at the end, after the scenario and the faults, when everything has
+    settled.
     """
     return Predicate("eventually", holds, why or _named(holds))
 

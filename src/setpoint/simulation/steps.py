@@ -110,7 +110,7 @@ class Steps:
     # -- waiting -------------------------------------------------------------------------------------------------------
 
     async def quiesce(self, patience: float) -> None:
-        """Waits until nothing is left that can be done while the faults that outlast the step go on."""
+        """Waits until there is nothing left to do while the faults that outlast the step go on."""
         loop = self._world.loop
         deadline = loop.time() + patience
         while True:

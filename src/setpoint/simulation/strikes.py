@@ -16,7 +16,7 @@ from setpoint.simulation.tape import Tape
 
 
 class Struck(Protocol):
-    """The part of a run that faults use which hit requests, changes and calls."""
+    """The part of a run on which the faults of requests, changes and calls depend."""
 
     @property
     def tape(self) -> Tape: ...

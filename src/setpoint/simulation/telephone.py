@@ -18,7 +18,7 @@ LATENCY: Final = 0.001
 
 
 class Operator(Protocol):
-    """The part of a run that calls to external systems use."""
+    """The part of a run on which calls to external systems depend."""
 
     @property
     def judge(self) -> Judge: ...

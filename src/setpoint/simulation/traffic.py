@@ -21,7 +21,7 @@ from setpoint.simulation.tape import Tape
 
 
 class Road(Protocol):
-    """The part of a run that the writes of its processes use."""
+    """The part of a run on which the writes of its processes depend."""
 
     @property
     def harness(self) -> Actor: ...
