@@ -1,4 +1,4 @@
-"""``setpoint webhook``: admission and conversion as a separate program."""
+"""``setpoint webhook``: serves admission and conversion webhooks as a separate program."""
 
 from __future__ import annotations
 

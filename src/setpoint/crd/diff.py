@@ -49,10 +49,11 @@ def compare_all(old: Iterable[Document], new: Iterable[Document]) -> list[Change
 
 
 def compare(old: Document, new: Document) -> list[Change]:
-    """The changes between two states of one CustomResourceDefinition, as a whole first, then by version.
+    """The changes between two states of one CustomResourceDefinition: first those of the whole definition, then by
+    version.
 
-    If ``old`` comes from a cluster its ``status.storedVersions`` is used; otherwise its storage version
-    counts as stored.
+    If ``old`` comes from a cluster, its ``status.storedVersions`` is used; otherwise its storage version counts as
+    stored.
 
     Raises:
         ValueError: one of them is not a CustomResourceDefinition of ``apiextensions.k8s.io/v1``.

@@ -2,9 +2,9 @@
 
 ``loss(before, after)`` compares an object with its state after a conversion to another version and back, and returns a
 tree of the lost values; ``restore(tree, after)`` restores them. Every lost value is stored with the value that the
-conversion back gives instead: if that has changed in between, the field was changed, and the kept value is obsolete.
-Items of lists are found by their keys, or, if they have none, by their remaining fields, so that items may be added,
-removed and reordered.
+conversion back gives instead: if that value has changed in between, the field was changed, and the stored value is
+obsolete. Items of lists are found by their keys or, if they have none, by their remaining fields, so items may be
+added, removed and reordered.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Renamed(NamedTuple):
 
 def renamed_outside(expected: Snapshot, found: Snapshot) -> Renamed | None:
     """Both states with other names for things that external systems named by counting: a request that was repeated,
-    lost or came in a different order advances the count. None if the states differ in no such names.
+    lost or came in a different order advances the count. None if the states do not differ in any such names.
 
     A name is replaced by what it stands for: its place, the value there, and the places where objects mention it. Two
     names may therefore swap places only if they do so wherever they are mentioned.

@@ -109,7 +109,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def from_document(cls, document: Any) -> Plan:
-        """The plan of such a document. Raises PlanError if there is none in it."""
+        """The plan in a document of `to_document`. Raises PlanError if the document does not contain a plan."""
         try:
             faults = []
             for entry in document["faults"]:
