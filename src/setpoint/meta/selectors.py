@@ -45,7 +45,9 @@ class Selector:
     __slots__ = ("requirements",)
 
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
-        self.requirements = tuple(sorted(requirements, key=str))
+        given = list(requirements)
+        texts = [str(requirement) for requirement in pace(given)]
+        self.requirements = tuple(given[n] for n in sorted(range(len(given)), key=texts.__getitem__))
 
     @classmethod
     def parse(cls, text: str) -> Selector:

@@ -10,7 +10,7 @@ import msgspec
 
 from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.schema.values import copy_json, json_equal
-from setpoint.slices import pace
+from setpoint.slices import pace, spend
 
 __all__ = ["MAX_OPERATIONS", "PatchError", "TestFailed", "TooManyOperations", "apply", "parse_pointer"]
 
@@ -18,6 +18,8 @@ MAX_OPERATIONS: Final = 10_000
 _MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 _MAX_SHIFTED: Final = 1 << 26
 """The most list items that a patch may shift: about 50 ms. It may remove 10,000 items from a list's front."""
+_OPERATION: Final = 1 << 9
+"""Bytes that C code reads in the time that an operation takes."""
 _MISSING: Final = object()
 _END: Final = "-"
 _encode: Final = msgspec.json.Encoder().encode
@@ -76,6 +78,7 @@ def apply(document: Any, operations: Sequence[Mapping[str, Any]], *, max_copied_
     for index, operation in enumerate(pace(operations)):
         path = operation.get("path") if isinstance(operation, Mapping) else None
         try:
+            spend(_OPERATION)
             run.step(operation)
         except PatchError as error:
             raise type(error)(error.message, index, str(path)) from None

@@ -368,5 +368,6 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
                 seen.add(element)
             inner = None if items is None else _type_errors(items, item)
             if inner:
-                errors += [(path_text((element,)) + path, reason) for path, reason in pace(inner)]
+                where = path_text((element,))
+                errors += [(where + path, reason) for path, reason in pace(inner)]
     return errors

@@ -176,7 +176,7 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
             elif kind == "bytes":
                 obj[key] = _one_line(value)
         elif sort == _LIST:
-            for item in value:
+            for item in pace(value):
                 if type(item) is dict:
                     _shorten(_plan(kind) or _Plan(), item)
         elif sort == _STRUCT:
@@ -188,7 +188,7 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
             if not value:
                 doomed = [key] if doomed is None else [*doomed, key]
             elif kind == "bytes" and type(value) is dict:
-                obj[key] = {name: _one_line(item) for name, item in value.items()}
+                obj[key] = {name: _one_line(item) for name, item in pace(value.items())}
             elif sort == _LEAVES_OF:
                 if type(value) is dict:
                     obj[key] = {name: _leaf(kind, item) for name, item in pace(value.items())}

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.strategy import JsonObject
+from setpoint.slices import pace
 
 __all__ = ["disabled_fields", "drop_disabled"]
 
@@ -114,11 +115,11 @@ def _drop(tree: Tree, holder: JsonObject) -> None:
             del holder[name]
             continue
         if type(value) is list:
-            for item in value:
+            for item in pace(value):
                 if type(item) is dict:
                     _drop(inner, item)
         elif name == "attributes":  # a map
-            for item in value.values():
+            for item in pace(value.values()):
                 _drop(inner, item)
         elif type(value) is dict:
             before = len(value)
