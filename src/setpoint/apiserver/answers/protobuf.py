@@ -118,7 +118,7 @@ class _Message:
         if plan is None:
             plan = self._plan = [_planned(number, field) for number, field in sorted(numbered(self._name).items())]
         value = value or {}
-        spend(len(plan) << 4)
+        spend(len(plan) << 6)
         parts = []
         get = value.get
         for name, write, absent in plan:
