@@ -10,10 +10,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-DEADLINE = 60.0
+DEADLINE = 300.0
 """Seconds after which what was waited for counts as missing. Generous: the machine may be busy."""
 STAYS = re.compile(r"setpoint (server|webhook) |python \S+ run( |$)")
 KUBECONFIG = re.compile(r"/tmp/\w+\.kubeconfig")
@@ -47,6 +48,7 @@ class Terminals:
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            preexec_fn=hears_interrupts,
         )
         assert process.stdout is not None
         late = threading.Timer(DEADLINE, process.kill)
@@ -68,7 +70,12 @@ class Terminals:
     def end(self, command: str) -> list[str]:
         process = self.running.pop(command)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=DEADLINE)
+        try:
+            process.communicate(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            process.kill()  # a test that fails leaves nothing behind
+            process.communicate()
+            raise
         return []
 
 
@@ -84,14 +91,20 @@ def replay(readme: Path, home: Path, *, least: int) -> None:
                     assert plain(printed) == plain(map(opened.here, expected)), command
                     seen += 1
     finally:
-        for command in reversed([*opened.running]):
-            opened.end(command)
+        with ExitStack() as ends:
+            for command in [*opened.running]:
+                ends.callback(opened.end, command)
     assert seen >= least
 
 
 def plain(lines: Iterable[str]) -> list[str]:
     """Without what differs from one time to the next, and without the width of columns."""
     return [re.sub(r" +", " ", DIFFERS.sub("...", line)).rstrip() for line in lines]
+
+
+def hears_interrupts() -> None:
+    """Lets SIGINT end the process: what a shell starts in the background ignores it, and so would all its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def free_port() -> str:
