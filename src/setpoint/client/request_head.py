@@ -30,13 +30,6 @@ class RequestHead:
         self._own = own
         self._constant = _written([("host", host_header(url)), *own])
 
-    def pairs(self, request: Request, authorization: str) -> list[tuple[str, str]]:
-        """The headers, without ``Host``."""
-        headers = [*self._own, *request.headers.items()]
-        if authorization and "authorization" not in request.headers:
-            headers.append(("authorization", authorization))
-        return headers
-
     def bytes_of(self, request: Request, authorization: str, dialer: Dialer) -> bytes:
         """The head of ``request``.
 

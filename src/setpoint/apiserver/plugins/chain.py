@@ -17,7 +17,7 @@ from setpoint.apiserver.plugins.taints import taint
 from setpoint.apiserver.plugins.tolerations import tolerate
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 
-__all__ = ["PLUGINS", "mutate", "mutates", "validate"]
+__all__ = ["mutate", "mutates", "validate"]
 
 Plugin = Callable[[AdmissionAttributes], None]
 
@@ -58,7 +58,6 @@ _NAMES: Final[Mapping[Plugin, str]] = {
     check_template: "PodSecurity",
 }
 """Upstream's names of the plugins, by which they are turned off."""
-PLUGINS: Final = frozenset({*_NAMES.values(), QUOTAS})
 
 
 def mutates(attributes: AdmissionAttributes) -> bool:
