@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[1]
 DEADLINE = 300.0
 """Seconds after which what was waited for counts as missing. Generous: the machine may be busy."""
 STAYS = re.compile(r"setpoint (server|webhook) |python \S+ run( |$)")
-KUBECONFIG = re.compile(r"/tmp/\w+\.kubeconfig")
+OWN = re.compile(r"/tmp(?=/(clusters\b|\w+\.kubeconfig))")
+"""The paths of READMEs that are in a folder of the test."""
 PORTS = ("6443", "9443", "8089", "14000")
 """The ports that READMEs name. A test has others."""
 DIFFERS = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?<= )\d+s$")
@@ -62,7 +63,7 @@ class Terminals:
             late.cancel()
 
     def here(self, text: str) -> str:
-        text = KUBECONFIG.sub(str(self.home / "kubeconfig"), text)
+        text = OWN.sub(str(self.home), text)
         for word, ours in self.words.items():
             text = text.replace(word, ours)
         return text

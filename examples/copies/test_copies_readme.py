@@ -10,4 +10,4 @@ from replay import replay
 
 @pytest.mark.generated
 def test_every_command_prints_what_the_readme_says(tmp_path: Path) -> None:
-    replay(Path(__file__).with_name("README.md"), tmp_path, least=14)
+    replay(Path(__file__).with_name("README.md"), tmp_path, least=30)

@@ -9,7 +9,7 @@ import pytest
 from setpoint.simulation.names import renamed_outside
 from setpoint.simulation.paths import path_findings
 from setpoint.simulation.result import Result
-from setpoint.simulation.state import differences
+from setpoint.simulation.state import differences, snapshot
 from setpoint.simulation.verdict import Reference
 
 
@@ -98,3 +98,12 @@ def test_a_number_in_an_external_system_whose_names_are_the_same_counts() -> Non
 
     assert not is_found(cloud("a", "b") | bank(100), cloud("b", "a") | bank(100))
     assert is_found(cloud("a", "b") | bank(100), cloud("b", "a") | bank(900))
+
+
+def test_finalizers_are_a_set() -> None:
+    def with_finalizers(*names: str) -> dict[str, list[Any]]:
+        metadata = {"namespace": "default", "name": "one", "resourceVersion": "2", "finalizers": [*names]}
+        return snapshot({("apps", "default/one"): {"metadata": metadata}}, {}, since=1)
+
+    assert not differences(with_finalizers("a/1", "b/2"), with_finalizers("b/2", "a/1"))
+    assert differences(with_finalizers("a/1", "b/2"), with_finalizers("b/2"))

@@ -70,7 +70,8 @@ class Fleet:
         names = [controller.name for controller in controllers]
         if twice := {name for name in names if names.count(name) > 1}:
             raise ValueError(f"a fleet has two controllers named {twice.pop()!r}: give one of them another name=")
-        self._controllers = controllers
+        self.controllers = controllers
+        """The controllers that run in every cluster."""
         self._provider = provider
         self._reads: list[Read] = []
         self._host: Host | None = None
@@ -165,7 +166,7 @@ class Fleet:
                     return
                 await self._remove(present)
             assert self._host is not None
-            cluster = self._clusters[name] = FleetCluster(name, client, self._host, self._controllers, self._reads)
+            cluster = self._clusters[name] = FleetCluster(name, client, self._host, self.controllers, self._reads)
             loop = asyncio.get_running_loop()
             self._caches[cluster] = loop.create_task(cluster.run_caches(), name=f"caches of {name}")
             for listener in self._listeners:

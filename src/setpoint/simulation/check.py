@@ -65,7 +65,8 @@ def check(
     Args:
         scenario: the actions of users: ``async def scenario(cluster)``, like the body of a test. Its waits (`settle`,
             `until`) separate the steps between which the world may change.
-        factory: makes the controllers of one process; it is called for every process that starts.
+        factory: makes the controllers of one process; it is called for every process that starts. With ``fleet`` it may
+            return a `setpoint.Fleet` beside them.
         objects: the objects that exist before the controllers start.
         crds, nodes, control_plane, webhooks, namespace: as for `setpoint.testing.cluster`.
         externals: systems outside the cluster; see `External`.
@@ -73,7 +74,9 @@ def check(
         leader_election: two processes compete for a lease.
         sharding: two processes share the keys; each has a lease of its own.
         fleet: the controllers run in two clusters (`setpoint.Fleet`): in the scenario's cluster, ``near``, and in a
-            second one, ``far``, in which users do the same and which can be cut off.
+            second one, ``far``, in which users do the same and which can be cut off. If the factory returns a
+            `setpoint.Fleet` beside its controllers, these run at home, which is ``near``, the fleet's controllers run
+            in both clusters, and users act in ``near`` only.
         lifespan: what each process of the program opens and closes, as for `setpoint.Manager`.
         first_list: what the caches' first lists ask for, as for `InformerFactory`. Restarts on old lists are tried
             with either value, in a world whose server can't stream lists; see the switch ``time-travel``.

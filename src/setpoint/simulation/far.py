@@ -65,6 +65,7 @@ class Far:
     def __init__(self, world: Lands) -> None:
         self._world = world
         self.setup = setup = world.setup
+        self._users_work_here = not setup.program().home
         self.history = History(world.loop.time)
         self.plan = Plan()
         self.tape = world.tape
@@ -116,7 +117,11 @@ class Far:
         return await self._front.handle(request)
 
     async def mirror(self, request: Request) -> None:
-        """Repeats in the far cluster, as a user, a request that a user made in the near cluster."""
+        """Repeats in the far cluster, as a user, a request that a user made in the near cluster. Nothing is repeated
+        for a program with controllers at home, which write in the far cluster what users want there.
+        """
+        if not self._users_work_here:
+            return
         await self.handle(replace(request, body=_of_no_version(request.body)))
 
     def _changed(self, entry: Entry) -> None:

@@ -11,7 +11,7 @@ from setpoint.cache import InformerFactory
 from setpoint.cache.reflector import FirstList
 from setpoint.client import Client
 from setpoint.controller import RunningController
-from setpoint.manager import Fleet, LeaderElection, Manager, Runtime, Sharding
+from setpoint.manager import LeaderElection, Manager, Runtime, Sharding
 from setpoint.manager.cluster import FleetCluster
 from setpoint.meta import ObjectKey
 from setpoint.simulation.externals import using
@@ -75,9 +75,10 @@ class Process(Life):
         using(world.telephone)
         try:
             client = Client(self.wire, namespace=setup.namespace, random=Random(f"{world.seed} {self.number}"))
-            controllers = setup.controllers()
+            home, fleet = setup.program()
+            first = home[0] if fleet is None else [*home, *fleet.controllers][0]
             election, sharding = None, None
-            identity = f"{controllers[0].name}-{self.number}"
+            identity = f"{first.name}-{self.number}"
             if setup.leader_election:
                 election = LeaderElection(
                     name="simulated", identity=identity, namespace=setup.namespace,
@@ -89,7 +90,6 @@ class Process(Life):
                     lease_duration=LEASE, renew_deadline=0.7 * LEASE, retry_period=0.2 * LEASE,
                 )  # fmt: skip
             rolls = Random(f"{world.seed} {self.number} manager")
-            fleet = None if self.far_wire is None else Fleet(*controllers)
             if fleet is not None and self.far_wire is not None:
                 rolled = Random(f"{world.seed} {self.number} {FAR}")
                 await fleet.engage(NEAR, client)
@@ -98,7 +98,7 @@ class Process(Life):
             self.manager = Manager(
                 client,
                 factory=InformerFactory(client, random=rolls, first_list=self._first_list),
-                controllers=controllers if fleet is None else (),
+                controllers=home,
                 fleet=fleet,
                 leader_election=election,
                 sharding=sharding,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from setpoint.cache.reflector import FirstList
 from setpoint.controller import Controller
 from setpoint.crd import CustomResource
-from setpoint.manager import Lifespan
+from setpoint.manager import Fleet, Lifespan
 from setpoint.meta import Object
 from setpoint.simulation.externals import External
 from setpoint.simulation.predicates import Predicate
@@ -18,8 +18,15 @@ from setpoint.webhook import Admission, Converter
 
 Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
 """The actions of users: an ordinary test's body."""
-Factory: TypeAlias = Callable[[], Sequence[Controller[Any]] | Controller[Any]]
-"""Makes the controllers of one process."""
+Factory: TypeAlias = Callable[[], Sequence[Controller[Any] | Fleet] | Controller[Any]]
+"""Makes the controllers of one process, and perhaps the fleet that those at home work in."""
+
+
+class Program(NamedTuple):
+    """The controllers of one process in the manager's own cluster, and the fleet with those of every cluster."""
+
+    home: list[Controller[Any]]
+    fleet: Fleet | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,12 +59,29 @@ class Setup:
         return 2 if self.leader_election or self.sharding else 1
 
     def controllers(self) -> list[Controller[Any]]:
-        """New controllers, as a new process has them."""
+        """New controllers, as a new process has them: those at home, and those of its fleet."""
+        home, fleet = self.program()
+        return [*home, *(fleet.controllers if fleet is not None else ())]
+
+    def program(self) -> Program:
+        """New controllers, as a new process has them, and the fleet if there is one.
+
+        Raises:
+            TypeError: the factory returned something else.
+        """
         made = self.factory()
         found = [made] if isinstance(made, Controller) else list(made)
-        if not found or not all(isinstance(each, Controller) for each in found):
+        controllers = [each for each in found if isinstance(each, Controller)]
+        fleets = [each for each in found if isinstance(each, Fleet)]
+        if not controllers or len(controllers) + len(fleets) < len(found):
             raise TypeError(f"the factory must return controllers, at least one; it returned {made!r}")
-        return found
+        if not self.fleet and not fleets:
+            return Program(controllers, None)
+        if not self.fleet or len(fleets) > 1:
+            raise TypeError("the factory may return one fleet, with fleet=True")
+        if not fleets:
+            return Program([], Fleet(*controllers))
+        return Program(controllers, fleets[0])
 
 
 def tuples(**options: Iterable[Any] | None) -> dict[str, Any]:

@@ -152,6 +152,8 @@ def _plain(document: dict[str, JSON], stand_ins: StandIns) -> JSON:
     meta = document.get("metadata", {})
     generation = meta.get("generation")
     kept = {name: value for name, value in meta.items() if name not in _DROPPED}
+    if isinstance(finalizers := kept.get("finalizers"), list):
+        kept["finalizers"] = sorted(finalizers, key=str)  # a set: API servers promise no order
     if any(name in meta.get("annotations", ()) for name in _REVISIONS):
         kept["annotations"] = {name: value for name, value in meta["annotations"].items() if name not in _REVISIONS}
     return _walk({**document, "metadata": kept}, stand_ins, generation)

@@ -28,6 +28,7 @@ import test_autoscaler  # noqa: E402
 import test_bluegreen  # noqa: E402
 import test_catset  # noqa: E402
 import test_certificates  # noqa: E402
+import test_clustercopies  # noqa: E402
 import test_copies  # noqa: E402
 import test_database  # noqa: E402
 import test_dns  # noqa: E402
@@ -170,6 +171,7 @@ def setups() -> dict[str, Setup]:
     return {
         "notifier": of_notifier(),
         "copies": checked_by(test_copies.test_it_survives_every_single_fault),
+        "clustercopies": checked_by(test_clustercopies.test_it_survives_every_single_fault_in_two_clusters),
         "dns": checked_by(test_dns.test_it_survives_every_single_fault),
         "machines": of_machines(),
         "databases": Setup(scenario=share_a_password, factory=lambda: databases.controller),

@@ -26,7 +26,7 @@ _MARK: Final = _PREFIX.encode()
 _VERSION: Final = re.compile(r"v1\.([0-9]|[1-9][0-9]*)")
 _IMAGES: Final = ("containers", "initContainers")
 _MOST_PODS: Final = 3000
-TEMPLATES: Final = {
+TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
     "podtemplates": ("template",),
     "replicationcontrollers": ("spec", "template"),
     "replicasets.apps": ("spec", "template"),

@@ -1,0 +1,208 @@
+"""The tests of clustercopies.py: home and two other clusters, one of which can be cut off."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+from clustercopies import CLUSTERS, HOME, PLACED, program
+from copies import TO
+
+import setpoint as sp
+from setpoint.client import Request, Response, Transport, TransportError
+from setpoint.models.core_v1 import Namespace, Secret
+
+TEAMS = [Namespace.named("red", "", {"team": "red"}), Namespace.named("blue", "", {"team": "blue"})]
+
+
+class Way(Transport):
+    """The way to a cluster, which may be closed."""
+
+    def __init__(self, inner: Transport) -> None:
+        self.inner = inner
+        self.is_closed = False
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        return self._send(request)
+
+    @asynccontextmanager
+    async def _send(self, request: Request) -> AsyncGenerator[Response]:
+        if self.is_closed:
+            raise TransportError("no route to host", sent=False)
+        async with self.inner.send(request) as response:
+            yield response
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+class World:
+    """Home and the other clusters, by name, and the ways to these."""
+
+    def __init__(self, fleet: sp.Fleet, clusters: dict[str, sp.testing.Cluster]) -> None:
+        self.fleet = fleet
+        self.clusters = clusters
+        self.ways = {name: Way(each.client.transport) for name, each in clusters.items() if name != "home"}
+        self.home = clusters["home"]
+
+    async def engage(self, name: str) -> None:
+        await self.fleet.engage(name, self.clusters[name].client.over(self.ways[name]))
+
+    async def found(self) -> dict[str, str]:
+        """The values of all Secrets of the name, by cluster and namespace."""
+        return {
+            f"{name}/{each.namespace}": each.data["token"].decode()
+            for name, cluster in self.clusters.items()
+            for each in await cluster.list(Secret)
+            if each.name == "pull"
+        }
+
+
+@asynccontextmanager
+async def world(*engaged: str) -> AsyncGenerator[World]:
+    fleet, controller = program()
+    async with AsyncExitStack() as stack:
+        clusters = {
+            name: await stack.enter_async_context(sp.testing.cluster(objects=TEAMS, control_plane=False, seed=seed))
+            for seed, name in enumerate(("home", "east", "west"))  # else their objects would have the same uids
+        }
+        made = World(fleet, clusters)
+        for name in engaged:
+            await made.engage(name)
+        runtime = sp.Runtime(now=made.home.now, random=made.home.random)
+        manager = sp.Manager(made.home.client, controllers=[controller], fleet=fleet, runtime=runtime)
+        await stack.enter_async_context(manager)
+        yield made
+
+
+def original(value: str, clusters: str = "east,west", to: str = "team=red") -> Secret:
+    annotations = {CLUSTERS: clusters, TO: to}
+    return Secret.named(
+        "pull", "default", annotations={k: v for k, v in annotations.items() if v}, string_data={"token": value}
+    )
+
+
+@sp.testing.virtual_time
+async def test_copies_come_into_the_clusters_and_their_namespaces_and_go_with_their_original() -> None:
+    async with world("east", "west") as made:
+        await made.home.apply(original("a"))
+        await sp.testing.advance(5)
+        there = {"east/default": "a", "east/red": "a", "west/default": "a", "west/red": "a"}
+        assert await made.found() == {"home/default": "a"} | there
+        await made.home.apply(original("b", clusters="west", to="team=blue"))
+        await sp.testing.advance(5)
+        assert await made.found() == {"home/default": "b", "west/default": "b", "west/blue": "b"}
+        await made.home.delete(await made.home.get(Secret, "pull"))
+        await sp.testing.advance(5)
+        assert await made.found() == {}
+
+
+@sp.testing.virtual_time
+async def test_a_cluster_that_goes_away_stops_no_other_and_has_what_it_missed_when_it_is_back() -> None:
+    async with world("east", "west") as made:
+        await made.home.apply(original("a"))
+        await sp.testing.advance(5)
+        made.ways["east"].is_closed = True
+        await made.home.apply(original("b"))
+        await sp.testing.advance(600)
+        found = await made.found()
+        assert (found["west/red"], found["east/red"]) == ("b", "a")
+        made.ways["east"].is_closed = False
+        await sp.testing.advance(180)
+        assert set((await made.found()).values()) == {"b"}
+
+
+@sp.testing.virtual_time
+async def test_an_original_waits_for_a_cluster_that_is_away_until_its_copies_there_have_gone() -> None:
+    async with world("east", "west") as made:
+        await made.home.apply(original("a"))
+        await sp.testing.advance(5)
+        made.ways["east"].is_closed = True
+        await made.home.delete(await made.home.get(Secret, "pull"))
+        await sp.testing.advance(600)
+        assert sorted(await made.found()) == ["east/default", "east/red", "home/default"]
+        assert (await made.home.get(Secret, "pull")).annotations[PLACED] == "east"
+        made.ways["east"].is_closed = False
+        await sp.testing.advance(180)
+        assert await made.found() == {}
+
+
+@sp.testing.virtual_time
+async def test_a_cluster_that_has_left_the_fleet_is_not_forgotten() -> None:
+    async with world("east", "west") as made:
+        await made.home.apply(original("a"))
+        await sp.testing.advance(5)
+        await made.fleet.disengage("east")
+        await made.home.delete(await made.home.get(Secret, "pull"))
+        await sp.testing.advance(600)
+        assert sorted(await made.found()) == ["east/default", "east/red", "home/default"]
+        await made.engage("east")
+        await sp.testing.advance(180)
+        assert await made.found() == {}
+
+
+@sp.testing.virtual_time
+async def test_an_original_for_all_clusters_gets_those_that_come_later() -> None:
+    async with world("west") as made:
+        await made.home.apply(original("a", clusters="*"))
+        await sp.testing.advance(5)
+        assert sorted(await made.found()) == ["home/default", "west/default", "west/red"]
+        await made.engage("east")
+        await sp.testing.advance(90)
+        assert sorted(await made.found()) == [
+            "east/default", "east/red", "home/default", "west/default", "west/red",
+        ]  # fmt: skip
+
+
+@sp.testing.virtual_time
+async def test_a_secret_of_others_in_a_cluster_is_not_touched_and_makes_room_when_it_goes() -> None:
+    async with world("east", "west") as made:
+        theirs = await made.clusters["east"].create(Secret.named("pull", "default", string_data={"token": "theirs"}))
+        await made.home.apply(original("a"))
+        await sp.testing.advance(5)
+        found = await made.found()
+        assert (found["east/default"], found["west/default"]) == ("theirs", "a")
+        await made.clusters["east"].delete(theirs)
+        await sp.testing.advance(90)
+        assert (await made.found())["east/red"] == "a"
+
+
+@sp.testing.virtual_time
+async def test_a_copy_that_is_changed_is_restored() -> None:
+    async with world("east") as made:
+        await made.home.apply(original("a", clusters="east"))
+        await sp.testing.advance(5)
+        copy = await made.clusters["east"].get(Secret, "pull")
+        assert HOME in copy.annotations
+        copy.data = {"token": b"other"}
+        await made.clusters["east"].update(copy)
+        await sp.testing.advance(1)
+        assert set((await made.found()).values()) == {"a"}
+
+
+async def scenario(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(original("a", clusters="far"))
+    await cluster.settle()
+    await cluster.apply(original("b", clusters="far,near", to="team=blue"))
+    await cluster.settle()
+    await cluster.delete(await cluster.get(Secret, "pull"))
+    await cluster.settle()
+    await cluster.apply(original("c", clusters="far"))
+    await cluster.settle()
+
+
+def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    return sp.simulation.check(
+        scenario, program, objects=TEAMS, fleet=True, control_plane=False, budget=budget, **options
+    )
+
+
+def test_it_survives_some_bad_days_in_two_clusters() -> None:
+    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
+
+
+@pytest.mark.long
+def test_it_survives_every_single_fault_in_two_clusters() -> None:
+    simulated(sp.simulation.Budget(seconds=60))
