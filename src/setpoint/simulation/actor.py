@@ -12,10 +12,10 @@ State = Literal["running", "paused", "dead"]
 
 
 class Actor:
-    """A process of the world, such as a controller's, the server or the garbage collector.
+    """A process in the simulated world, such as that of a controller, the API server or the garbage collector.
 
-    All tasks and callbacks that descend from `start` belong to the actor, so the loop can stop all of them at once, as
-    SIGSTOP and SIGKILL do (`SimulationLoop.pause`, `SimulationLoop.kill`).
+    The tasks and callbacks that descend from `start` or `call` belong to the actor, so the loop can stop all of them at
+    once, as SIGSTOP and SIGKILL do (`SimulationLoop.pause`, `SimulationLoop.kill`).
     """
 
     __slots__ = ("lane", "name", "parked", "state", "timers")

@@ -42,7 +42,7 @@ class Asked:
         return self.verb in READS
 
     def stem(self) -> str:
-        """The point's name without its number."""
+        """The request as the names of points begin: its verb, its resource and its label, without a number."""
         kind = f"{self.collection}/{self.subresource}" if self.subresource else self.collection
         return f"{self.verb} {kind} {self.label}".rstrip()
 

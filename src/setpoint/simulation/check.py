@@ -1,4 +1,4 @@
-"""Check: the whole simulation as one call of a test."""
+"""Check: a whole simulation in a single call from a test."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def check(
         sharding: two processes share the keys; each has a lease of its own.
         fleet: the controllers run in two clusters (`setpoint.Fleet`): in the scenario's cluster, ``near``, and in a
             second one, ``far``, in which users do the same and which can be cut off. If the factory returns a
-            `setpoint.Fleet` beside its controllers, these run at home, which is ``near``, the fleet's controllers run
-            in both clusters, and users act in ``near`` only.
+            `setpoint.Fleet` beside its controllers, those controllers run at home, in ``near``; the fleet's controllers
+            run in both clusters, and users act in ``near`` only.
         lifespan: what each process of the program opens and closes, as for `setpoint.Manager`.
         first_list: what the caches' first lists ask for, as for `InformerFactory`. Restarts on old lists are tried
             with either value, in a world whose server can't stream lists; see the switch ``time-travel``.
@@ -91,14 +91,14 @@ def check(
         debug: with ``replay``: the run is made in this process, and ``breakpoint()`` is called where a fault strikes
             and where a promise is broken, in a frame below the line of your code at which this happens: ``up`` leads
             to that line.
-        directory: the directory for files about what is found; none are written by default.
-        progress: is called after every run.
+        directory: the directory for the files of a counter-example; by default none are written.
+        progress: a function that is called after every run.
 
     Raises:
         Counterexample: a promise is broken.
         SetupFailed: the world could not be made.
         PlanError: ``replay`` does not contain a plan.
-        RuntimeError: it was called from a coroutine.
+        RuntimeError: `check` was called from a coroutine.
         ValueError: ``off`` has an unknown name, or more than one of leader election, sharding and a fleet is asked for.
     """
     if asyncio._get_running_loop() is not None:
@@ -132,7 +132,9 @@ def check(
 
 
 def read_plan(source: str | Path) -> tuple[Plan, str, str]:
-    """The plan of a token or of a file, with the digest of the code and the name of the scenario. Raises PlanError."""
+    """The plan in ``source`` (a token or the path of a file), with the digest of the code and the name of the scenario.
+    Raises PlanError if ``source`` does not contain a plan.
+    """
     text = str(source)
     if not text.startswith(PREFIX) and Path(text).is_file():
         text = Path(text).read_text()
@@ -140,7 +142,7 @@ def read_plan(source: str | Path) -> tuple[Plan, str, str]:
 
 
 def write(found: Counterexample, directory: Path) -> list[Path]:
-    """Writes the files of a finding and returns their paths."""
+    """Writes a counter-example to ``directory`` as YAML and as an HTML page. Returns the paths of all its files."""
     directory.mkdir(parents=True, exist_ok=True)
     stem = f"counterexample-{found.findings[0].oracle.replace(' ', '-')}-{found.token[-8:].strip('-_')}"
     for ending, text in (("yaml", found.to_yaml()), ("html", page_of(found))):

@@ -1,4 +1,4 @@
-"""The cluster that a scenario gets: `setpoint.testing.Cluster`, whose waits are the steps of the simulation."""
+"""The cluster that a scenario gets: a `setpoint.testing.Cluster` whose waits divide the simulation into steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ virtual hour cost as much as the whole scenario."""
 
 
 class Backstage(Protocol):
-    """The part of a run that its scenario's cluster uses."""
+    """The interface of a run that its `SimulatedCluster` uses."""
 
     @property
     def setup(self) -> Setup: ...
@@ -41,10 +41,10 @@ class Backstage(Protocol):
 
 
 class SimulatedCluster(Cluster):
-    """The cluster of a scenario. It has everything that `setpoint.testing.cluster` gives.
+    """The cluster of a scenario, with everything that `setpoint.testing.cluster` offers.
 
     Each wait (`settle`, `until`, `eventually`) ends a step. Faults that last throughout the user's next actions begin
-    and end there.
+    and end at these waits.
     """
 
     def __init__(self, world: Backstage, **options: Any) -> None:
@@ -60,7 +60,7 @@ class SimulatedCluster(Cluster):
 
     @property
     def manager(self) -> Manager:  # type: ignore[override]
-        """The manager of the process that runs now or, if none does, ran last."""
+        """The manager of the running process or, if none is running, of the process that ran last."""
         manager = self._world.manager
         assert manager is not None, "the process has only just begun"
         return manager
@@ -69,8 +69,8 @@ class SimulatedCluster(Cluster):
         return self._world.now()
 
     async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
-        """Waits until nothing is left to do, as in a test, and ends a step. It raises `NotSettled` only in a run
-        without faults.
+        """Waits until nothing is left to do, as in a test, and ends the step. Raises `NotSettled` only in a run without
+        faults, and not if ``failing`` is true.
         """
         await self._world.end_step(patience)
         if not failing and not self._world.plan.faults:
@@ -98,8 +98,8 @@ class SimulatedCluster(Cluster):
         return await super().apply(obj)
 
     async def create(self, obj: K) -> K:
-        """Creates the object; like `apply`, it first waits until an object of that name that is being deleted is
-        gone.
+        """Creates the object. If an object of that kind and name is being deleted, it first waits until that object is
+        gone, as `apply` does.
         """
         await self._world.gone(obj)
         return await super().create(obj)

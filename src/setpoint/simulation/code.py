@@ -1,4 +1,4 @@
-"""Code: identifies the code that a simulation runs, so a replay can say that it has changed."""
+"""Code: identifies the code that a simulation runs, so a replay can report that the code has changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def files_of(setup: Setup) -> list[Path]:
-    """The files that define the scenario and the controllers' functions."""
+    """The files that define the scenario, the factory and the controllers' functions."""
     functions: list[Any] = [setup.scenario, setup.factory]
     for controller in setup.controllers():
         functions += [controller.reconcile, controller.finalizer_function]
@@ -32,7 +32,7 @@ def files_of(setup: Setup) -> list[Path]:
 
 
 def digest_of(setup: Setup) -> str:
-    """A digest of the code of the scenario and of the controllers' functions."""
+    """A digest of the files that define the scenario, the factory and the controllers' functions."""
     state = blake2b(digest_size=5)
     for file in files_of(setup):
         state.update(file.read_bytes())

@@ -1,5 +1,5 @@
-"""Complaints: errors of user functions that the framework only logs: mappings, handlers, indexes, but not
-reconciles.
+"""Complaints: exceptions from the user's functions that the framework only logs. They come from mappings, handlers and
+indexes, but not from reconciles.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class _Complaints(logging.Handler):
 
 @contextmanager
 def heard(raised: Callable[[str, BaseException], None]) -> Iterator[None]:
-    """Calls ``raised`` with every exception that is logged in a process of controllers. Nothing is printed.
+    """Within the block, calls ``raised`` with the message and the exception of every error with an exception that a
+    process of controllers logs. Nothing is printed.
 
     Blocks may end in any order (see `silent`).
     """

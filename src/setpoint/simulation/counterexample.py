@@ -78,5 +78,5 @@ class Counterexample(AssertionError):
         }
 
     def to_yaml(self) -> str:
-        """The counter-example as YAML: the text of a file that `--replay` takes and that people can read."""
+        """The counter-example as YAML, for a file that people can read and that ``--replay`` accepts."""
         return yaml.safe_dump(self.to_document(), sort_keys=False, allow_unicode=True, width=120)

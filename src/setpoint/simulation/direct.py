@@ -1,4 +1,4 @@
-"""Direct: brings about at once the final state that a scenario asks for, instead of step by step."""
+"""Direct: writes the objects that a scenario asks for in their final form at once, instead of step by step."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from setpoint.simulation.wishes import wish_of
 async def create_directly(
     documents: Iterable[dict[str, Any]], client: Client, server: ApiServer, history: History
 ) -> None:
-    """Creates each object, or changes the object if it was there before the controllers, and writes the statuses that
-    users have reported.
+    """Creates each object, or changes the object of that kind and name if there is one, and writes the status of each
+    document that has one, as users do who report statuses.
     """
     merge = PatchType.MERGE.value
     for document in documents:

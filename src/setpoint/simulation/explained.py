@@ -1,4 +1,4 @@
-"""Explained: what the controllers of a process say about their objects at the end, as ``setpoint explain`` does."""
+"""Explained: the answers of ``setpoint explain`` about the objects of a process's controllers at the end of a run."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ TRAVELS: Final = 150
 
 
 class Explorer:
-    """Makes the plans for a scenario from the points that its undisturbed run came by."""
+    """Makes the plans for a scenario from the points of its undisturbed run."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ class ExternalError(ConnectionError):
 
 
 class Calls(Protocol):
-    """Decides what happens to a call of a marked method."""
+    """The interface of a run that decides what happens to calls of methods that `call` has marked."""
 
     def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]: ...
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
@@ -142,5 +142,7 @@ def _frozen(external: External) -> str:
 
 
 def using(world: Calls) -> None:
-    """Has ``world`` decide on the calls from here on, and in every task that is started from here."""
+    """Makes ``world`` decide about calls of external systems in the current context and in the tasks that are started
+    from it.
+    """
     _WORLD.set(world)

@@ -1,4 +1,6 @@
-"""Far: the second cluster of a fleet. Users do the same there as in the near cluster, and it may be cut off."""
+"""Far: the second cluster of a fleet, which faults can cut off. Users do the same in it as in the near cluster, unless
+the program has controllers at home.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ FAR: Final = "far"
 
 
 class Lands(Protocol):
-    """The part of a run that its far cluster uses."""
+    """The interface of a run that its `Far` cluster uses."""
 
     @property
     def setup(self) -> Setup: ...
@@ -107,7 +109,7 @@ class Far:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     def begin(self, seed: int, skip: int) -> None:
-        """Begins the history: later changes are part of it."""
+        """Begins to record the history: earlier changes are not part of it."""
         self._front.seed = f"{FAR} {seed}"
         self._warm_at = self.history.revision
         self.history.restart(self._world.loop.time, skip)
@@ -150,14 +152,14 @@ class Far:
     # -- what is there -------------------------------------------------------------------------------------------------
 
     def is_deleting(self, obj: Object) -> bool:
-        """Whether an object of that name is being deleted."""
+        """Whether the far cluster's object with the kind, namespace and name of ``obj`` is being deleted."""
         resource = resource_of(type(obj))
         space = (obj.namespace or self.setup.namespace) if resource.namespaced else ""
         record = self.history.get(str(resource.group_resource), space, obj.name)
         return record is not None and sketch(record.value).metadata.deletion_timestamp is not None
 
     def there(self) -> dict[str, int]:
-        """The number of objects of each name."""
+        """The number of existing objects of each collection and label, with ``@far`` after the collection."""
         found: dict[str, int] = {}
         for collection, label in self.history.alive.values():
             subject = f"{collection}@{FAR} {label}"
@@ -165,7 +167,7 @@ class Far:
         return found
 
     def snapshot(self, *, since: int | None = None) -> Snapshot:
-        """The state, as the near cluster's snapshot has it, with a mark at each kind."""
+        """The state in the form of the near cluster's snapshot, with ``@far`` after each collection."""
         called = self.history.called | self.history.versions()
         found = snapshot(self.history.documents(), called, since=self._warm_at if since is None else since)
         marked: Snapshot = {}
@@ -197,7 +199,7 @@ class FarWire:
             stream.hang_up()
 
     def cut(self) -> None:
-        """Closes the connections because the process is dead: the server sees them closed."""
+        """Closes the connections as the end of the process does: the server sees that they are closed."""
         for stream in self.streams:
             stream.cut()
         self.streams.clear()

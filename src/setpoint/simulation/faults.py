@@ -177,7 +177,7 @@ _SWITCH: Final = {name: switch for switch, kind in SWITCHES.items() for name in 
 
 
 def switch_of(kind: str, how: dict[str, object]) -> str:
-    """The switch that a fault belongs to."""
+    """The name of the switch for a fault of that kind with the details ``how``."""
     if kind == "restart" and "behind" in how:
         return "time-travel"
     if kind == "lag" and how.get("relist"):
@@ -190,7 +190,7 @@ def switch_of(kind: str, how: dict[str, object]) -> str:
 
 
 def check_switches(off: dict[str, str]) -> None:
-    """Raises ValueError for a name that is neither a fault's nor an oracle's."""
+    """Raises ValueError if ``off`` has a name that is neither in `SWITCHES` nor in `ORACLES`."""
     for name in off:
         if name not in SWITCHES and name not in ORACLES:
             known = ", ".join([*SWITCHES, *ORACLES])

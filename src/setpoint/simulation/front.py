@@ -1,4 +1,4 @@
-"""Front: a server as all clients see it. The names it makes up depend only on the objects that they are for."""
+"""Front: a server as all clients see it. The names that it generates depend only on the objects that get them."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def _others(schema: Schema, value: JSON) -> Iterator[JSON]:
 
 
 def _modest(schema: Schema, document: JSON) -> JSON:
-    """The document with small numbers wherever they are valid."""
+    """The document with large integers in its spec replaced by small ones, where these are valid."""
     for path, part, value in list(_places(schema.properties.get("spec"), document.get("spec"), ("spec",))):
         if part.type == "integer" and isinstance(value, int) and value > _SMALL:
             smaller = _with(document, path, 2)
@@ -141,7 +141,7 @@ def _modest(schema: Schema, document: JSON) -> JSON:
 
 
 def _wrong(schema: Schema, document: JSON) -> JSON:
-    """A merge patch that the schema refuses."""
+    """A merge patch that the schema refuses; None if no such patch could be made up."""
     for path, part, _ in _places(schema.properties.get("spec"), document.get("spec"), ("spec",)):
         value: JSON = "wrong" if part.type in ("integer", "number", "boolean") else -1
         if validate(schema, _with(document, path, value)):

@@ -1,4 +1,4 @@
-"""History: every change of every object, with its author and step, and the names of the points of a run."""
+"""History: every change to every object, with its author and step, and the names of the points of a run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ sketch = msgspec.json.Decoder(Sketch).decode
 
 
 class Entry(NamedTuple):
-    """One change of one object."""
+    """One change to one object."""
 
     revision: int
     at: float
@@ -150,7 +150,7 @@ class History(MemoryStorage):
             watcher(entry)
 
     def restart(self, clock: Callable[[], float], skip: int = 0) -> None:
-        """Begins to record; earlier changes are not part of the history. ``skip`` revisions are left out."""
+        """Begins to record: earlier changes are not part of the history. The next ``skip`` revisions are never used."""
         self.clock = clock
         self._revision += skip
         self.recording = True
@@ -162,8 +162,8 @@ class History(MemoryStorage):
         )
 
     def versions(self) -> dict[str, str]:
-        """Names for the versions that a controller may have written down, since the number of earlier versions
-        differs.
+        """A text for each version in the history, in case a controller has written it into an object: it says which
+        object the version is of and whether it is the newest. The versions themselves differ between runs.
         """
         newest = {entry.uid: entry.revision for entry in self.entries}
         return {

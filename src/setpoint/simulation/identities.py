@@ -55,11 +55,13 @@ class StandIns:
                 self._ports[port["nodePort"]] = f"<port of {subject}>"
 
     def port(self, value: Any) -> Any:
-        """The text that replaces a node port."""
+        """The text that replaces ``value`` if it is a node port of a Service, otherwise ``value``."""
         return self._ports.get(value, value) if isinstance(value, int) else value
 
     def text(self, value: str) -> str:
-        """The text that replaces ``value``, or ``value`` with those of its parts replaced that have one."""
+        """The text that replaces ``value``. If there is none, ``value`` with each known name, uid, version and address
+        within it replaced.
+        """
         found = self._exact.get(value)
         if found is not None:
             return found

@@ -19,7 +19,7 @@ from setpoint.simulation.tape import Tape
 
 
 class Acts(Protocol):
-    """The part of a run on which the faults of whole processes and of the control plane's controllers depend."""
+    """The interface of a run that its `Interludes` use."""
 
     @property
     def loop(self) -> SimulationLoop: ...
@@ -53,7 +53,7 @@ class Interludes:
                 self._cut_off(each, 1)
 
     def prepare(self, process: Process) -> None:
-        """Begins the faults that hold for every process of the run."""
+        """Gives a new process the faults that hold for every process of the run."""
         for each in self._world.strikes.planned("run"):
             if each.kind == "reverse-lists":
                 process.wire.reverses = True

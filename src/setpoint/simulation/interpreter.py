@@ -37,7 +37,9 @@ class Interpreter:
         self._process: subprocess.Popen[bytes] | None = None
 
     def begin(self, packed: bytes) -> None:
-        """Makes a world from a pickled setup in the process; jobs for that world may follow."""
+        """Makes the process, which is started if necessary, build a world from a pickled setup. Jobs for that world may
+        follow.
+        """
         if self._process is None:
             self._start()
         write(self.outgoing, _PATHS, pickle.dumps((sys.path, files())))

@@ -45,7 +45,7 @@ class Rules(Protocol):
 
 
 class Judged(Protocol):
-    """The part of a run that its judge uses, in virtual or in real time."""
+    """The interface of a run, in virtual or in real time, that its `Judge` uses."""
 
     @property
     def setup(self) -> Rules: ...
