@@ -1,8 +1,8 @@
 """Lists: the objects of a ``…List`` document, one by one while the document is being received.
 
-The end of an object is found by searching for the beginning of the next one. The text before it must be a single
-complete JSON document, which is checked, so text inside an object that looks like a beginning can cost time but never
-lead to a wrong result. Lists without such a pattern are scanned token by token.
+The end of an object is found by searching for text that looks like the beginning of the next one. The text before it
+must be a single complete JSON document, which is checked, so a false match inside an object costs time but never gives
+a wrong result. Where this search does not work, the brackets are counted instead.
 """
 
 from __future__ import annotations

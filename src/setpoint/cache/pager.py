@@ -1,4 +1,4 @@
-"""Pager: reads a whole collection into a sink, in pages where that is cheaper for the server."""
+"""Pager: reads a whole collection into a sink, in pages if that is cheaper for the server."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _YIELD_BYTES = 1 << 20
 
 
 class Breath:
-    """Lets other tasks run now and then while a source never blocks."""
+    """Lets other tasks run from time to time while the data of a source arrive without a wait."""
 
     def __init__(self) -> None:
         self._unyielded = 0
 
     async def after(self, size: int) -> None:
-        """Counts the bytes that were worked on; yields to the loop after about a megabyte."""
+        """Counts the bytes processed, and yields to the loop after each megabyte or so."""
         self._unyielded += size
         if self._unyielded > _YIELD_BYTES:
             self._unyielded = 0
@@ -31,10 +31,11 @@ class Breath:
 
 
 class Pager:
-    """Lists one collection.
+    """Lists a collection.
 
-    Pages have 500 items, but there is one unpaged list if the server answers from its watch cache (any version but
-    ``""``), unless that server has been seen to page those too. After an expired page there is one unpaged list.
+    By default, lists of version ``""`` or ``"0"`` request pages of 500 items. Other versions, which servers answer from
+    their watch cache, are requested without pages, unless the server has answered a list of version ``"0"`` in pages.
+    After an expired page, the collection is listed once more without pages.
     """
 
     def __init__(
@@ -62,10 +63,10 @@ class Pager:
         self._pages_cached_lists = False
 
     async def list_at(self, version: str) -> str:
-        """Replaces the sink's objects with those of this version or a newer one; returns the version that was listed.
+        """Replaces the sink's objects with those at this version or a newer one; returns the version that was listed.
 
         Raises:
-            ApiError, TransportError: the list failed; the sink is as before.
+            ApiError, TransportError: the list failed; the sink is unchanged.
         """
         counters, loop = self._counters, asyncio.get_running_loop()
         counters.lists += 1

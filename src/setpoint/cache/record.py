@@ -1,7 +1,7 @@
-"""Record: the stored form of one object, in one `bytes`.
+"""Record: the stored form of an object, as a single `bytes`.
 
-A compressed document followed by a trailer of fixed size. One immutable `bytes` costs less than half as much as the
-smallest Python object with attributes, and the cyclic garbage collector never traverses it.
+A record is a compressed document followed by a trailer of fixed size. An immutable `bytes` takes less than half the
+memory of the smallest Python object with attributes, and the cyclic garbage collector never traverses it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _unpack_from = _TRAILER.unpack_from
 
 
 def version_number(resource_version: str) -> int:
-    """The resource version as a number, which orders writes to one resource; 0 if it is not a number.
+    """The resource version as a number, which orders writes to one resource; 0 if the version is not a number.
 
-    Since Kubernetes 1.35 versions are guaranteed to be comparable this way (KEP-5504). Other servers may send anything;
-    such versions can only be compared for equality.
+    Since Kubernetes 1.35 versions are guaranteed to be comparable as numbers (KEP-5504). Other servers may send any
+    text; versions that are not numbers can only be compared for equality.
     """
     # Longer numbers don't fit into 64 bits, and Python refuses to parse very long ones.
     if len(resource_version) <= 20 and resource_version.isascii() and resource_version.isdigit():
@@ -32,17 +32,17 @@ def version_number(resource_version: str) -> int:
 
 
 def seal(small: bytes, version: int, fingerprint: int, end: int, length: int, scheme: int) -> Record:
-    """A record of a compressed document.
+    """The record of a compressed document.
 
-    ``version`` is the `version_number`, ``fingerprint`` 64 bits that change with the index values, the uid and the
-    owners, ``end`` the end of the metadata in the document, ``length`` the document's, ``scheme`` the one for
-    `Compressor.decompress`.
+    ``version`` is the `version_number`. ``fingerprint`` is 64 bits that change with the index values, the uid and the
+    owners. ``end`` is the position in the document where the metadata ends, ``length`` the length of the document, and
+    ``scheme`` the argument for `Compressor.decompress`.
     """
     return small + _pack(version, fingerprint, end, length, scheme)
 
 
 def unseal(record: Record) -> tuple[int, int, int, int, int]:
-    """Version, fingerprint, end, length, scheme."""
+    """The version, fingerprint, end, length and scheme of a record; see `seal`."""
     version, fingerprint, end, length, scheme = _unpack_from(record, len(record) - TRAILER_BYTES)
     return version, fingerprint, end, length, scheme
 
@@ -52,7 +52,7 @@ def version_of(record: Record) -> int:
 
 
 def same_fingerprint(one: Record, other: Record) -> bool:
-    """Whether two records of one key are of the same object, with the same owners and index values."""
+    """Whether two records with the same key belong to the same object and have the same owners and index values."""
     return one[_FINGERPRINT] == other[_FINGERPRINT]
 
 

@@ -1,4 +1,4 @@
-"""Records: what a list being received and a snapshot need of the store that they belong to."""
+"""Records: the interface of a store that its snapshots and the lists being received use."""
 
 from __future__ import annotations
 

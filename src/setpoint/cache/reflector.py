@@ -1,6 +1,6 @@
-"""Reflector: makes a sink follow one collection of an API server, for good.
+"""Reflector: makes a sink follow one collection of an API server until it is cancelled.
 
-The rules are client-go's, the result of years of outages; see `Reflector`.
+The rules are client-go's, which come from years of experience with outages; see `Reflector`.
 """
 
 from __future__ import annotations
@@ -58,27 +58,28 @@ class _VeryShortWatch(WatchBroken):
 
 
 class Reflector:
-    """Lists, then watches, and lists again as rarely as possible.
+    """Lists a collection and then watches it; lists again as rarely as possible.
 
     *Rules*
 
-    - The first list requests the newest state, later ones for the last version seen, so that time never goes back,
-      not even across a restart of this program. (``first_list="any"`` requests version ``0``, any state in the server's
-      memory, as client-go does; see `InformerFactory` for the costs.) After 410 or "too large resource
-      version" to a **list**, the next asks for the newest. 410 to a **watch** lists at the last version first.
-    - 429 and refused connections to a watch try the watch again; they never list.
-    - A watch that ends normally is resumed at once where it ended; so is one that broke after it was
-      established. One that ended within a second without a change is an error: the collection is listed again, after a
-      wait.
-    - Waits are those of `ReflectorBackoff`.
+    - The first list requests the newest state, and later lists request the last version seen, so the observed state
+      never goes back in time, not even across a restart of this program. (``first_list="any"`` requests version ``0``,
+      any state in the server's memory, as client-go does; see `InformerFactory` for the costs.) After a **list** was
+      answered with 410 or "too large resource version", the next list requests the newest state. After a **watch** was
+      answered with 410, the first list requests the last version.
+    - After a 429 or a refused connection, a watch is tried again as a watch, without a list.
+    - A watch that ends normally is resumed at once at the version where it ended; so is a watch that broke after it was
+      established. A watch that ended within a second without a change is an error: the collection is listed again,
+      after a wait.
+    - `ReflectorBackoff` determines the waits.
     - Each watch asks the server to end it after a random time between one and two ``min_watch_timeout`` (at least 5
-      minutes). A stream without a byte for ``idle_timeout``, or for as long as `Rhythm` gives it where the server sends
-      bookmarks, is dead and resumed.
+      minutes). A stream counts as dead and is resumed if it receives no byte for ``idle_timeout`` or, if the server
+      sends bookmarks, for the time that `Rhythm` allows.
     - Without ``bookmarks`` the server is not asked for any, so a watch of a quiet collection costs nothing; but when it
-      ends, the last version may be too old to resume, which takes a list. ``idle_timeout`` has to be None.
-    - Lists are streamed (``sendInitialEvents``) if the server can; if it refuses, or is silent for 30 seconds, this
-      one list is an ordinary one.
-    - Lists are paged as `Pager` says.
+      ends, the last version may be too old to resume from, and a list is needed. ``idle_timeout`` has to be None.
+    - Lists are streamed (``sendInitialEvents``) if the server supports it. If it refuses, or is silent for 30 seconds,
+      an ordinary list takes the place of this one.
+    - `Pager` determines when lists are paged.
 
     ``on_error`` is called with every failure; only cancellation ends a reflector.
     """
@@ -145,10 +146,10 @@ class Reflector:
             await self._wait()
 
     async def list_and_watch(self) -> None:
-        """Lists once, then watches until that fails.
+        """Lists once, then watches until the watch fails.
 
         Raises:
-            ApiError, TransportError, WatchBroken: the reason for the end; the caller starts again after a wait.
+            ApiError, TransportError, WatchBroken: the reason for the end. The caller starts again after a wait.
         """
         if self._streaming_lists:
             try:
@@ -178,7 +179,9 @@ class Reflector:
     # -- watches -------------------------------------------------------------------------------------------------------
 
     async def _stream_list_and_watch(self) -> None:
-        """Never returns normally: raises the error that ended a complete list's watch, or `_StreamingRefused`."""
+        """Streams a list and watches. This never returns normally: it raises the error that ended the watch after a
+        complete list, or `_StreamingRefused`.
+        """
         while True:
             version = "" if self._unavailable else self.last_resource_version
             query = (("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan"))
@@ -210,7 +213,7 @@ class Reflector:
         await self._watch()
 
     async def _watch(self) -> None:
-        """Watches from the last version until a list is needed; raises the reason."""
+        """Watches from the last version until a list is needed; raises the error that made it necessary."""
         while True:
             try:
                 await self._watch_once(self.last_resource_version, (), None)
@@ -219,7 +222,7 @@ class Reflector:
                     raise
 
     async def _may_go_on(self, problem: Exception) -> bool:
-        """Waits, and returns whether the watch can be resumed at the last version."""
+        """Waits if ``problem`` requires it, and returns whether the watch can be resumed at the last version."""
         counters = self.counters
         if isinstance(problem, TooManyRequests) or is_refused(problem):
             counters.count_end("throttled" if isinstance(problem, ApiError) else "refused")
@@ -237,7 +240,7 @@ class Reflector:
         return False
 
     async def _watch_once(self, version: str, extra: tuple[tuple[str, str], ...], initial: _Initial | None) -> None:
-        """One watch; returns when the server ends it normally."""
+        """Runs one watch; returns when the server ends it normally."""
         loop, counters = asyncio.get_running_loop(), self.counters
         timeout = self._min_watch_timeout * (1 + self._random.random())
         query = [*self._query, ("watch", "true"), ("timeoutSeconds", str(int(timeout))), *extra]

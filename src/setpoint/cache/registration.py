@@ -1,4 +1,4 @@
-"""Registration: one consumer of an informer's events, and its mailbox."""
+"""Registration: one consumer of an informer's events, with its mailbox."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SLICE = 0.01
 
 
 class _Entry:
-    """The pending change of one object for one handler: from the last delivered state to the newest."""
+    """The pending change of one object for one handler, from the last delivered state to the newest one."""
 
     __slots__ = ("initial", "last", "new", "old", "unknown")
 
@@ -40,27 +40,27 @@ class _Entry:
 
 
 class HandlerRegistration:
-    """The result of `Informer.add_event_handler`: a consumer with its own mailbox and pace.
+    """The result of `Informer.add_event_handler`: a consumer with its own mailbox and its own pace.
 
     *Guarantees*, for each object and each registration
 
-    - Calls come one at a time, in the order of the object's states; no state comes twice, none after a newer one.
+    - Calls come one at a time, in the order of the object's states. No state is delivered twice or after a newer one.
     - The store and its indexes have the state (or a newer one) before the handler is called with it.
-    - An add is the first call, a delete the last; between them are updates, all of the same uid. An object that was
-      deleted and created again is a delete and an add, however fast that was.
+    - An add is the first call and a delete the last; between them are updates, all with the same uid. An object that
+      was deleted and created again is delivered as a delete and an add, however quickly that happened.
     - ``on_add`` gets ``initial=True`` for objects that existed when the handler or the informer started.
-    - A delete that happened while the watch was interrupted comes with ``final_state_unknown=True`` and the last state
-      known.
-    - A resync is an update whose old and new head are of the same resource version.
+    - A delete that happened while the watch was interrupted is delivered with ``final_state_unknown=True`` and the last
+      known state.
+    - A resync is an update whose old and new heads have the same resource version.
 
     *Caveats*
 
-    - Objects have no order among each other.
+    - There is no order between the calls for different objects.
     - States may be skipped: a handler that is slower than the changes gets the newest state of each object. Its
-      mailbox holds at most one entry per object. An object that was created and deleted in between is not delivered.
-    - Plain functions are called at once, in the loop iteration that received the event: they must not block.
+      mailbox has at most one entry per object. An object that was created and deleted in between is not delivered.
+    - Plain functions are called in the loop iteration that received the event, so they must not block.
       Coroutine functions are awaited one at a time.
-    - A handler that raises is logged and counted; the event counts as delivered.
+    - An exception in a handler is logged and counted; the event counts as delivered.
     """
 
     def __init__(
@@ -105,33 +105,34 @@ class HandlerRegistration:
 
     @property
     def has_synced(self) -> bool:
-        """Whether the informer has synced and this handler has got all initial objects."""
+        """Whether the informer has synced and this handler has received all initial objects."""
         return self._synced
 
     @property
     def is_idle(self) -> bool:
-        """Whether this handler has been told of everything, and no call of it is under way."""
+        """Whether no event waits for this handler and none of its calls is running."""
         return not self._mailbox and self._busy is None
 
     @property
     def queued(self) -> int:
-        """The number of objects that wait for this handler."""
+        """The number of objects with events that wait for this handler."""
         return len(self._mailbox)
 
     async def wait_synced(self) -> None:
         """Waits until `has_synced`.
 
         Raises:
-            InformerStopped: the handler was removed, or its informer stopped, before.
+            InformerStopped: the handler was removed, or its informer stopped, before it had synced.
         """
         await self._settled.wait()
         if not self._synced:
             raise InformerStopped(f"handler {self.name} was removed before it had got all initial objects")
 
     async def remove(self) -> None:
-        """Unregisters the handler. When this returns, no call is running and none will come. It may be called again.
+        """Unregisters the handler. When this method returns, no call is running and none will follow. Removing it again
+        does nothing.
 
-        Within the handler itself it returns at once: the current call is the last.
+        In a call from the handler itself the method returns at once, and the running call is the last.
         """
         self.detach()
         if self.started and self._pump is not asyncio.current_task():
@@ -144,11 +145,11 @@ class HandlerRegistration:
     # -- for the informer ----------------------------------------------------------------------------------------------
 
     def attach(self, remove: Callable[[HandlerRegistration], None]) -> None:
-        """``remove`` is called once, when the registration is removed."""
+        """Sets ``remove``, which is called once, when the registration is removed."""
         self._remove = remove
 
     def detach(self) -> None:
-        """Accepts no more events and drops pending ones. A running call continues."""
+        """Stops accepting events and drops the pending ones. A running call continues."""
         if not self._removed:
             self._removed = True
             self._mailbox.clear()
@@ -158,7 +159,7 @@ class HandlerRegistration:
                 self._remove(self)
 
     def source_synced(self) -> None:
-        """Records that the whole first list has been offered."""
+        """Notes that the whole first list has been offered."""
         self._source_synced = True
         self._check_synced()
 
@@ -172,7 +173,7 @@ class HandlerRegistration:
         initial: bool = False,
         unknown: bool = False,
     ) -> None:
-        """Offers a change: it is delivered at once if the mailbox is empty, and otherwise queued."""
+        """Delivers a change at once if the mailbox is empty and no call is running; otherwise queues it."""
         if self._removed:
             return
         if not self._mailbox and self._busy is None:
@@ -199,7 +200,7 @@ class HandlerRegistration:
             entry.last, entry.unknown = heads.last, unknown
 
     def preload(self, records: Iterable[tuple[str, Record]]) -> None:
-        """Puts existing objects into the mailbox, as adds of the initial list."""
+        """Puts existing objects into the mailbox as adds of the initial list."""
         for key, record in records:
             entry = self._mailbox[key] = _Entry(None, record)
             entry.initial = True
@@ -207,7 +208,7 @@ class HandlerRegistration:
         self._wanted.set()
 
     def resync_all(self) -> None:
-        """Puts an update to the same state into the mailbox for each object without a pending change."""
+        """Puts an update without a change into the mailbox for each object that has no pending change."""
         for key in self._store:
             if key not in self._mailbox:
                 record = self._store.record(key)
@@ -215,7 +216,7 @@ class HandlerRegistration:
         self._wanted.set()
 
     async def run(self) -> None:
-        """Delivers pending events until removed. The informer owns the task that runs this."""
+        """Delivers pending events until the registration is removed. The informer owns the task that runs this."""
         self._pump = asyncio.current_task()
         loop = asyncio.get_running_loop()
         try:
@@ -326,7 +327,7 @@ class HandlerRegistration:
 
 
 class HeadUpdate:
-    """The heads of one change, decoded on first access, once for all handlers."""
+    """The heads before and after a change, decoded on first access and then shared by all handlers."""
 
     __slots__ = ("_last", "_new", "_new_record", "_old", "_old_record", "_store")
 
@@ -362,12 +363,14 @@ class HeadUpdate:
 
     @property
     def same_object(self) -> bool:
-        """Whether old and new are one object, and not two successive objects of the same name."""
+        """Whether old and new are states of one object, not of two successive objects with the same name."""
         return self.same_owners or self.old.uid == self.new.uid
 
     @property
     def same_owners(self) -> bool:
-        """Whether old and new are one object with the same owners. Decodes nothing; returns False if it can't tell."""
+        """Whether old and new are states of one object with the same owners. Nothing is decoded for this; False can
+        also mean that the answer is not known without decoding.
+        """
         old, new = self._old_record, self._new_record
         assert old is not None
         assert new is not None
@@ -375,7 +378,7 @@ class HeadUpdate:
 
     @property
     def same_version(self) -> bool:
-        """Whether this is a resync, without a change."""
+        """Whether this update is a resync, in which nothing has changed."""
         old, new = self._old_record, self._new_record
         assert old is not None
         assert new is not None
@@ -388,11 +391,11 @@ class HeadUpdate:
 
     @property
     def last(self) -> Head | None:
-        """The object in the server's DELETED event, or None."""
+        """The object's head in the server's DELETED event, or None."""
         return self._last
 
     def ending(self, unknown: bool) -> tuple[Head, bool]:
-        """The final state of the old object, and whether it is only the last known one."""
+        """The final state of the old object, and whether that is only the last known state."""
         if self._last is None:
             return self.old, unknown
         return (self._last, unknown) if self._last.uid == self.old.uid else (self.old, True)

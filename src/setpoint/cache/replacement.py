@@ -11,7 +11,7 @@ from setpoint.cache.records import Records
 
 
 class Replacement:
-    """A list being received. Its objects are compressed as they arrive, so the whole list is never in memory."""
+    """A list being received. Its objects are compressed as they arrive, so the uncompressed list is never in memory."""
 
     def __init__(self, store: Records) -> None:
         self._store = store
@@ -22,7 +22,7 @@ class Replacement:
         return len(self._fresh)
 
     def add(self, key: str, item: Item) -> None:
-        """Adds an object of the list; a repeated key replaces it."""
+        """Adds an object of the list; if the key is repeated, the later object replaces the earlier one."""
         version = version_number(item.head.resource_version)
         known = self._store.record(key)
         if known is not None and version and version == version_of(known):
@@ -35,6 +35,6 @@ class Replacement:
         self._fresh.pop(key, None)
 
     def finish(self) -> Iterator[Change]:
-        """Makes the store equal to the list, in one step; returns the differences, deletions first."""
+        """Makes the store equal to the list in one step; returns the differences, deletions first."""
         fresh, self._fresh = self._fresh, {}
         return self._store.replace(fresh, self._epoch)

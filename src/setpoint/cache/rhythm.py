@@ -1,4 +1,4 @@
-"""Rhythm: the interval of a server's bookmarks, and from it the longest plausible silence."""
+"""Rhythm: the interval between a server's bookmarks, from which the longest plausible silence is derived."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ LEAST = 60.0
 
 
 class Rhythm:
-    """Learns from the bookmarks of one collection's watches.
+    """Learns the interval between bookmarks from the watches of one collection.
 
-    API servers send a bookmark a minute, but without a guarantee, and other servers may send none. So a watch may be
-    silent for ``most`` seconds (None: for ever) until the first bookmark, and then for two and a half times the longest
-    of the last gaps: a network that drops everything is noticed after 150 s instead of 330. A longer silence means that
-    the rhythm was misjudged, or that the server has changed: it is learned again.
+    API servers send a bookmark every minute, but do not guarantee it, and other servers may send none. A watch may
+    therefore be silent for ``most`` seconds (None: for ever) until the first bookmark, and after that for two and a
+    half times the longest of the recent gaps. A network that drops everything is thus noticed after 150 s instead of
+    330. A longer silence means that the rhythm was misjudged or that the server has changed, so the rhythm is learned
+    again.
     """
 
     __slots__ = ("_gaps", "_last", "_most")
@@ -29,21 +30,21 @@ class Rhythm:
         self._last = 0.0
 
     def begin(self, now: float) -> None:
-        """Records the start of a watch."""
+        """Notes the start of a watch."""
         self._last = now
 
     def bookmark(self, now: float) -> None:
-        """Records a periodic bookmark; the one that ends a streamed list does not count."""
+        """Notes a periodic bookmark. The bookmark that ends a streamed list is not periodic and does not count."""
         self._gaps.append(now - self._last)
         self._last = now
 
     def forget(self) -> None:
-        """Forgets the rhythm after too long a silence."""
+        """Forgets the rhythm, after a silence that was too long."""
         self._gaps.clear()
 
     @property
     def silence(self) -> float | None:
-        """The seconds for which a watch may be silent."""
+        """The seconds for which a watch may be silent; None if there is no limit."""
         if self._most is None or not self._gaps:
             return self._most
         return min(self._most, max(LEAST, PATIENCE * max(self._gaps)))

@@ -1,4 +1,4 @@
-"""Scope: the collection that an informer watches, and the parts that it keeps."""
+"""Scope: the collection that an informer watches, and the parts of its objects that the informer keeps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from setpoint.meta import FieldSelector, Resource, Selector
 
 
 class Scope(NamedTuple):
-    """The collection that an informer watches, and the kept parts; equal scopes share one stream and one store."""
+    """The collection that an informer watches, and the parts of its objects that the informer keeps.
+
+    Informers of equal scope share one stream and one store.
+    """
 
     resource: Resource
     namespace: str = ""

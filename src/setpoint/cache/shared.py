@@ -29,7 +29,7 @@ _PARTIAL = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,appli
 class SharedInformer:
     """The stream, the store and the handlers of one `Scope`; an `Informer` is a user's handle to it.
 
-    ``run`` does the work until cancelled. It can't be run again.
+    ``run`` does the work until it is cancelled, and can't be run again.
     """
 
     def __init__(
@@ -100,13 +100,13 @@ class SharedInformer:
         return self._synced.is_set()
 
     async def wait_synced(self) -> None:
-        """Waits until `has_synced`. Raises `InformerStopped` when it was stopped before."""
+        """Waits until `has_synced`. Raises `InformerStopped` if the informer was stopped first."""
         await self._settled.wait()
         if not self.has_synced:
             raise InformerStopped(f"the informer of {self.scope.resource} was stopped before it had synced")
 
     async def wait_changed(self) -> None:
-        """Waits until it has synced, failed or been stopped once more."""
+        """Waits until the informer next syncs, fails or is stopped."""
         self.changed.clear()
         await self.changed.wait()
 
@@ -139,7 +139,9 @@ class SharedInformer:
     # -- handlers ------------------------------------------------------------------------------------------------------
 
     def add(self, registration: HandlerRegistration) -> None:
-        """Registers handlers; they get the store's objects as adds, without gap or duplicate before later events."""
+        """Registers handlers. They get the objects in the store as adds, with no gap and no duplicate before later
+        events.
+        """
         if self.stopped:
             raise InformerStopped(f"the informer of {self.scope.resource} has been stopped")
         registration.attach(self._forget)
@@ -304,6 +306,6 @@ class SharedInformer:
 
 
 def key_of(head: Head) -> str:
-    """`Head.key` as a plain string, the form that stores keep: it takes half the memory."""
+    """`Head.key` as a plain string, which takes half the memory; stores keep keys in this form."""
     namespace = head.namespace
     return f"{namespace}/{head.name}" if namespace else head.name

@@ -1,4 +1,4 @@
-"""Sink: the consumer of a reflector's lists and changes."""
+"""Sink: the consumer of the lists and changes that a reflector receives."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
 class Sink(Protocol):
-    """Accepts a list, then the changes after it; an informer implements it with its store and handlers."""
+    """Receives a list and then the changes after it. An informer implements this with its store and handlers."""
 
     def begin(self) -> None:
-        """Begins a list; an unfinished earlier one is void."""
+        """Begins a list; an earlier list that is not finished is discarded."""
 
     def item(self, raw: bytes) -> None:
         """Adds an object of the list."""
@@ -20,18 +20,18 @@ class Sink(Protocol):
         """Removes an object that was deleted before the end of its list (streamed lists only)."""
 
     def finish(self, resource_version: str) -> None:
-        """Ends the list: objects that it did not contain are gone."""
+        """Ends the list. Objects that were not in it no longer exist."""
 
     def event(self, type: EventType, raw: bytes, ordered: bool) -> str:
         """Applies a change; returns the object's resource version.
 
-        ``ordered``: all changes up to this one have been applied. It is false only for the initial objects of a watch
+        ``ordered`` says that all earlier changes have been applied. It is false only for the initial objects of a watch
         from version ``0``.
         """
         ...
 
     def bookmark(self, resource_version: str) -> None:
-        """Records that all changes up to this version have been applied."""
+        """Notes that all changes up to this version have been applied."""
 
     def flush(self) -> None:
-        """Ends a batch of events: the moment for work that is not urgent."""
+        """Ends a batch of events; work that is not urgent is done here."""

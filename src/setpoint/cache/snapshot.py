@@ -14,10 +14,10 @@ _Belongs: TypeAlias = Callable[[str, Record], bool]
 
 
 class Snapshot:
-    """A view of a `Store` that later changes don't affect; it has the same reads as the store.
+    """A view of a `Store` that later changes don't affect. It has the same read methods as the store.
 
-    It keeps only the objects that have changed since: a snapshot of a quiet store costs nothing, whatever its size. Use
-    it in a ``with`` statement, or drop it.
+    It keeps only the objects that have changed since it was made, so a snapshot of a quiet store costs nothing,
+    whatever its size. Use it in a ``with`` statement, or drop it.
     """
 
     def __init__(self, store: Records) -> None:
@@ -33,7 +33,7 @@ class Snapshot:
         self.close()
 
     def close(self) -> None:
-        """Stops recording changes; reading a closed snapshot raises `ValueError`."""
+        """Stops recording changes. Reading a closed snapshot raises `ValueError`."""
         self.closed = True
         self.saved = {}
 
@@ -83,7 +83,9 @@ class Snapshot:
         return self._corrected(keys, lambda _key, record: selector.matches(self._store.head_of(record).labels))
 
     def _corrected(self, keys: Iterable[str], belongs: _Belongs) -> Iterator[str]:
-        """The unchanged keys, and those of the changed ones that ``belongs`` accepts."""
+        """Those of ``keys`` whose objects have not changed, and the keys of changed objects that ``belongs``
+        accepts.
+        """
         saved = self.saved
         if not saved:
             return iter(list(keys))

@@ -25,6 +25,6 @@ class Source(Protocol):
 
         Raises:
             ApiError: the server answered with an error.
-            TransportError: there was no answer, it broke off, or was silent for ``idle_timeout`` seconds.
+            TransportError: there was no answer, or the answer broke off or was silent for ``idle_timeout`` seconds.
         """
         ...

@@ -2,9 +2,9 @@
 
 *Guarantees*
 
-- A read sees one state of the store; it changes only while coroutines wait.
-- Repeated reads return the same order, which depends only on the changes received: the oldest object is first.
-- A change and its index updates happen in one step: no index ever contains an object without the value.
+- Each read sees a single state of the store. The state changes only while coroutines wait.
+- Repeated reads return objects in the same order, oldest first, which depends only on the changes received.
+- An object and its index entries change in one step, so an index never contains an object without the value.
 - The results of reads belong to the caller: documents are decompressed for each read, so nothing is shared.
 - `Store.snapshot` returns a view that later changes don't affect.
 
@@ -44,10 +44,10 @@ from setpoint.meta.head import Head
 
 
 class Store:
-    """The objects by key. Only a reflector changes it; a `Lister` reads it.
+    """The objects of one resource, by key. Only a reflector changes a store; a `Lister` reads it.
 
-    ``last_sync_resource_version`` is the newest resource version that the store is known to be current at: every event
-    up to it has been applied. It is ``""`` before the first sync.
+    ``last_sync_resource_version`` is the newest resource version at which the store is known to be current: every event
+    up to that version has been applied. It is ``""`` before the first sync.
     """
 
     def __init__(self, parser: ObjectParser) -> None:
@@ -79,21 +79,21 @@ class Store:
         return self._records.keys()
 
     def get(self, key: str) -> bytes | None:
-        """The JSON document of the object, or None."""
+        """The JSON document of an object, or None if the object is missing."""
         record = self._records.get(key)
         return None if record is None else self.document(record)
 
     def head(self, key: str) -> Head | None:
-        """The metadata of the object, or None."""
+        """The metadata of an object, or None if the object is missing."""
         record = self._records.get(key)
         return None if record is None else self.head_of(record)
 
     def record(self, key: str) -> Record | None:
-        """The stored object; see `document` and `head_of`."""
+        """The stored form of an object, or None if the object is missing; see `document` and `head_of`."""
         return self._records.get(key)
 
     def document(self, record: Record) -> bytes:
-        """The JSON in a current or earlier record of this store."""
+        """The JSON document in a current or earlier record of this store."""
         scheme = record[-1]
         if scheme == PLAIN:
             return record[:-TRAILER_BYTES]
@@ -109,7 +109,7 @@ class Store:
         return None if record is None else version_of(record)
 
     def same(self, one: Record, other: Record) -> bool:
-        """Whether two records of one key are of the same state of the object."""
+        """Whether two records with the same key hold the same state of the object."""
         if one is other:
             return True
         version = version_of(one)
@@ -118,11 +118,11 @@ class Store:
         return self.document(one) == self.document(other)
 
     def namespace(self, namespace: str) -> Iterable[str]:
-        """The keys in a namespace."""
+        """The keys of the objects in a namespace."""
         return self._namespaces.get(namespace, ())
 
     def indexed(self, name: str, value: str) -> Iterable[str]:
-        """The keys that the index ``name`` has for ``value``.
+        """The keys of the objects that have ``value`` in the index ``name``.
 
         Raises:
             KeyError: the index does not exist.
@@ -134,18 +134,18 @@ class Store:
         return sorted(self._indexes.named(name).values())
 
     def labelled(self, selector: Selector) -> Iterable[str] | None:
-        """A set of keys that contains all matches of ``selector``, or None if no index helps.
+        """Keys that include those of all objects that ``selector`` matches, or None if no index helps.
 
         A label that is selected by value is indexed from then on.
         """
         return self._indexes.labelled(selector, self._records)
 
     def index_values_of(self, index: Index, record: Record) -> tuple[str, ...]:
-        """The values of an object in an index, at the state of a record."""
+        """The values that an object has in an index, in the state that a record holds."""
         return self._indexes.values_of(index, record)
 
     def snapshot(self) -> Snapshot:
-        """A view of the current state; close it (or drop it) when done."""
+        """A snapshot of the current state; close it (or drop it) when done."""
         snapshot = Snapshot(self)
         self._snapshots.append(weakref.ref(snapshot))
         return snapshot
@@ -153,11 +153,11 @@ class Store:
     # -- indexes -------------------------------------------------------------------------------------------------------
 
     def add_index(self, name: str, function: IndexFunction, *, projection: type[Any] | None = None) -> str:
-        """Adds an index, at any time; existing objects are indexed at once.
+        """Adds an index. This may be called at any time; existing objects are indexed at once.
 
-        Returns the name of the index in this store, which differs from ``name`` if another function's index has it.
-        ``function`` must depend only on its argument: for the same object it always returns the same. An object for
-        which it raises is logged, and left out of the index.
+        Returns the name of the index in this store, which differs from ``name`` if an index of a different function has
+        that name. ``function`` must depend only on its argument and always return the same result for it. If it raises
+        for an object, the error is logged and the object is left out of the index.
         """
         return self._indexes.add(name, function, projection, self._records)
 
@@ -168,7 +168,9 @@ class Store:
     # -- changing ------------------------------------------------------------------------------------------------------
 
     def put(self, key: str, item: Item) -> Record | Stale | None:
-        """Adds or replaces an object. Returns the replaced record, None, or `STALE` if the object isn't newer."""
+        """Adds or replaces an object. Returns the replaced record, None if there was none, or `STALE` if the object
+        isn't newer.
+        """
         head, document = item.head, item.document
         version = version_number(head.resource_version)
         old = self._records.get(key)
@@ -183,19 +185,19 @@ class Store:
         return old
 
     def add(self, item: Object) -> None:
-        """Adds an object that no server has sent, as if one had: for a cache that is filled before its informer runs.
+        """Adds an object that did not come from a server, to fill a cache before its informer runs.
 
-        The first list corrects it: handlers are told that an object which is not on the server was deleted. An object
-        without a resource version replaces any state, and is replaced by any.
+        The first list corrects the store: if the object is not on the server, handlers are told that it was deleted. An
+        object without a resource version replaces any state, and any state replaces it.
 
         Raises:
-            UnexpectedKind: it is of another kind than this store's.
+            UnexpectedKind: the object is of a different kind than this store.
         """
         read = self.parser.read(encode(item))
         self.put(str(item.key), read)
 
     def seal(self, item: Item, version: int) -> tuple[Record, int, Values]:
-        """The record of an object, its length without the trailer, and its index values."""
+        """The record of an object, the record's length without the trailer, and the object's index values."""
         head, document, end, _ = item
         values = self._indexes.values(head, document)
         fingerprint = self._indexes.fingerprint(head, values)
@@ -229,7 +231,9 @@ class Store:
         length: int,
         values: Values | None,
     ) -> None:
-        """``values`` may be None if ``old`` exists and its index values are unchanged."""
+        """Stores a record and updates the indexes. ``values`` may be None if ``old`` exists and the index values are
+        unchanged.
+        """
         if self._snapshots:
             self._save(key, old)
         self._records[key] = record
@@ -251,7 +255,7 @@ class Store:
                 self._indexes.change(key, old, values)
 
     def replacement(self) -> Replacement:
-        """Begins to replace everything with a new list; the store does not change until `Replacement.finish`."""
+        """Begins the replacement of all objects by a new list; the store does not change until `Replacement.finish`."""
         return Replacement(self)
 
     @property
@@ -260,10 +264,10 @@ class Store:
         return self._indexes.epoch
 
     def replace(self, fresh: dict[str, Record], epoch: int) -> Iterator[Change]:
-        """Replaces all records with these, in one step; returns the differences, deletions first.
+        """Replaces all records with ``fresh`` in one step; returns the differences, deletions first.
 
-        ``epoch`` is the `index_epoch` at which the first of them was sealed. An index added since has not seen
-        them, so equal fingerprints of that time say nothing about it.
+        ``epoch`` was the `index_epoch` when the first of them was sealed. The fingerprints do not cover an index that
+        was added since, so equal fingerprints say nothing about it.
         """
         indexed = epoch == self._indexes.epoch
         changes = [Change(key, record, None) for key, record in self._records.items() if key not in fresh]
@@ -303,7 +307,7 @@ class Store:
             self._train()
 
     def _train(self) -> None:
-        """Trains a dictionary on objects spread over the whole store; `maintain` recompresses the others."""
+        """Trains a dictionary on objects from all parts of the store; `maintain` recompresses the others."""
         step = max(len(self._records) // SAMPLES, 1)
         documents = []
         budget = 16 * SAMPLE_BYTES
@@ -316,7 +320,7 @@ class Store:
             self._to_recompress = list(self._records)
 
     def maintain(self, limit: int = 64) -> bool:
-        """Recompresses up to ``limit`` objects with the newest dictionary; returns True while there are more."""
+        """Recompresses up to ``limit`` objects with the newest dictionary; returns whether any are left."""
         pending = self._to_recompress
         if not pending:
             return False

@@ -1,4 +1,4 @@
-"""Training: decides when a store's documents need a new dictionary, and whether it is better."""
+"""Training: decides when the documents of a store need a new dictionary, and whether the new one is better."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SAMPLE_BYTES = 64 * 1024
 class Training:
     """Tracks how well documents compress.
 
-    A dictionary is due when a store has grown to 128, 2048 and 32768 objects, and when the last 1024 documents compress
-    a third worse than those that evaluated the newest.
+    A new dictionary is due when a store has grown to 128, 2048 and 32768 objects, and whenever the last 1024 documents
+    compress a third worse than the documents with which the newest dictionary was evaluated.
     """
 
     __slots__ = ("_at", "_compressor", "_next", "_puts", "_ratio", "_raw", "_small")
@@ -36,14 +36,16 @@ class Training:
         self._ratio = 1.0
 
     def put(self, length: int, small: int, count: int) -> bool:
-        """Records a document of ``length`` bytes, ``small`` when compressed; returns whether to call `is_due`."""
+        """Records that a document of ``length`` bytes was compressed to ``small`` bytes; returns whether to call
+        `is_due`.
+        """
         self._puts += 1
         self._raw += length
         self._small += small
         return self._puts >= _WINDOW or count == self._next
 
     def is_due(self, count: int) -> bool:
-        """Whether a store of ``count`` objects should train now."""
+        """Whether a store of ``count`` objects should train a dictionary now."""
         full = self._puts >= _WINDOW
         drifted = (
             full
@@ -59,7 +61,7 @@ class Training:
         return grown or drifted
 
     def train(self, documents: Sequence[bytes]) -> bool:
-        """Trains a dictionary on the documents; returns whether it was better and adopted."""
+        """Trains a dictionary on the documents; returns whether it was adopted because it is better."""
         # A quarter is held out for evaluation: the samples themselves are in the dictionary.
         judges = documents[3::4]
         candidate = Dictionary.trained_on([each for place, each in enumerate(documents) if place % 4 != 3])
