@@ -1,4 +1,6 @@
-"""Actor: one participant of the simulated world. The loop knows which tasks belong to it, so it can kill it."""
+"""Actor: one participant in the simulated world. The loop knows which tasks belong to an actor, so it can kill the
+actor.
+"""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ class SimulatedCluster(Cluster):
         await self._world.wait_until(lambda: _held(condition), within, why)
 
     async def apply(self, obj: K) -> K:
-        """Applies the object as in a test. If an object of that name is being deleted, it first waits until that is
-        gone, as users do before they make it again.
+        """Applies the object as in a test. If an object of that kind and name is being deleted, it first waits until
+        that object is gone, as users do before they create it again.
         """
         await self._world.gone(obj)
         return await super().apply(obj)

@@ -14,8 +14,9 @@ from setpoint.simulation.text import story_of
 
 
 class Counterexample(AssertionError):
-    """Raised by `check` when promises are broken. ``findings`` says which ones, ``plan`` by which faults; ``token`` is
-    a line that replays the plan. ``trace`` and ``undisturbed`` are the events with and without the faults.
+    """Raised by `check` when promises are broken. ``findings`` are the broken promises, ``plan`` has the faults that
+    break them, and ``token`` is a line that replays the plan. ``trace`` and ``undisturbed`` are the events of the runs
+    with and without the faults.
     """
 
     def __init__(

@@ -20,7 +20,9 @@ _MADE_OF_CHANCE = {"uuid1", "uuid4", "randint", "choice", "choices", "shuffle", 
 
 
 def first_difference(one: Result, other: Result) -> list[Finding]:
-    """A finding if two runs of the same plan differ; it names the line that wrote something different."""
+    """A finding about the first difference between two runs of the same plan; empty if their digests are equal. The
+    finding names the line of code that wrote something different, if that is known.
+    """
     if one.digest == other.digest:
         return []
     blamed = sorted(other.environment.items())
@@ -45,8 +47,9 @@ def first_difference(one: Result, other: Result) -> list[Finding]:
 
 @contextmanager
 def audited(found: dict[str, str]) -> Iterator[None]:
-    """Notes in ``found``, by ``file:line``, each line of the user's code that reads the real clock or asks for
-    randomness. Within the block, both give answers that differ from those in any earlier run.
+    """Notes in ``found``, by ``file:line``, each line of the user's code that reads the real clock, asks for randomness
+    or starts a thread. Before the block it seeds `random` anew and sleeps for more than a second, so the code gets
+    different times and random values from those of earlier runs.
     """
     random.seed()
     time.sleep(1.01)  # another second: texts of times differ

@@ -13,7 +13,9 @@ _MOMENTS: Final = 4
 
 
 def explained(running: RunningController[Any]) -> Iterator[str]:
-    """For each of the first keys, by name: its verdict and its last attempts."""
+    """The lines about a controller's objects: for each of the first keys, in order of name, its state and last
+    attempts.
+    """
     informer = running.informers.get(running.controller.resource.gvr)
     keys = sorted({*(informer.store if informer is not None else ()), *running.timeline.keys()})
     for key in keys[:_KEYS]:

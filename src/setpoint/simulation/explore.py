@@ -141,8 +141,9 @@ class Explorer:
             yield fault("lost-answer", point.name)
 
     def _travels(self) -> list[Fault]:
-        """Restarts at every rest, on every older state of every kind: first of the kinds that decisions are about, then
-        of the kinds that those are compared with. If there are too many, the seed chooses some of each.
+        """Restarts at the ends of steps, on lists that show an older state: first of the controllers' own kinds, alone
+        and together with all others, then of the other kinds that the controllers read. If there are too many, the seed
+        chooses some of both.
         """
         wishes, others = [], []
         for step in range(self._steps - 1, 0, -1):
@@ -193,7 +194,9 @@ class Explorer:
     # -- combinations --------------------------------------------------------------------------------------------------
 
     def combinations(self, singles: list[Fault]) -> Iterator[Plan]:
-        """An endless sequence of pairs and triples of faults, drawn with the seed."""
+        """An endless sequence of pairs and triples of faults at different points, drawn with the seed; empty if all
+        faults are at one point.
+        """
         random = Random(self._seed)
         if len({each.at for each in singles}) < 2:
             return  # faults of one point do not combine

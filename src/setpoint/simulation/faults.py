@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 
 class Kind(NamedTuple):
-    """A switch. ``faults`` has the kinds of faults that it turns on or off, ``why`` says what makes them possible on a
-    real cluster, ``source`` says where that is documented or was seen.
+    """A switch for the kinds of faults in ``faults``. ``what`` describes these faults, ``why`` says what makes them
+    possible on a real cluster, and ``source`` says where that is documented or was seen.
     """
 
     faults: tuple[str, ...]

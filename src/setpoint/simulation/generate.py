@@ -25,18 +25,20 @@ _SMALL: Final = 5
 
 
 class NoScenario(Exception):
-    """There is no custom resource from which to make a scenario."""
+    """No scenario can be made: no controller is for a custom resource, or no object that fits the schema could be made
+    up.
+    """
 
 
 def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Scenario:
-    """A scenario that creates objects with the smallest and with a full spec, changes each property to another valid
-    value and back, removes optional parts, tries an invalid change, deletes the objects and creates them again under
-    the same name. Changes that a webhook or a rule of the kind refuses, such as those of an immutable field, are left
-    out.
+    """A scenario that creates an object with the smallest spec, gives it a full spec, changes each property to a
+    different valid value and back (at most ``most`` of them), removes optional parts, tries an invalid change, deletes
+    the object and creates it again under the same name. Changes that a webhook or a rule of the kind refuses, such as
+    those to an immutable field, are left out.
 
     Raises:
-        NoScenario: none of the controllers is for a custom resource, or its schema accepts no object that could be
-            made up.
+        NoScenario: none of the controllers is for a custom resource, or the schema of the first such kind accepts no
+            object that could be made up.
     """
     kinds = [each.kind for each in controllers if issubclass(each.kind, CustomResource)]
     if not kinds:
@@ -85,8 +87,8 @@ def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Sce
 
 
 def _changes(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:
-    """Changes of the spec to try: a different value for a property, or None to remove an optional one; outermost
-    first.
+    """The changes to the spec to try, as paths with a different value for a property, followed by paths with None,
+    which removes an optional part. Both begin with the outermost properties.
     """
     spec = schema.properties.get("spec")
     places = sorted(_places(spec, document.get("spec"), ("spec",)), key=lambda place: len(place[0]))

@@ -76,7 +76,9 @@ class Entry(NamedTuple):
 
 
 def label_of(namespace: str, name: str, generate_name: str) -> str:
-    """The label that stands for an object in the names of points and in comparisons."""
+    """The label that stands for an object in the names of points and in comparisons: its namespace and name, with ``*``
+    for the part of the name that the server made up.
+    """
     if generate_name and name.startswith(generate_name):
         name = generate_name + "*"
     return f"{namespace}/{name}" if namespace else name
