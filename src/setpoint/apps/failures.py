@@ -1,4 +1,4 @@
-"""The error of a failed command: one line that names the problem, without a traceback."""
+"""Reports the error of a failed command as one line that names the problem, without a traceback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from setpoint.meta import DecodeError, SelectorError
 
 
 class UsageError(Exception):
-    """An argument of the command line is invalid; the message has the reason."""
+    """An argument of the command line is invalid; the message gives the reason."""
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def explain(problem: BaseException) -> str | None:
 
 
 def _parts(problem: BaseException) -> list[BaseException]:
-    """The exceptions in a task group's exception."""
+    """The single exceptions in an exception group, at any depth."""
     if isinstance(problem, BaseExceptionGroup):
         return [part for inner in problem.exceptions for part in _parts(inner)]
     return [problem]

@@ -1,4 +1,4 @@
-"""The heap of a program that serves."""
+"""Keeps garbage collection from slowing down a server program."""
 
 from __future__ import annotations
 

@@ -69,8 +69,8 @@ async def _until_signalled(
 
 
 def _leave(program: str, runner: asyncio.Runner) -> None:
-    """Ends the process if tasks swallow every cancellation, or if threads, which can't be cancelled, still run: Python
-    would otherwise wait for ever.
+    """Ends the process if tasks swallow every cancellation, or if threads, which can't be cancelled, are still running.
+    Otherwise Python would wait for them for ever.
     """
     before = signal.signal(signal.SIGINT, lambda *_: os._exit(1))  # a second Ctrl-C may as well come now
     loop = runner.get_loop()

@@ -37,7 +37,7 @@ class Progress(Struct, frozen=True):
 
 
 class MigrationError(Exception):
-    """The migration failed, or could not be completed; the message has the reason and the remedy."""
+    """The migration failed, or could not be completed; the message gives the reason and the remedy."""
 
 
 @dataclass
@@ -69,10 +69,10 @@ class StorageMigration:
     on_progress: Callable[[Progress, int, int], None] | None = None
 
     async def run(self) -> int:
-        """Runs the migration; returns the number of objects written, 0 if none needed it.
+        """Runs the migration; returns the number of objects written, 0 if no migration was needed.
 
         Raises:
-            MigrationError: objects could not be written, or the definition was changed meanwhile.
+            MigrationError: objects could not be written, or the definition has changed since the migration began.
             ApiError: the definition does not exist, or may not be read.
         """
         definition = await self.client.get(CustomResourceDefinition, self.name)
@@ -115,7 +115,7 @@ class StorageMigration:
         return written
 
     async def _write(self, kind: type[PartialObjectMetadata], objects: list[PartialObjectMetadata]) -> list[str]:
-        """Writes objects unchanged; returns the errors of those that can't be written."""
+        """Writes the objects without changing them; returns the errors of those that can't be written."""
         failed: list[str] = []
         slots = asyncio.Semaphore(self.workers)
 

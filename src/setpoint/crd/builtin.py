@@ -1,9 +1,10 @@
-"""Schemas of Kubernetes' own types inside a custom resource (a PodTemplateSpec in a spec).
+"""The schemas of Kubernetes' own types that a custom resource contains, such as a PodTemplateSpec in a spec.
 
-They come from the same data as the generated models, with merge keys, so that server-side apply merges a template's
-containers by name. A PodTemplateSpec with all its descriptions is 330 KB, beyond the 256 KiB that all annotations of an
-object may have together (``kubectl apply`` keeps the whole CRD in one); so descriptions are cut to their first
-sentence, for the first levels only, which leaves less than 90 KB and still describes ``image``.
+They come from the same data as the generated models and include the merge keys, so server-side apply merges a
+template's containers by name. With all its descriptions, the schema of a PodTemplateSpec takes 330 KB. That is more
+than the 256 KiB that all annotations of an object may take together, and ``kubectl apply`` keeps the whole CRD in one
+annotation. So only the first levels have descriptions, each cut to its first sentence. The schema is then smaller than
+90 KB and still describes ``image``.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def _description(source: JSONSchema, level: int) -> JSONSchema:
 
 
 def _complete_keys(schema: JSONSchema) -> None:
-    """Gives optional map keys of a list a default, as structural schemas require (``protocol`` is TCP)."""
+    """Adds a default for each optional map key of a list, as structural schemas require (TCP for ``protocol``)."""
     items = schema["items"]
     for key in schema["x-kubernetes-list-map-keys"]:
         if key not in items.get("required", ()):

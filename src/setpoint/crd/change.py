@@ -1,4 +1,4 @@
-"""One difference between two CustomResourceDefinitions, and its consequences."""
+"""A single change to a CustomResourceDefinition, and its consequences."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Move(Struct, frozen=True):
 
 
 class Function(Struct, frozen=True):
-    """Fields that convert together."""
+    """A pair of functions that convert several fields together."""
 
     up: Whole
     down: Whole
@@ -87,17 +87,19 @@ class Conversion(Struct, frozen=True):
         return self._with(Move(parse_place(old), None, default=default))
 
     def change(self, old: str, new: str, *, up: Change, down: Change) -> Conversion:
-        """The field's value has the same meaning in a different notation; ``new`` may equal ``old``.
+        """Declares a field whose value is written differently but means the same; ``new`` may equal ``old``.
 
         ``up`` computes the newer value from the older one, and ``down`` the reverse; both take and return plain JSON
-        values. If ``down(up(x))`` is not ``x``, ``x`` is kept.
+        values. If ``down(up(x))`` differs from ``x``, ``x`` is kept in the annotation.
         """
         return self._with(Move(parse_place(old), parse_place(new), up, down))
 
     def scale(self, old: str, new: str, *, by: int | Fraction) -> Conversion:
-        """The field's unit changed: the newer value is ``by`` times the older. From seconds to milliseconds: 1000.
+        """Declares a change to the field's unit: the newer value is ``by`` times the older one (1000 from seconds to
+        milliseconds).
 
-        Whole numbers stay whole: a value without a whole result is rounded, and the exact one is kept.
+        Whole numbers stay whole: a result that is not a whole number is rounded, and the exact value is kept in the
+        annotation.
         """
         factor = Fraction(by)
         if not factor:

@@ -1,4 +1,4 @@
-"""Checks that a conversion covers every field that two versions don't share."""
+"""Checks that a conversion covers every field in which two versions differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 
 
 def written(steps: Steps) -> str:
-    """Steps in their written form: ``spec.ports[].number``."""
+    """The steps as a path in its written form, such as ``spec.ports[].number``."""
     return ".".join(steps).replace(f".{EACH}", EACH)
 
 

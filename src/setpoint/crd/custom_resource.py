@@ -1,4 +1,4 @@
-"""CustomResource: a Python class that is served as a Kubernetes kind."""
+"""CustomResource: the base class of Python classes that are served as Kubernetes kinds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ _VERSION = re.compile(r"v[0-9]+((alpha|beta)[0-9]+)?")
 class Column(Struct, frozen=True):
     """An additional column of ``kubectl get``. ``json_path`` starts with a dot: ``.status.ready``.
 
-    ``type`` is integer, number, string, boolean or date; columns with a ``priority`` above 0 show with ``-o wide``.
+    ``type`` is integer, number, string, boolean or date. Columns with a ``priority`` above 0 are shown only with
+    ``-o wide``.
     """
 
     name: str
@@ -36,7 +37,7 @@ class Column(Struct, frozen=True):
 
 
 class Scale(Struct, frozen=True, kw_only=True):
-    """The paths of the scale subresource's numbers, so that ``kubectl scale`` and autoscalers work."""
+    """The paths of the fields behind the scale subresource, which ``kubectl scale`` and autoscalers use."""
 
     spec_replicas: str
     status_replicas: str
@@ -44,7 +45,7 @@ class Scale(Struct, frozen=True, kw_only=True):
 
 
 class Definition(Struct, frozen=True, kw_only=True):
-    """A class's declaration of its CustomResourceDefinition, apart from its fields."""
+    """Everything that a class declares about its CustomResourceDefinition, except its fields."""
 
     served: bool = True
     storage: bool = True

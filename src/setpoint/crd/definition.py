@@ -79,7 +79,12 @@ def crd_for(
 
 
 def _check_unconverted(kinds: Sequence[type[CustomResource]]) -> None:
-    """Versions without a conversion between them change only ``apiVersion``: their schemas must be equal."""
+    """Checks that the schemas of versions without a conversion are equal, because their objects change only in
+    ``apiVersion``.
+
+    Raises:
+        DefinitionError: the schemas of two such versions differ.
+    """
     newest, *others = kinds
     known = Versions.of(newest).classes
     for kind in others:
@@ -116,7 +121,7 @@ def _version(kind: type[CustomResource]) -> dict[str, Any]:
 
 
 def _check_decoding(kind: type[CustomResource]) -> None:
-    """Decodes an object, because an invalid bound (``ge`` on a string) fails only then."""
+    """Decodes an empty object, because an invalid bound (``ge`` on a string) fails only when an object is decoded."""
     try:
         decode(kind, b"{}")
     except DecodeError:

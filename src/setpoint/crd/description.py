@@ -1,4 +1,4 @@
-"""Descriptions from docstrings: that of a class, and the string below a field.
+"""Descriptions from docstrings: the docstring of a class, and the string below each field.
 
 ```python
 class MykindSpec(Model):
@@ -9,7 +9,7 @@ class MykindSpec(Model):
 ```
 
 ``kubectl explain`` shows the string below a field, unless `Field` has a ``description``. Python does not keep such
-strings, so they are read from the source; without source (a REPL, a frozen program) only the description is missing.
+strings, so they are read from the source; without source (a REPL, a frozen program) only the descriptions are missing.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ __all__ = ["class_description", "field_descriptions"]
 
 
 def class_description(kind: type) -> str:
-    """The class's own docstring: not an inherited one, nor the signature that ``@dataclass`` sets.
+    """The class's own docstring, neither inherited nor the signature that ``@dataclass`` sets; ``""`` if there is none.
 
-    Docstrings of this framework's classes don't count: they are for programmers, definitions for users of the API.
+    The docstrings of this framework's own classes are left out: they are written for programmers, and descriptions in
+    a definition are for users of the API.
     """
     text = kind.__dict__.get("__doc__")
     if not isinstance(text, str) or _is_ours(kind) or (is_dataclass(kind) and text.startswith(f"{kind.__name__}(")):

@@ -24,7 +24,7 @@ Document = Mapping[str, Any]
 
 
 def compare_all(old: Iterable[Document], new: Iterable[Document]) -> list[Change]:
-    """The changes of all definitions, by name: removed, new and changed ones."""
+    """The changes to all definitions, sorted by the definitions' names: removed, new and changed definitions."""
     before = {_name(document): document for document in old}
     after = {_name(document): document for document in new}
     changes: list[Change] = []

@@ -1,4 +1,4 @@
-"""One conversion, ready to run in both directions."""
+"""A conversion, prepared to run in both directions."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Way:
     """Whether the conversion back always returns exactly the same document."""
 
     def go(self, document: dict[str, JSON]) -> dict[str, JSON]:
-        """The document in the other version, without values that it can't hold.
+        """The document in the other version, without the values that this version can't hold.
 
         Raises:
-            ConversionError: a user's function failed, or changed metadata.
+            ConversionError: a user's function failed, or changed metadata other than labels and annotations.
         """
         draft = Draft(document)
         draft.root["apiVersion"] = self.api_version
@@ -65,7 +65,7 @@ class Way:
 def ways(
     conversion: Conversion, old_version: str, new_version: str, old_only: Sequence[Steps], new_only: Sequence[Steps]
 ) -> tuple[Way, Way]:
-    """The conversions to the newer version and to the older one."""
+    """The conversion to the newer version, and the conversion to the older one."""
     moves = [(move.old, move.new, move.up, move.default) for move in conversion.moves]
     back = [(move.new, move.old, move.down, move.default) for move in conversion.moves]
     calls = conversion.functions

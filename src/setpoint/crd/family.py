@@ -1,4 +1,4 @@
-"""The newest class of a kind, which lists the conversions, found from any of its versions."""
+"""Finds the newest class of a kind, which lists the conversions, from any of the kind's versions."""
 
 from __future__ import annotations
 

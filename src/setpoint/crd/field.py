@@ -16,7 +16,7 @@ KUBERNETES = "kubernetes"
 
 
 class FieldOptions(Struct, frozen=True, kw_only=True):
-    """The Kubernetes part of a `Field`."""
+    """The options of a `Field` that are not passed to msgspec."""
 
     format: str = ""
     pattern: str | None = None

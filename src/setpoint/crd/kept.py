@@ -1,10 +1,10 @@
-"""Values that a version can't hold, and their restoration.
+"""Finds the values that a version can't hold, and restores them.
 
-``loss(before, after)`` compares an object with its state after a conversion to another version and back, and returns a
-tree of the lost values; ``restore(tree, after)`` restores them. Every lost value is stored with the value that the
-conversion back gives instead: if that value has changed in between, the field was changed, and the stored value is
-obsolete. Items of lists are found by their keys or, if they have none, by their remaining fields, so items may be
-added, removed and reordered.
+``loss(before, after)`` compares an object with the same object after a conversion to another version and back, and
+returns a tree of the lost values; ``restore(tree, after)`` restores them. With each lost value, the tree stores the
+value that the conversion back gives instead. If the conversion back later gives a different value, the field has been
+changed in between, and the lost value is obsolete. Items of lists are found by their keys or, if they have none, by
+the fields that are left of them, so items may be added, removed and reordered.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Tree: TypeAlias = dict[str, Any]
 
 
 def loss(before: JSON, after: JSON, schema: Schema | None, others: frozenset[Steps], steps: Steps = ()) -> Tree | None:
-    """The values of ``before`` that ``after`` lacks; None if there are none.
+    """A tree of the differences that `restore` has to undo in ``after`` to get ``before``; None if both are equal.
 
-    ``others``: paths of objects that the other version does not have.
+    ``others`` are the paths of objects that the other version does not have.
     """
     if before is after or json_equal(before, after):
         return None
@@ -131,7 +131,7 @@ def _with_items(tree: Tree, after: list[JSON]) -> list[JSON]:
 
 
 def _mark(value: JSON) -> JSON:
-    """The value if it is small; otherwise a list with its digest."""
+    """The value itself if it is a scalar; a list with its digest if it is a list or an object."""
     if isinstance(value, dict | list):
         return [hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()[:16]]
     return value

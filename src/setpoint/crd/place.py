@@ -1,4 +1,4 @@
-"""Paths in an object, such as ``spec.ports[].number``, and a document in which values move between them."""
+"""Paths in an object, such as ``spec.ports[].number``, and a copy of a document in which values are moved."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MISSING: Final = _Missing()
 
 
 def parse_place(text: str) -> Steps:
-    """``spec.ports[].number`` as steps; ``spec.limits.*.value`` goes into each value of a map.
+    """The steps of a path: ``spec.ports[].number``, or ``spec.limits.*.value`` for a field in each value of a map.
 
     Raises:
         ValueError: the text is not a path of a field, or conversions must not change that field.
@@ -53,7 +53,7 @@ def is_many(step: str) -> bool:
 
 
 class Draft:
-    """A changed copy of a document, which shares all unchanged parts with the original."""
+    """A copy of a document that can be changed. It shares all unchanged parts with the original."""
 
     __slots__ = ("_own", "root")
 
@@ -96,7 +96,7 @@ class Draft:
         return isinstance(node, dict | list)
 
     def fill(self, steps: Steps, value: JSON) -> None:
-        """Sets the value wherever the parent object exists without it."""
+        """Sets the value in every existing parent object that does not have this field."""
         for parent, _ in list(self._parents(self.root, steps[:-1], ())):
             if isinstance(parent, dict):
                 parent.setdefault(steps[-1], value)

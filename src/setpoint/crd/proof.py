@@ -1,4 +1,4 @@
-"""Verification of conversions on samples."""
+"""Verifies conversions with sample objects."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _state_problems(
 
 
 def difference(before: JSON, after: JSON, path: str = "") -> str:
-    """The first place where two values differ, with both; ``""`` if they don't."""
+    """A message about the first place where two values differ, with both values; ``""`` if they are equal."""
     if json_equal(before, after):
         return ""
     if isinstance(before, dict) and isinstance(after, dict):

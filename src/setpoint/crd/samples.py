@@ -1,4 +1,4 @@
-"""Objects made from a schema: the smallest that it accepts, and one with every field."""
+"""Objects made from a schema: the smallest that the schema accepts, and one with every field."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _list(schema: Schema, full: bool) -> JSON:
 
 
 def _texts(schema: Schema) -> Iterator[str]:
-    """Strings that fit the schema."""
+    """Strings that the schema accepts."""
     pattern = compile_pattern(schema.pattern) if schema.pattern else None
     tried = [schema.default, _TEXTS.get(schema.format), *_TRIED, "a" * (schema.min_length or 0)]
     for text in tried:

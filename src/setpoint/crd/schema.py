@@ -57,10 +57,10 @@ _OPEN: JSONSchema = {"x-kubernetes-preserve-unknown-fields": True}
 
 @dataclass
 class _Walk:
-    """The position in a type: for error messages, and to detect a type that contains itself.
+    """The position in a type, for error messages and for the detection of types that contain themselves.
 
-    ``brief``: the walk only looks for errors. Built-in types, which are always valid, are left open, and no source is
-    read.
+    With ``brief``, the walk only looks for errors: built-in types, which are always valid, get a schema that accepts
+    anything, and no source is read.
     """
 
     root: type
@@ -89,8 +89,8 @@ def schema_of(kind: type[Object]) -> JSONSchema:
 def check_fields(kind: type[Object]) -> JSONSchema | None:
     """Finds the errors of `schema_of` that can be known while the class is being defined.
 
-    Returns a schema in which built-in types are left open, or None if a type is named that does not exist yet:
-    `schema_of` later finds it, or raises.
+    Returns a schema that accepts anything for built-in types, or None if an annotation names a type that does not exist
+    yet; `schema_of` looks for that type later and raises if it is still missing.
 
     Raises:
         DefinitionError: as `schema_of`.
@@ -102,7 +102,7 @@ def check_fields(kind: type[Object]) -> JSONSchema | None:
 
 
 def schema_of_type(annotation: Any) -> JSONSchema:
-    """The structural schema of any type that a field may have, for schemas other than that of a whole kind.
+    """The structural schema of any type that a field may have. It is for schemas other than those of whole kinds.
 
     Raises:
         DefinitionError: the type has no structural schema.
@@ -115,13 +115,13 @@ def schema_of_type(annotation: Any) -> JSONSchema:
 
 
 def _unshared(schema: JSONSchema) -> JSONSchema:
-    """A copy without shared parts, for which YAML would write anchors and references."""
+    """A copy in which no part occurs twice as the same object: YAML would write anchors and aliases for such parts."""
     made: JSONSchema = copy_json(schema)
     return made
 
 
 class _NotYet(DefinitionError):
-    """A type does not exist yet at run time."""
+    """An annotation names a type that does not exist yet."""
 
 
 def _whole(kind: type[Object], walk: _Walk) -> JSONSchema:
@@ -203,7 +203,7 @@ def _field(item: FieldInfo, described: str, walk: _Walk) -> JSONSchema:
 
 
 def _rules(kind: type, walk: _Walk) -> list[JSONSchema]:
-    """The rules of the class and its bases, and of a custom resource's declaration."""
+    """The CEL rules of the class and its bases, and those in a custom resource's declaration."""
     given = [rule for base in reversed(kind.__mro__) for rule in rules_of(base.__dict__.get("__rules__", ()))]
     definition = getattr(kind, "definition", None)
     if definition is not None and kind is walk.root:
@@ -212,7 +212,7 @@ def _rules(kind: type, walk: _Walk) -> list[JSONSchema]:
 
 
 def _default(item: FieldInfo, walk: _Walk) -> Any:
-    """The default in the schema, or UNSET: statuses, absent values and empty collections need no default."""
+    """The field's default in the schema, or UNSET: statuses, absent values and empty collections need no default."""
     if walk.in_status:
         return UNSET
     made = item.default

@@ -19,7 +19,9 @@ _RULE = re.compile(r"(.*)\.x-kubernetes-validations\[(\d+)\](?:\.(\w+))?")
 
 
 def default_problem(schema: dict[str, Any]) -> str:
-    """The error in the schema's own default, or ``""``. Rules that don't compile are not evaluated."""
+    """The errors in the schema's own default, as a message, or ``""``. Rules are not evaluated if any of them does not
+    compile.
+    """
     node = Schemas({}).parse(schema)
     if strange := unknown_fields(node, schema["default"]):
         return f"it has unknown fields: {', '.join(strange)}"

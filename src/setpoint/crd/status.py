@@ -23,5 +23,5 @@ class ConditionedStatus(Model):
     ] = []
 
     def condition(self, type: str) -> Condition | None:
-        """The condition of that type, or None."""
+        """The condition of that type; None if it is not set."""
         return find_condition(self.conditions, type)

@@ -27,10 +27,10 @@ _AGREED = ("group", "kind", "plural", "singular", "namespaced")
 
 
 def family_of(kind: Any) -> tuple[Any, ...]:
-    """The class and every class that its conversions lead to, the newest first.
+    """The class and every class that its conversions lead to, newest first.
 
     Raises:
-        DefinitionError: they are not versions of one kind, or two of them have two conversions between them.
+        DefinitionError: the classes are not versions of one kind, or the conversions lead to one of them twice.
     """
     found = [kind]
     for newer in found:
@@ -66,7 +66,7 @@ def agree(classes: Iterable[Any]) -> None:
 
 
 def check_conversions(kind: Any) -> None:
-    """Finds those errors in a class's conversions that can be known while the class is being defined.
+    """Finds the errors in a class's conversions that can be known while the class is being defined.
 
     Raises:
         DefinitionError: a conversion omits a field, or names an unknown one.
@@ -80,7 +80,11 @@ def check_conversions(kind: Any) -> None:
 
 
 def covered(newer: Any, conversion: Conversion, old: JSONSchema, new: JSONSchema) -> Coverage:
-    """Raises `DefinitionError` unless the conversion covers all fields that the two schemas don't share."""
+    """The coverage of the two schemas by the conversion.
+
+    Raises:
+        DefinitionError: the conversion does not cover all fields in which the schemas differ.
+    """
     coverage = Coverage(conversion, old, new, resource_of(conversion.older).version, resource_of(newer).version)
     if coverage.problems:
         which = f"{newer.__name__}: conversion from {conversion.older.__name__}"
@@ -100,7 +104,7 @@ class Versions:
     """
 
     def __init__(self, kind: type[Object]) -> None:
-        """Raises `DefinitionError` for conversions that omit a field or name an unknown one."""
+        """Raises `DefinitionError` if a conversion omits a field or names an unknown one."""
         self.classes: tuple[Any, ...] = family_of(kind)
         """The class of each version, the newest first."""
         resource = resource_of(kind)
@@ -121,10 +125,10 @@ class Versions:
 
     @staticmethod
     def of(kind: type[Object]) -> Versions:
-        """The versions of a kind, by the class that lists its conversions; built once per class.
+        """The versions of a kind, given the class that lists its conversions; built once per class.
 
         Raises:
-            DefinitionError: the conversions omit a field, or name an unknown one.
+            DefinitionError: a conversion omits a field, or names an unknown one.
         """
         return _versions(cast("Any", kind))
 
@@ -135,11 +139,11 @@ class Versions:
 
     @property
     def need_webhook(self) -> bool:
-        """Whether the versions differ in more than their name, so that an API server needs a webhook."""
+        """Whether the versions differ in more than their names, so an API server needs a conversion webhook."""
         return not self._same
 
     def convert(self, document: dict[str, JSON], to_version: str) -> dict[str, JSON]:
-        """``document`` in that version. It is not changed; the result may share parts with it.
+        """``document`` in the version ``to_version``. The argument is not changed; the result may share parts with it.
 
         Raises:
             ConversionError: ``document`` is not an object of this kind, the version does not exist, or a user's
@@ -162,7 +166,7 @@ class Versions:
         return document
 
     def read(self, kind: type[K], document: dict[str, JSON]) -> K:
-        """The document, whatever its version, as an instance of one of the classes.
+        """The document, in whatever version it is, as an instance of ``kind``, the class of one of the versions.
 
         Raises:
             ConversionError: as `convert`.
@@ -171,8 +175,8 @@ class Versions:
         return from_wire(kind, self.convert(document, resource_of(kind).version))
 
     def convert_object(self, obj: Object, kind: type[K]) -> K:
-        """An instance of one version's class, converted to the class of a different version. Unknown fields are
-        lost.
+        """``obj``, an instance of one version's class, converted to ``kind``, the class of another version. Fields that
+        the classes don't know are lost.
         """
         return self.read(kind, to_wire(obj))
 

@@ -1,8 +1,8 @@
 """Chronos: logs every create, update and delete of Pods.
 
-It uses only informers and queues, like controllers before there were frameworks: handlers put keys in a rate-limited
-queue and do nothing else; workers take a key, read the indexer, and log the difference to the last logged state. So the
-number and type of events does not matter, and a new list of the informer logs nothing twice.
+It uses only informers and queues, like controllers before there were frameworks. Handlers only put keys in a
+rate-limited queue; workers take a key, read the indexer, and log the difference from the last logged state. So the
+number and type of events does not matter, and nothing is logged twice when the informer lists again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Chronos:
         pods: the Pod informer; it may be shared with other controllers.
         sink: is called with an `Entry`. If it raises, the Pod is retried with back-off.
         workers: the number of concurrent workers; two workers never have the same key.
-        max_retries: after this many failures in a row a key is dropped, with ``on_drop``, until its Pod changes again.
+        max_retries: after this many retries of a key, the next failure drops the key (see ``on_drop``) until its Pod
+            changes again.
         resync: seconds after which every Pod is checked again, 0 for never; unchanged Pods are not logged.
         on_drop: called with a dropped key and its last error.
 
@@ -60,7 +61,7 @@ class Chronos:
         self._seen: dict[ObjectKey, PodState] = {}
 
     async def run(self) -> None:
-        """Logs until it is cancelled."""
+        """Logs changes until it is cancelled."""
         add: Callable[..., None] = self._enqueue
         registration = self.pods.add_event_handler(
             on_add=add, on_update=add, on_delete=add, resync=self.resync or None, name="chronos"
@@ -74,7 +75,7 @@ class Chronos:
             await registration.remove()
 
     def _enqueue(self, *heads: Any, **_: Any) -> None:
-        """Enqueues the key of an object; the handler of all three kinds of event."""
+        """Enqueues the key of an object; it handles all three types of events."""
         self.queue.add(next(head for head in reversed(heads) if hasattr(head, "key")).key)
 
     async def _work(self) -> None:

@@ -15,7 +15,7 @@ Event = Literal["create", "update", "delete"]
 
 
 class PodState(Struct, frozen=True, kw_only=True):
-    """The logged state of a Pod. It is small, because one is kept for each Pod."""
+    """The logged part of a Pod's state. It is small, because one is kept for each Pod."""
 
     uid: str
     resource_version: str
@@ -39,7 +39,7 @@ class PodState(Struct, frozen=True, kw_only=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One logged change of a Pod. ``state`` of a deletion is the last observed one."""
+    """One logged change to a Pod. For a deletion, ``state`` is the last state that was observed."""
 
     event: Event
     key: ObjectKey

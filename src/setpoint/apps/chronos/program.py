@@ -147,6 +147,6 @@ class _NotTwice(logging.Filter):
 
 
 def main() -> None:
-    """Runs the ``chronos`` command: the entry point of the console script."""
+    """Runs the ``chronos`` command. This is the entry point of the console script."""
     with reported("chronos"):
         app()

@@ -1,4 +1,4 @@
-"""The feature gates of kube-apiserver 1.37 with their defaults, according to which the embedded server behaves."""
+"""The feature gates of kube-apiserver 1.37 with their defaults. The embedded server behaves as these defaults say."""
 
 from __future__ import annotations
 

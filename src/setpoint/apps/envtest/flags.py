@@ -1,4 +1,4 @@
-"""Command lines, parsed as Go's programs do."""
+"""Parses command lines as Go programs do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Flag", "FlagError", "Flags", "help_text", "parse"]
 
 
 class FlagError(ValueError):
-    """The command line is invalid; the message names the place."""
+    """The command line is invalid; the message names the argument."""
 
 
 class Flag(NamedTuple):
@@ -29,11 +29,11 @@ class Flags:
         self._given = given
 
     def text(self, name: str, default: str = "") -> str:
-        """The flag's last value."""
+        """The last value of the flag, or ``default`` if the flag was not given."""
         return self._given[name][-1] if self._given.get(name) else default
 
     def several(self, name: str) -> list[str]:
-        """All values of the flag; values with commas between them are split."""
+        """All values of the flag; a value that contains commas counts as several values."""
         parts = (part.strip() for value in self._given.get(name, ()) for part in value.split(","))
         return [part for part in parts if part]
 

@@ -1,4 +1,4 @@
-"""The folder that ``KUBEBUILDER_ASSETS`` names: kube-apiserver, etcd and kubectl as small scripts."""
+"""The directory that ``KUBEBUILDER_ASSETS`` names, with small scripts in place of kube-apiserver, etcd and kubectl."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def install(folder: Path, controllers: Sequence[str] = ()) -> None:
 
 
 def _path_without(folder: Path) -> str:
-    """PATH without ``folder``, since kubectl would otherwise call itself."""
+    """PATH without ``folder``; otherwise the kubectl in ``folder`` would call itself."""
     parts = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(part for part in parts if part and Path(part).resolve() != folder.resolve())
 
 
 def _write(path: Path, text: str) -> None:
-    """Writes the file atomically, since another process may be starting it."""
+    """Writes the file atomically, because another process may be starting it at the same time."""
     if path.is_file() and os.access(path, os.X_OK) and path.read_text() == text:
         return
     new = path.with_name(f".{path.name}.{os.getpid()}")

@@ -44,8 +44,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _check(flags: Flags) -> None:
-    """Prints which flags have no effect here. Raises FlagError for flags whose lack of effect would change what a test
-    means.
+    """Prints the flags that have no effect here.
+
+    Raises:
+        FlagError: a flag can't be ignored without changing what a test means, or has an unsupported value.
     """
     for name in REFUSED:
         if flags.text(name):

@@ -1,4 +1,4 @@
-"""The embedded server as the flags of kube-apiserver describe it."""
+"""Runs the embedded server as the flags of kube-apiserver describe it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(flags: Flags) -> None:
     """Serves until SIGTERM or SIGINT.
 
     Raises:
-        FlagError, ServingError: the flags don't fit each other or the files that they name.
+        FlagError, ServingError: the flags contradict each other or the files that they name.
         OSError: a file can't be read, or the port is taken.
     """
     try:
@@ -68,7 +68,7 @@ async def _until_stopped(flags: Flags) -> None:
 
 @asynccontextmanager
 async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
-    """Serves within the block, and raises the same errors as `run`."""
+    """Serves within the block. Raises the same errors as `run`."""
     storage = await _storage(flags)
     modes = flags.several("authorization-mode")
     authorizer = Rbac(storage) if modes and "AlwaysAllow" not in modes else None
@@ -229,7 +229,7 @@ def _tls(flags: Flags, host: str) -> ssl.SSLContext:
 
 
 def _certificate(flags: Flags, host: str) -> Sequence[Path]:
-    """The files of the serving certificate and of its key; they are made if they are missing."""
+    """The files of the serving certificate and its key; both are made if they are missing."""
     given = flags.text("tls-cert-file"), flags.text("tls-private-key-file")
     if all(given):
         return [Path(name) for name in given]
