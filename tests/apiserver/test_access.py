@@ -20,6 +20,7 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 ROLES = f"{RBAC}/namespaces/default/roles"
 BINDINGS = f"{RBAC}/namespaces/default/rolebindings"
 AUTHORIZATION = "/apis/authorization.k8s.io/v1"
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 WHO_AM_I = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 
@@ -425,6 +426,27 @@ async def test_a_rules_review_lists_the_rules_of_the_asking_user() -> None:
         assert {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]} in rules
         assert len(rules) == 2
         (await as_(api, "jane", "POST", path, {"spec": {}})).failed(400, "BadRequest", "no namespace on request")
+
+
+async def test_what_is_answered_without_being_stored_has_metadata_and_no_table() -> None:
+    async with guarded() as api:
+        (await api.post(ACCOUNTS, {"metadata": {"name": "robot"}})).ok()
+        for path, body in (
+            (f"{AUTHORIZATION}/selfsubjectaccessreviews", {"spec": {"nonResourceAttributes": {"path": "/"}}}),
+            (f"{AUTHORIZATION}/selfsubjectrulesreviews", {"spec": {"namespace": "default"}}),
+            (WHO_AM_I, {}),
+            (f"{ACCOUNTS}/robot/token", {"spec": {"audiences": ["a"]}}),
+        ):
+            table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+            words = "only the following media types are accepted: application/json, application/yaml"
+            (await api.send("POST", path, body, accept=table)).failed(406, "NotAcceptable", words)
+            both = (await api.send("POST", path, body, accept=f"{table},application/json")).ok()
+            assert both["apiVersion"].startswith("auth"), path
+            partial = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+            found = (await api.send("POST", path, body, accept=partial)).ok()
+            assert found.keys() == {"kind", "apiVersion", "metadata"}, path
+            listed = partial.replace("Metadata;", "MetadataList;")
+            (await api.send("POST", path, body, accept=listed)).failed(406, "NotAcceptable", "is not a list")
 
 
 # -- impersonation -----------------------------------------------------------------------------------------------------

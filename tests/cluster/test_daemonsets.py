@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from tests.cluster.workloads import daemon_set, template
 
 from setpoint.models.apps_v1 import ControllerRevision, DaemonSet, DaemonSetUpdateStrategy, RollingUpdateDaemonSet
@@ -139,3 +140,16 @@ async def test_on_delete_leaves_pods_until_somebody_deletes_them() -> None:
         await world.delete((await world.list(Pod))[0])
         await world.settle()
         assert sorted((await places(world)).values()) == ["web:1", "web:2"]
+
+
+@virtual_time
+async def test_a_revision_has_the_bytes_that_go_clients_compare_and_tells_the_cause_of_the_change() -> None:
+    async with cluster() as world:
+        made = daemon_set()
+        made.metadata.annotations = {"kubernetes.io/change-cause": "the first"}
+        made.spec.template.metadata.labels |= {"z": "1", "b": "2"}
+        await world.create(made)
+        await world.settle()
+        (revision,) = await world.list(ControllerRevision)
+        assert revision.annotations["kubernetes.io/change-cause"] == "the first"
+        assert msgspec.json.encode(revision.data) == msgspec.json.encode(revision.data, order="deterministic")

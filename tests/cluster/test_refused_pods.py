@@ -38,6 +38,7 @@ async def test_pods_beyond_a_quota_are_a_condition_of_replica_set_and_deployment
         assert (mirrored.status, mirrored.reason, mirrored.message) == ("True", "FailedCreate", said.message)
         assert mirrored.last_update_time == said.last_transition_time
         assert (replica_set.status.replicas, replica_set.status.ready_replicas) == (1, 1), "what is there is counted"
+        assert replica_set.status.observed_generation == replica_set.metadata.generation, "clients wait for it"
         events = [each for each in await world.list(Event) if each.reason == "FailedCreate"]
         assert events
         assert all("Error creating: pods " in (each.note or "") for each in events)
@@ -76,6 +77,8 @@ async def test_a_replication_controller_says_so_too() -> None:
         await world.create(ReplicationController.named("web", "default", spec=spec))
         await world.settle(failing=True)
         assert REFUSED in (await failure(world, ReplicationController)).message
+        refused = await world.get(ReplicationController, "web")
+        assert refused.status.observed_generation == refused.metadata.generation
         await world.client.patch(ReplicationController, "web", {"spec": {"replicas": 1}})
         await world.settle()
         assert await failure(world, ReplicationController) is None, "it has what it wants"

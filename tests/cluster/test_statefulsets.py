@@ -62,6 +62,7 @@ async def test_pods_have_names_places_and_labels_of_their_own() -> None:
         assert (status.current_replicas, status.updated_replicas) == (3, 3)
         assert status.current_revision == status.update_revision == revision.name
         assert status.observed_generation == made.metadata.generation
+        assert revision.labels == {"app": "web", "controller.kubernetes.io/hash": revision.name.removeprefix("web-")}
         assert revision.data["spec"]["template"]["$patch"] == "replace", "as kubectl rollout undo applies it"
         assert template_of(revision).spec.containers[0].image == "web:1"
         events = await world.list(Event)

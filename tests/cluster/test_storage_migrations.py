@@ -7,7 +7,7 @@ from tests.cli.test_migrate import Thing, prepare
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.models.meta_v1 import GroupResource
 from setpoint.models.storagemigration_v1 import StorageVersionMigration, StorageVersionMigrationSpec
-from setpoint.testing import Cluster, cluster, virtual_time
+from setpoint.testing import Cluster, advance, cluster, virtual_time
 
 
 def migration(resource: str, group: str = "") -> StorageVersionMigration:
@@ -60,8 +60,23 @@ async def test_what_is_stored_in_an_old_version_is_stored_in_the_new_one_once() 
 
 
 @virtual_time
-async def test_a_resource_that_is_not_served_is_not_migrated() -> None:
+async def test_a_migration_waits_a_minute_for_its_resource_and_fails_then() -> None:
     async with cluster(nodes=0) as world:
         await world.create(migration("nothings", "example.com"))
-        await world.settle()
+        await advance(55)
+        assert await conditions(world, "nothings") == []
+        await advance(10)
         assert await conditions(world, "nothings") == [("Failed", "True", "StorageVersionMigrationFailed")]
+
+
+@virtual_time
+async def test_a_resource_that_is_served_within_a_minute_is_migrated() -> None:
+    async with cluster(nodes=0) as world:
+        await world.create(migration("things", "example.com"))
+        await advance(20)
+        await prepare(world.client, 3)
+        await advance(10)
+        assert await conditions(world, "things") == [
+            ("Running", "False", "StorageVersionMigrationSucceeded"),
+            ("Succeeded", "True", "StorageVersionMigrationSucceeded"),
+        ]

@@ -37,7 +37,7 @@ class DaemonSets:
 
     def __init__(self) -> None:
         self._claims = Claims(DaemonSet, Pod, lambda daemon_set: daemon_set.spec.selector)
-        self._revisions = Revisions(DaemonSet, lambda daemon_set: daemon_set.spec.selector)
+        self._revisions = Revisions(DaemonSet, lambda daemon_set: daemon_set.spec.selector, REVISION_LABEL)
         self.controller = self._revisions.declare(
             Controller(
                 DaemonSet,

@@ -61,6 +61,7 @@ class Replicas(Generic[K]):
             if not is_terminating(problem):
                 _say(replica_set, "FailedCreate" if len(active) < wanted else "FailedDelete", problem.message)
             self._count(replica_set, active, owned, ctx)
+            replica_set.status.observed_generation = replica_set.metadata.generation  # the condition is about it
             raise
         _unsay(replica_set)
         return self._count(replica_set, active, owned, ctx)

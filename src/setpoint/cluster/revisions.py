@@ -10,7 +10,7 @@ import msgspec
 from setpoint.cache import Head
 from setpoint.client import AlreadyExists, NotFound
 from setpoint.cluster.claims import Claims
-from setpoint.cluster.templates import REVISION_LABEL, plain, template_hash
+from setpoint.cluster.templates import plain, template_hash
 from setpoint.controller import Context, Controller
 from setpoint.meta import LabelSelector, Object, ObjectKey, ObjectMeta
 from setpoint.models.apps_v1 import ControllerRevision
@@ -24,10 +24,14 @@ class Revisions(Generic[P]):
     """The ControllerRevisions of StatefulSets or DaemonSets: the newest is the template of the spec, older ones are
     history.
 
-    A template that is used again (a rollback) keeps its old revision, which gets the highest number.
+    A template that is used again (a rollback) keeps its old revision, which gets the highest number. A revision has the
+    annotations that its owner had at its creation.
+
+    ``label`` is the label of a revision that has the hash of its template.
     """
 
-    def __init__(self, parent: type[P], selector_of: Callable[[P], LabelSelector | None]) -> None:
+    def __init__(self, parent: type[P], selector_of: Callable[[P], LabelSelector | None], label: str) -> None:
+        self._label = label
         self._claims: Claims[P, ControllerRevision] = Claims(parent, ControllerRevision, selector_of)
 
     def declare(self, controller: Controller[P]) -> Controller[P]:
@@ -72,7 +76,9 @@ class Revisions(Generic[P]):
             digest = template_hash(template, owner.status.collision_count or 0)
             fresh = ControllerRevision(
                 metadata=ObjectMeta(
-                    name=f"{owner.name}-{digest}", labels={**template.metadata.labels, REVISION_LABEL: digest}
+                    name=f"{owner.name}-{digest}",
+                    labels={**template.metadata.labels, self._label: digest},
+                    annotations=dict(owner.annotations),  # kubernetes.io/change-cause among them
                 ),
                 data=data_of(template),
                 revision=number,
@@ -91,8 +97,14 @@ class Revisions(Generic[P]):
 
 
 def data_of(template: PodTemplateSpec) -> dict[str, Any]:
-    """The data of a revision: a strategic merge patch that restores the template."""
-    return {"spec": {"template": {**msgspec.to_builtins(plain(template)), "$patch": "replace"}}}
+    """The data of a revision: a strategic merge patch that restores the template.
+
+    All keys are sorted, because Go clients (``kubectl rollout undo`` of a DaemonSet) compare its bytes with those that
+    they make of the template.
+    """
+    patch = {"spec": {"template": {**msgspec.to_builtins(plain(template)), "$patch": "replace"}}}
+    data: dict[str, Any] = msgspec.to_builtins(patch, order="deterministic")
+    return data
 
 
 def template_of(revision: ControllerRevision) -> PodTemplateSpec:

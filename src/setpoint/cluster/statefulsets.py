@@ -19,6 +19,8 @@ from setpoint.models.core_v1 import PersistentVolumeClaim, Pod, PodTemplateSpec
 
 POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+HASH: Final = "controller.kubernetes.io/hash"
+"""The label of a revision; that of pods has the name of their revision."""
 
 
 class StatefulSets:
@@ -33,7 +35,7 @@ class StatefulSets:
 
     def __init__(self) -> None:
         self._claims = Claims(StatefulSet, Pod, lambda stateful_set: stateful_set.spec.selector)
-        self._revisions = Revisions(StatefulSet, lambda stateful_set: stateful_set.spec.selector)
+        self._revisions = Revisions(StatefulSet, lambda stateful_set: stateful_set.spec.selector, HASH)
         self._volumes = StatefulClaims()
         self.controller = self._revisions.declare(
             Controller(

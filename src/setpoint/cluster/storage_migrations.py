@@ -16,14 +16,18 @@ RUNNING: Final = "Running"
 SUCCEEDED: Final = "Succeeded"
 FAILED: Final = "Failed"
 _REASON: Final = "StorageVersionMigration"
+_PATIENCE: Final = 60.0
+"""The seconds after its creation within which a migration waits for its resource, as upstream's does."""
+_PAUSE: Final = 5.0
 
 
 class StorageMigrations:
     """Writes every object of a StorageVersionMigration's resource without changing it: the server stores what it writes
     in the current storage version, under the current key.
 
-    The conditions are upstream's: ``Running``, then ``Succeeded``, or ``Failed`` if the resource is not served or an
-    object is refused. An object that another client writes or deletes in the meantime does not need a further write.
+    The conditions are upstream's: ``Running``, then ``Succeeded``, or ``Failed`` if an object is refused or the
+    resource is not served within a minute of the migration's creation. An object that another client writes or deletes
+    in the meantime does not need a further write.
 
     *Guarantees*: after a crash, the migration runs again from the beginning, which does no harm; a finished migration
     is never run again.
@@ -48,6 +52,8 @@ class StorageMigrations:
             return done()
         resource = await self._find(migration)
         if resource is None:
+            if _age(migration, ctx) < _PATIENCE:
+                return after(_PAUSE, "the resource is not served yet")
             return _finish(migration, ctx, FAILED, "resource does not exist in discovery")
         if RUNNING not in conditions:
             page = await ctx.client.list(metadata_only(resource), limit=1)
@@ -75,6 +81,12 @@ def _finish(migration: StorageVersionMigration, ctx: Context, type: str, message
         ctx.set_condition(RUNNING, False, f"{_REASON}{type}", message)
     ctx.set_condition(type, True, f"{_REASON}{type}", message)
     return done()
+
+
+def _age(migration: StorageVersionMigration, ctx: Context) -> float:
+    """The seconds since the migration was created."""
+    created = migration.metadata.creation_timestamp
+    return (ctx.now() - created).total_seconds() if created is not None else _PATIENCE
 
 
 async def _write_all(kind: type[PartialObjectMetadata], ctx: Context) -> bool:

@@ -94,8 +94,11 @@ class Representation:
         return self.form == "object" and self.media == "json" and not self.pretty
 
     @classmethod
-    def negotiate(cls, call: Call, *, stream: bool = False) -> Representation:
-        """The representation that the request accepts. Raises ApiStatusError (406, or 400 for bad options)."""
+    def negotiate(cls, call: Call, *, stream: bool = False, tables: bool = True) -> Representation:
+        """The representation that the request accepts. Raises ApiStatusError (406, or 400 for bad options).
+
+        ``tables`` says whether the object can be a table; what is answered without being stored has none.
+        """
         accept = call.request.headers.get("accept", "")
         pretty = call.query.get("pretty", "") not in ("", "0", "false") if call.query.pairs else False
         if accept in ("", "*/*", JSON_TYPE) and not pretty:
@@ -114,7 +117,7 @@ class Representation:
             version = parameters.get("v", "v1")
             if parameters.get("g") != "meta.k8s.io" or version not in _META_VERSIONS:
                 continue
-            if wanted == "Table" and media != "protobuf":
+            if wanted == "Table" and tables and media != "protobuf":
                 include = call.query.get("includeObject", "Metadata") or "Metadata"
                 if include not in ("None", "Metadata", "Object"):
                     raise bad_request(f'unrecognized includeObject value: "{include}"')

@@ -34,7 +34,7 @@ _EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_ur
 
 def _review(status: Callable[[Call, JsonObject], JsonObject]) -> Callable[[Call], Response]:
     def answer(call: Call) -> Response:
-        shape = Representation.negotiate(call)
+        shape = Representation.negotiate(call, tables=False)
         options = WriteOptions.parse(call.query, "CreateOptions")
         obj = read_object(call, call.served, options.field_validation)
         if call.admission is not None:
@@ -42,7 +42,7 @@ def _review(status: Callable[[Call, JsonObject], JsonObject]) -> Callable[[Call]
             kind = (resource.group, resource.version, resource.kind)
             obj = call.admission.document(call.served, obj, options, subresource="", kind=kind)
         obj["status"] = status(call, obj)
-        return shape.document(call, msgspec.json.encode(obj), status=201)
+        return shape.document(call, shape.item(call, msgspec.json.encode(obj)), status=201)
 
     return answer
 

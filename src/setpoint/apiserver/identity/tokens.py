@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from setpoint.apiserver.answers.representation import Representation, respond
+import msgspec
+
+from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found
 from setpoint.apiserver.http_types import Response, UserInfo
 from setpoint.apiserver.identity.keys import BadTokenError, TokenKeys, claims_of
@@ -96,7 +98,7 @@ class AccountTokens:
 def create_token(call: Call) -> Response:
     """The response to POST serviceaccounts/NAME/token. Raises ApiStatusError."""
     tokens = call.state.account_tokens
-    shape = Representation.negotiate(call)
+    shape = Representation.negotiate(call, tables=False)
     options = WriteOptions.parse(call.query, "CreateOptions")
     request = read_typed(call, _REQUEST)
     if call.admission is not None:
@@ -152,7 +154,7 @@ def create_token(call: Call) -> Response:
             "expirationTimestamp": format_time(now.replace(microsecond=0) + timedelta(seconds=seconds)),
         },
     }
-    return respond(answer, 201, warnings=call.warnings, media=shape.media)
+    return shape.document(call, shape.item(call, msgspec.json.encode(answer)), status=201)
 
 
 def _errors(seconds: int, bound: JsonObject | None, attestations: Any) -> list[FieldError]:
