@@ -1,4 +1,6 @@
-"""Proof before production: runs controllers under every fault that a real cluster may show, in virtual time."""
+"""Runs controllers in virtual time under the faults that a real cluster may show, and reports the promises they
+break.
+"""
 
 from __future__ import annotations
 

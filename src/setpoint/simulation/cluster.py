@@ -79,8 +79,8 @@ class SimulatedCluster(Cluster):
                 raise NotSettled(f"not settled after {patience:g} s:\n  " + "\n  ".join(restless))
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
-        """Waits until ``condition()`` holds, and ends a step. If it can't come true while faults last, these are
-        ended.
+        """Waits until ``condition()`` holds, and ends the step. If it does not hold within ``within`` seconds, all
+        faults are ended, and the wait begins once more.
         """
         await self._world.wait_until(lambda: _held(condition), within, "")
 

@@ -1,4 +1,6 @@
-"""Determinism: checks that two runs of one plan are the same, and finds the line of the user's code to blame if not."""
+"""Determinism: checks that two runs of a plan are identical, and otherwise finds the line of the user's code to
+blame.
+"""
 
 from __future__ import annotations
 

@@ -205,7 +205,9 @@ class FarWire:
         self.streams.clear()
 
     def listens(self) -> bool:
-        """Whether every broken watch has been opened again, or can't be."""
+        """Whether every broken watch has been opened again. Also true while the cluster is cut off, when none can
+        be.
+        """
         return self._far.is_cut or not self._gate.missing
 
     @property

@@ -1,4 +1,6 @@
-"""Generate: makes a scenario from a kind's schema: what a user may do with its objects (the idea of Acto, SOSP'23)."""
+"""Generate: makes a scenario from a kind's schema, of what a user may do with its objects (the idea of Acto,
+SOSP'23).
+"""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Judge:
     # -- changes -------------------------------------------------------------------------------------------------------
 
     def changed(self, entry: Entry) -> None:
-        """Judges a change. It is called with every change as soon as the storage shows it."""
+        """Judges a change. The run calls this for every change as soon as the storage shows it."""
         self._last = entry
         self.check_predicates()
         if entry.step != self._step:
@@ -141,15 +141,13 @@ class Judge:
             self._controller_changed(entry, subject)
 
     def _is_for_the_gone(self) -> bool:
-        """Whether the reconcile that writes is for an object that no longer exists: it began before the object was
-        deleted.
-        """
+        """Whether the reconcile that is writing began before its object was deleted, so its object no longer exists."""
         context = current.get()
         return context is not None and context.object.uid not in self._world.history.alive
 
     def _check_wish(self, entry: Entry, subject: str) -> None:
-        """Counts an object that was deleted although it should have stayed, judged by the rests of the undisturbed
-        run.
+        """Counts a deleted object in ``wrongly`` if it should have stayed, judged by the ends of the undisturbed run's
+        steps.
         """
         rests = self._world.rests_expected
         expected = self._world.options.gone_expected.get(entry.step, {}).get(subject, 0)
@@ -163,8 +161,8 @@ class Judge:
             self.wrongly[subject] += 1
 
     def begin_travel(self) -> None:
-        """Forbids, until the end of the rest, that a reconcile removes anything that external systems have now if its
-        object no longer exists.
+        """Begins to watch, until `end_travel`, for parts of the external systems' present state that a reconcile
+        removes although its own object no longer exists.
         """
         self._travelled = True
         self._outside = {each.name: _leaves(plain_values(each.state())) for each in self._world.setup.externals}
@@ -173,7 +171,7 @@ class Judge:
         self._outside = {}
 
     def called_outside(self) -> None:
-        """Judges the state of the external systems after a call."""
+        """Judges the state of the external systems after a call to one of them."""
         self.check_predicates()
         lives = not self._is_for_the_gone()
         for external in self._world.setup.externals if self._outside else ():
@@ -213,8 +211,8 @@ class Judge:
     # -- writes --------------------------------------------------------------------------------------------------------
 
     def wrote(self, seen: Collection[str], asked: Asked, point: str, target: str | None, *, changed: bool) -> None:
-        """Judges a write by a process to ``target`` (a uid; None if there was no object). ``seen`` has all uids that
-        the process was ever shown.
+        """Judges a process's write to ``target``, the uid of the object (None if there was no object). ``seen`` has the
+        uids of all objects that the process was ever shown.
         """
         if target is None or not changed or asked.careful or asked.verb not in ("delete", "update", "patch"):
             return
@@ -229,7 +227,7 @@ class Judge:
             )
 
     def check_predicates(self) -> None:
-        """Judges the current objects by the user's predicates."""
+        """Judges the current objects by the user's `always` and `never` predicates."""
         if self._travelled and self._last is not None and self._last.type != "DELETED":
             return  # on an old view much is made that has to go again
         for predicate in self._world.setup.predicates:
@@ -248,8 +246,8 @@ class Judge:
                 self.found("predicate", predicate.why, f"{predicate.mode}: {why} does not hold in the end")
 
     def check_tasks(self, begun: Iterable[tuple[asyncio.Task[Any], Actor | None, str]]) -> None:
-        """Finds the tasks that a reconcile started and did not wait for: they would be lost when the process
-        restarts.
+        """Reports the tasks that a reconcile started and did not wait for, as they would be lost if the process
+        restarted.
         """
         for task, actor, place in begun:
             if not task.done() and actor is not None and actor.state == "running":
@@ -258,7 +256,7 @@ class Judge:
     # -- errors --------------------------------------------------------------------------------------------------------
 
     def raised(self, doing: str, problem: BaseException) -> None:
-        """Judges an exception of a user's function: mistakes of the program are findings, errors from the world are
+        """Judges an exception from a user's function: mistakes in the program are findings, errors from the world are
         not.
         """
         if isinstance(problem, BaseExceptionGroup):
@@ -271,7 +269,7 @@ class Judge:
 
 
 def _leaves(value: Any, path: str = "") -> Counter[str]:
-    """The leaves of a plain value: the names in mappings, the items of lists."""
+    """The parts of a plain value, by path: the names in mappings and the items of lists."""
     found: Counter[str] = Counter()
     if isinstance(value, dict):
         for key, item in value.items():

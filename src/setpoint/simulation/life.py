@@ -1,4 +1,4 @@
-"""Life: one process of the program under test, as the parts see it that carry its messages."""
+"""Life: one process of the program under test, as seen by the parts of the simulation that carry its messages."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from setpoint.simulation.steps import Steps
 
 
 class Killed(BaseException):
-    """Ends synchronous code of a process that has just been killed."""
+    """Ends the synchronous code of a process that has just been killed."""
 
 
 class Host(Protocol):
-    """The part of a run that starts and ends the lives of its processes."""
+    """The interface of a run that the lives of its processes use to crash, to freeze and to go on."""
 
     @property
     def loop(self) -> SimulationLoop: ...
@@ -26,7 +26,7 @@ class Host(Protocol):
 
 
 class Life:
-    """The life of a process, from its start until it is killed. ``number`` counts the lives of a run."""
+    """The life of a process, from its start until it is killed. ``number`` tells the lives of a run apart."""
 
     def __init__(self, host: Host, number: int) -> None:
         self._host = host
@@ -40,13 +40,15 @@ class Life:
         self._host.loop.kill(self.actor)
 
     async def die(self, fault: Fault) -> Never:
-        """Ends this process; its own code calls this."""
+        """Ends this process and never returns. The process's own code calls this."""
         self._host.crash(self, fault)
         await asyncio.get_running_loop().create_future()
         raise AssertionError("a dead process went on")
 
     async def freeze(self, fault: Fault) -> None:
-        """Stops all of this process for a while, as after SIGSTOP; its own code calls this."""
+        """Stops all tasks of this process for a while, as SIGSTOP and a later SIGCONT do. The process's own code calls
+        this.
+        """
         loop = self._host.loop
         loop.pause(self.actor)
         self._host.steps.after(float(fault.get("seconds", 0.0)), lambda: loop.resume(self.actor))

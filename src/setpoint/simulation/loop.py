@@ -1,4 +1,4 @@
-"""SimulationLoop: virtual time in which one actor can be stopped or killed while all others go on."""
+"""SimulationLoop: virtual time in which one actor can be stopped or killed while all others continue."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ NEVER_TURNS = 400_000
 
 
 class SimulationLoop(VirtualTimeLoop):
-    """A `VirtualTimeLoop` that knows which actor every callback belongs to.
+    """A `VirtualTimeLoop` that knows to which actor each callback belongs.
 
     *Guarantees*
 
-    - After `kill` no line of the actor's code runs any more: no ``finally``, no ``__aexit__``, no callback. Everything
-      that it awaited stays awaited for ever, as after SIGKILL.
-    - After `pause` none of the actor's code runs until `resume`; then all of it goes on, and overdue callbacks run at
-      once.
+    - After `kill`, no line of the actor's code runs any more: no ``finally``, no ``__aexit__``, no callback. Its
+      coroutines stay suspended for ever, as after SIGKILL.
+    - After `pause`, none of the actor's code runs until `resume`. Then all of it continues, and overdue callbacks run
+      at once.
 
-    *Caveats*: synchronous code that is running when its actor is killed runs to its next await.
+    *Caveats*: synchronous code that is running when its actor is killed continues until its next await.
     """
 
     _ready: deque[asyncio.Handle]
@@ -67,8 +67,8 @@ class SimulationLoop(VirtualTimeLoop):
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """Runs ``func`` in a thread as asyncio does; the loop and its threads alternate, so their order is the same in
-        each run.
+        """Runs ``func`` in a thread as asyncio does. The loop and its threads run one at a time, so their order is the
+        same in every run.
         """
         turns = self._turns_of_threads
         job = Job()
@@ -128,7 +128,7 @@ class SimulationLoop(VirtualTimeLoop):
             heapq.heapify(self._scheduled)
 
     def resume(self, actor: Actor) -> None:
-        """Lets a paused actor go on."""
+        """Makes a paused actor continue."""
         if actor.state != "paused":
             return
         actor.state = "running"

@@ -1,4 +1,4 @@
-"""Memory: the state that a program keeps outside its controllers, which a process that starts again must not have."""
+"""Memory: the state that a program keeps outside its controllers and that a restarted process must not have."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Memory:
                     self._look(function)
 
     def restore(self) -> None:
-        """Sets everything back to the copied values."""
+        """Sets all copied variables and attributes back to their copied values."""
         for each in self._restores:
             each()
 

@@ -1,4 +1,4 @@
-"""Names that alternate, such as blue and green: two states count as the same if only such names have swapped places."""
+"""Names that alternate, such as blue and green. Two states count as equal if such names have merely swapped places."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _WORD: Final = re.compile(r"[A-Za-z0-9]+")
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name."""
+    """The words of a name: its runs of ASCII letters and digits."""
     return _WORD.findall(name)
 
 
 def turns(left: list[Difference]) -> dict[str, str]:
-    """The words in which the names of missing objects differ from those of the objects in their place, in both
-    directions.
+    """The words that differ between the name of a missing object and the name of the object in its place. Each word is
+    mapped to the other.
     """
     missing = [each.subject for each in left if each.is_less]
     instead = [each.subject for each in left if not each.path and each.is_more]
@@ -38,7 +38,9 @@ def turns(left: list[Difference]) -> dict[str, str]:
 
 
 def unturned(expected: Snapshot, found: Snapshot, words: dict[str, str], masks: frozenset[str]) -> list[Difference]:
-    """The differences that remain after ``words`` have swapped places."""
+    """The differences that remain after the words have swapped places in ``expected``. Numbers that are such words may
+    have swapped places, too.
+    """
     return [
         each
         for each in differences(_swapped(expected, words), found, masks)
@@ -47,7 +49,7 @@ def unturned(expected: Snapshot, found: Snapshot, words: dict[str, str], masks: 
 
 
 class Renamed(NamedTuple):
-    """Two states in which names are replaced by what they stand for."""
+    """Two states in which the names that external systems made by counting are replaced by what they stand for."""
 
     expected: Snapshot
     found: Snapshot
@@ -55,8 +57,9 @@ class Renamed(NamedTuple):
     """The largest numbers that each external system has counted to, in both states."""
 
     def is_counter(self, each: Difference) -> bool:
-        """Whether the difference may be in the counter from which an external system makes its names: on each side, the
-        number must be at least the largest number in a name. Smaller numbers, and those of other systems, are findings.
+        """Whether the difference may be that of the counter from which an external system makes its names: on each
+        side, the number must be at least the largest number in one of its names. Smaller numbers, and numbers in other
+        systems, are findings.
         """
         ours, theirs = self.reached.get(each.subject, (0, 0))
         return (
@@ -68,11 +71,11 @@ class Renamed(NamedTuple):
 
 
 def renamed_outside(expected: Snapshot, found: Snapshot) -> Renamed | None:
-    """Both states with other names for things that external systems named by counting: a request that was repeated,
-    lost or came in a different order advances the count. None if the states do not differ in any such names.
+    """Both states with comparable names for the things that external systems named by counting; None if the states do
+    not differ in such names. The counts differ when a request was repeated or lost, or came in a different order.
 
-    A name is replaced by what it stands for: its place, the value there, and the places where objects mention it. Two
-    names may therefore swap places only if they do so wherever they are mentioned.
+    Each such name is replaced by a digest of the places where it occurs and of the values there, so only names that are
+    used alike in both states become equal. Two names may therefore swap places only if they do so wherever they occur.
     """
     subjects = {*expected, *found}
     by_system: dict[str, set[str]] = {}
@@ -103,8 +106,8 @@ def _largest(value: Any, words: set[str]) -> int:
 
 
 def _given_out(words: set[str], subjects: set[str]) -> set[str]:
-    """The words that an external system may have made by counting: not ports or dates, which have no letter, and not
-    words that a controller made from an object's name, such as ``web1.example.org``.
+    """Those of ``words`` that an external system may have made by counting. Words without a letter, such as ports and
+    dates, are left out, and so are words that a controller made from an object's name, such as ``web1.example.org``.
     """
     own = "|".join(
         re.escape(part)
@@ -123,7 +126,7 @@ def _given_out(words: set[str], subjects: set[str]) -> set[str]:
 
 
 def _counted(ours: Any, theirs: Any) -> set[str]:
-    """The names that contain a number and stand for different things in the two values."""
+    """The names that contain a number, differ only in numbers, and stand for different things in the two values."""
     if isinstance(ours, list) and isinstance(theirs, list):
         return {word for pair in zip(ours, theirs, strict=False) for word in _counted(*pair)}
     if not isinstance(ours, dict) or not isinstance(theirs, dict):
@@ -178,7 +181,7 @@ def _by_meaning(snapshot: Snapshot, words: set[str], long: re.Pattern[str]) -> S
 
 
 def _unlike(one: str, other: str) -> list[tuple[str, str]]:
-    """The words in which two names of the same form differ; none if their forms differ."""
+    """The pairs of words in which two names of the same form and kind differ; empty if their forms or kinds differ."""
     ours, theirs = _WORD.findall(one), _WORD.findall(other)
     if len(ours) != len(theirs) or _WORD.sub("", one) != _WORD.sub("", other):
         return []
@@ -188,7 +191,7 @@ def _unlike(one: str, other: str) -> list[tuple[str, str]]:
 
 
 def _swapped(snapshot: Snapshot, words: dict[str, str]) -> Snapshot:
-    """The snapshot in which those words have swapped places, wherever they occur."""
+    """The snapshot with each word in ``words`` replaced by the one to which it is mapped, wherever it occurs."""
     return _renamed(snapshot, lambda text: _WORD.sub(lambda match: words.get(match[0], match[0]), text))
 
 

@@ -1,4 +1,4 @@
-"""Page: a counter-example as one HTML file: a lane for each participant, beside the undisturbed run."""
+"""Page: a counter-example as a single HTML file, with a column for each participant and one for the undisturbed run."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None) -> str:
 
 
 def _beside(trace: list[Line], undisturbed: list[Line], *, compared: bool) -> list[tuple[Line, Where]]:
-    """The lines of one run, with the lines of the other run that it lacks inserted in their places."""
+    """The lines of a run, with the lines that only the undisturbed run has inserted at their places."""
     if not compared:
         return [(line, "both") for line in trace]
     ours, theirs = [_same(line) for line in trace], [_same(line) for line in undisturbed]
@@ -150,7 +150,7 @@ def _cell(line: Line) -> str:
 
 
 def _shown(trace: Sequence[Line]) -> list[Line]:
-    """The trace without reads; a fault that strikes after a write comes after that write."""
+    """The trace without reads. A fault that strikes after a write is moved to the place after that write."""
     lines = [line for line in trace if line.what != "reads"]
     shown: list[Line] = []
     later: list[Line] = []

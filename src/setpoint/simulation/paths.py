@@ -1,4 +1,4 @@
-"""Paths: checks that the same desired state leads to the same result, by whatever steps the user came to it."""
+"""Paths: checks that the same desired state leads to the same result, whatever steps led the user to it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
-    """A finding for a step at whose end the user asks for the same as after an earlier step but the state differs: a
-    change that was taken back has left a trace.
+    """A finding about the first step at whose end the user asks for the same as after an earlier step although the
+    state is different: a change that was taken back has left a trace. Empty if there is no such step.
     """
     first: dict[str, int] = {}
     wishes = baseline.wishes
@@ -40,15 +40,16 @@ def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
 
 
 def direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
-    """The objects that users ask for at the end; none if the scenario asks for them in one step."""
+    """The objects that users ask for at the end; empty if the scenario asks for all of them in one step."""
     if len(set(baseline.wishes)) <= 2 or not baseline.wished:
         return ()
     return tuple(baseline.wished)
 
 
 def direct_findings(baseline: Result, direct: Result, reference: Reference) -> list[Finding]:
-    """The differences from a run in which users ask for the final state at once. ``reference`` learns which parts may
-    depend on the path, since a fault may hide some of the user's changes.
+    """A finding about the first difference from ``direct``, a run in which users ask for the final state at once. If
+    there is no difference, ``reference`` learns what may depend on the path, since a fault may hide some of the user's
+    changes.
     """
     reference.records = records(baseline.end, direct.end)
     last = len(baseline.rests) - 1
@@ -74,7 +75,9 @@ def direct_findings(baseline: Result, direct: Result, reference: Reference) -> l
 
 
 def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapshot]:
-    """The states at the ends of two steps, each completed with what only the other step changed."""
+    """The states at the ends of two steps. Objects that only the other state shows are added to each, if they existed
+    then.
+    """
     one, other = baseline.rests[earlier], baseline.rests[later]
     return (
         completed(one, other, baseline.initial, baseline.there[: earlier + 1]),
@@ -83,11 +86,12 @@ def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapsh
 
 
 class _Traces:
-    """Looks for traces of earlier requests at the end of a step.
+    """Looks for traces of earlier wishes in the state at the end of a step.
 
-    The following are not traces: records of past actions and their times, counters of changes, objects of users that
-    the garbage collector deleted with their owner, names that alternate (blue and green, numbers of revisions), and
-    objects that the control plane makes for the whole cluster when they are first needed (a default storage class).
+    The following are not traces: records of past actions and their times, counters of changes, users' objects that the
+    garbage collector deleted with their owner, names that alternate (blue and green, numbers of revisions), names that
+    external systems made by counting, and objects that the control plane makes for the whole cluster when they are
+    first needed (a default storage class).
     """
 
     def __init__(self, baseline: Result, step: int, masks: frozenset[str]) -> None:
@@ -130,13 +134,15 @@ class _Traces:
         return left
 
     def _is_fresh(self, left: list[Difference], number: str) -> bool:
-        """Whether no earlier name has that number: otherwise it is not the number of a revision."""
+        """Whether the number is in the name of a new object, and no object had that name at the end of an earlier step
+        with a different wish. Otherwise it is not the number of a revision.
+        """
         named = [each.subject for each in left if each.is_more and number in words_of(each.subject)]
         return bool(named) and not any(name in rest for rest in self._before for name in named)
 
     def _counts(self, each: Difference) -> bool:
-        """Whether a number counts changes: it has grown with the last change and was never so large before, or an
-        external system increases it with every request.
+        """Whether the difference is in a counter of changes: its number is larger than the expected one and than at the
+        end of each earlier step with a different wish. For an external system, it only has to be larger than expected.
         """
         if each.subject.startswith("external ") and isinstance(each.expected, int) and isinstance(each.found, int):
             return each.found > each.expected

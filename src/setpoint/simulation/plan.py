@@ -19,7 +19,7 @@ class PlanError(ValueError):
 
 
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """One fault: what happens (``kind``), at which point of the run (``at``), and how.
+    """One fault: what happens (``kind``), at which point of the run (``at``), and the details (``how``).
 
     ``at`` is the trace's name of the point: ``create pods default/sample-0 #1``, ``step 2``, or ``run`` for the whole
     run.
@@ -30,7 +30,7 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     how: tuple[tuple[str, Value], ...] = ()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The detail of ``how`` with that name, or ``default``."""
+        """The detail of that name, or ``default`` if the fault does not have it."""
         return dict(self.how).get(name, default)
 
     def __str__(self) -> str:
@@ -45,7 +45,9 @@ def fault(kind: str, at: str, **how: Value | None) -> Fault:
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Faults, the seed of all random choices, and the step after which the scenario is cut off (0 if it is not)."""
+    """The faults of a run, the seed of all random choices, and the step after which the scenario ends early (0 for
+    none).
+    """
 
     faults: tuple[Fault, ...] = ()
     seed: int = 0
@@ -56,7 +58,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def travels(self) -> bool:
-        """Whether a process starts with lists that are older than those its predecessor saw, which needs a different
+        """Whether a process starts with lists that are older than what its predecessor saw, which needs a different
         world.
         """
         return any(each.kind == "restart" and each.get("behind") for each in self.faults)
@@ -67,7 +69,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
         return next((int(each.get("seed", 0)) for each in self.faults if each.kind == "hash-seed"), None)
 
     def with_(self, faults: Iterable[Fault]) -> Plan:
-        """A plan with these faults and otherwise the same."""
+        """The same plan with ``faults`` in place of its own."""
         return Plan(tuple(faults), self.seed, self.stop)
 
     # -- on one line ---------------------------------------------------------------------------------------------------
@@ -80,7 +82,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def parse(cls, token: str) -> tuple[Plan, str, str]:
-        """The plan of a token, the digest of the code with which it was found, and the scenario's name.
+        """The plan in a token, the digest of the code with which it was found, and the scenario's name.
 
         Raises:
             PlanError: the text is not a token.
@@ -109,7 +111,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def from_document(cls, document: Any) -> Plan:
-        """The plan in a document of `to_document`. Raises PlanError if the document does not contain a plan."""
+        """The plan in a document that `to_document` has made. Raises PlanError if the document does not contain a
+        plan.
+        """
         try:
             faults = []
             for entry in document["faults"]:
@@ -121,7 +125,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def load(cls, text: str) -> tuple[Plan, str, str]:
-        """The same as `parse`, from a token or from the text of a counter-example file. Raises PlanError."""
+        """The plan, the digest and the scenario's name, as from `parse`, but in a token or in the text of a
+        counter-example's file. Raises PlanError if the text does not contain a plan.
+        """
         if text.strip().startswith(PREFIX):
             return cls.parse(text)
         try:

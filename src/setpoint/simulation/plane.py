@@ -1,4 +1,6 @@
-"""Plane: the controllers that every cluster has; each group runs as its own process and may be late."""
+"""Plane: the controllers of the control plane. The garbage collector is a process of its own, so each part may be
+late.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from setpoint.simulation.setup import Setup
 
 
 class Ground(Protocol):
-    """The part of a run that its control plane uses."""
+    """The interface of a run, or of its far cluster, that a `Plane` uses."""
 
     @property
     def setup(self) -> Setup: ...
@@ -38,7 +40,7 @@ class Plane:
         self._collector: GarbageCollector | None = None
 
     async def start(self, cluster: SimulatedCluster) -> None:
-        """Starts the controllers, and returns when all of them work."""
+        """Starts the controllers, and returns when all of them are running."""
         world = self._world
         plane = names_of(world.setup.control_plane)
         names = [entry.name for entry in chosen(plane or ())]
@@ -68,7 +70,7 @@ class Plane:
         )
 
     def retries(self) -> list[float]:
-        """The loop times at which deferred keys are processed again."""
+        """The loop times at which the control plane's deferred keys are processed; the garbage collector has none."""
         found: list[float] = []
         if self._others_actor.state == "running":
             for running in self._others.manager.controllers.values():

@@ -1,4 +1,4 @@
-"""Pool: makes runs in separate processes, forked from a world that has been warmed up once."""
+"""Pool: makes runs in separate processes that are forked from a world that has been warmed up once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from setpoint.simulation.zygote import Job
 
 
 class Pool:
-    """A number of workers, each of which warms up a world and then forks one process for every run.
+    """Workers, each of which warms up a world and then forks one process for every run.
 
-    A forked process is the same in every byte each time, so a run depends on its plan alone. Without workers, or
-    without ``os.fork``, runs are made one after the other in this process, where a debugger can follow them.
+    All forked processes begin with the same memory, so a run depends on its plan alone. Without workers, or without
+    ``os.fork``, runs are made one after the other in this process, where a debugger can follow them.
     """
 
     def __init__(self, setup: Setup, workers: int | None = None) -> None:
@@ -56,7 +56,9 @@ class Pool:
         return next(iter(self.each([(plan, options)])))[2]
 
     def _seeded(self, seed: int) -> Worker:
-        """A worker in which strings have different hashes. Raises SetupFailed if the setup can't be moved there."""
+        """A worker whose process has that hash seed. Raises SetupFailed if the setup can't be moved to a different
+        process.
+        """
         known = self._others.get(seed)
         if known is None:
             known = self._others[seed] = InterpreterWorker(self._setup, seed)

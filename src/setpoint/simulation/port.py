@@ -1,4 +1,4 @@
-"""Port: the way in which users and the control plane reach the server, without faults and without costly idle
+"""Port: the transport over which users and the control plane reach the server, without faults and costly idle
 streams.
 """
 
@@ -26,13 +26,13 @@ _NO_STREAMS = Answered(422, {"content-type": "application/json"}, b'{"kind":"Sta
 
 
 class Mirror(Protocol):
-    """A second cluster, in which users do the same."""
+    """A second cluster, in which the users' requests are repeated."""
 
     async def mirror(self, request: Request) -> None: ...
 
 
 class Harbour(Protocol):
-    """The part of a run on which requests from users and from the control plane depend."""
+    """The interface of a run, or of its far cluster, that a `Port` uses."""
 
     @property
     def history(self) -> History: ...
@@ -46,7 +46,7 @@ class Harbour(Protocol):
 
 
 class Port:
-    """A transport that calls the server's core directly. It notes what users ask for."""
+    """A transport that calls the server's core directly and notes what users ask for."""
 
     def __init__(self, world: Harbour) -> None:
         self._world = world
@@ -82,7 +82,7 @@ class Port:
         return await world.handle(request)
 
     def _note(self, request: Request, asked: Asked, body: bytes, before: Any) -> None:
-        """Notes what the user asks for."""
+        """Notes what the user has asked for in a request that succeeded."""
         if asked.subresource:
             path = request.path.removesuffix(f"/{asked.subresource}")
             after = self._stored(asked)

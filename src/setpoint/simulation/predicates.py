@@ -1,4 +1,4 @@
-"""Predicates: conditions on the objects that a user states, beyond those that hold for every controller."""
+"""Predicates: the conditions on the objects that a user adds to those that hold for every controller."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ K = TypeVar("K", bound=Object)
 
 
 class Objects:
-    """The cluster's objects at one moment, for predicates: those that the server holds, not those that a cache
-    shows.
+    """The objects in the cluster at one moment, as the server holds them (not as a cache shows them), for
+    predicates.
     """
 
     def __init__(self, history: History) -> None:
@@ -41,7 +41,7 @@ def _collection(kind: type[Object]) -> str:
 
 @dataclass(frozen=True)
 class Predicate:
-    """A condition on the objects; `always`, `never` and `eventually` make it."""
+    """A condition on the objects, made by `always`, `never` or `eventually`."""
 
     mode: Literal["always", "never", "eventually"]
     holds: Callable[[Objects], bool]

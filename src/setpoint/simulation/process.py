@@ -27,7 +27,7 @@ virtual hours are not full of renewals."""
 
 
 class Home(Host, Network, Protocol):
-    """The part of a run that one of its processes uses."""
+    """The interface of a run that each of its processes uses."""
 
     @property
     def seed(self) -> int: ...
@@ -44,8 +44,8 @@ class Home(Host, Network, Protocol):
 class Process(Life):
     """A manager with its own client, caches and memory, from its start to its death.
 
-    ``behind``: the kinds that its caches first show as of an older revision, since the server that it reads from lags
-    behind.
+    ``behind`` maps collections to the revisions at which this process's caches first show them, since the server that
+    it reads from lags behind.
     """
 
     def __init__(self, world: Home, number: int, *, behind: Mapping[str, int] | None = None) -> None:
@@ -114,7 +114,9 @@ class Process(Life):
             world.ended(self, problem)
 
     def _listen(self, running: RunningController[Any]) -> None:
-        """Tells the world of all exceptions that reconciles raise."""
+        """Has the judge told of all exceptions that reconciles raise. With the fault ``shuffle``, it also shuffles the
+        keys in the work queue.
+        """
         failed = running.loop._failed
 
         def heard(key: ObjectKey, problem: Exception) -> tuple[str, str, float | None]:
@@ -133,12 +135,12 @@ class Process(Life):
             queue.add = add_somewhere  # type: ignore[method-assign]
 
     def joined(self, cluster: FleetCluster) -> None:
-        """Listens to the controllers of a cluster; the fleet calls this with each of its clusters."""
+        """Listens to the controllers of a cluster. The fleet calls this for each of its clusters."""
         for running in cluster.runs.values():
             self._listen(running)
 
     def left(self, cluster: FleetCluster) -> None:
-        """Does nothing: the fleet calls this when a cluster leaves, which never happens here."""
+        """Does nothing. The fleet calls this when a cluster leaves, which never happens here."""
 
     def runs(self) -> list[RunningController[Any]]:
         """The process's running controllers, in all clusters."""
@@ -174,12 +176,12 @@ class Process(Life):
         return [running for running in self.runs() if not (cut and running.name.endswith(f"@{FAR}"))]
 
     def member(self) -> str:
-        """The id of this process among those that share the keys; ``""`` while it does not have one."""
+        """The id of this process among the processes that share the keys; ``""`` while it does not have one."""
         shards = None if self.manager is None else self.manager.shards
         return "" if shards is None else shards._lease.member
 
     def members(self) -> frozenset[str]:
-        """The ids of the processes that share the keys, including this one; none while keys are being handed over."""
+        """The ids of the processes that share the keys, including this one; empty while keys are being handed over."""
         shards = None if self.manager is None else self.manager.shards
         if self.manager is None or shards is None or shards.share.empty or len(shards._views) > 1:
             return frozenset()
@@ -198,7 +200,9 @@ class Process(Life):
         )
 
     def leads(self) -> bool:
-        """Whether the process's controllers work: it is the elected leader, or there are no elections."""
+        """Whether the process's controllers work, because it has been elected leader or because there are no
+        elections.
+        """
         return self.alive and self.manager is not None and self.manager.elected.is_set()
 
     def retries(self) -> list[float]:

@@ -1,4 +1,4 @@
-"""Processes: the lives of the program under test in one run, in which it is started, killed, and started again."""
+"""Processes: the processes of the program under test that are started and killed in one run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_RESTARTS: Final = 5
 
 
 class Place(Home, Protocol):
-    """The part of a run that starts and ends its processes."""
+    """The interface of a run that its `Processes` use."""
 
     @property
     def tape(self) -> Tape: ...
@@ -27,7 +27,7 @@ class Place(Home, Protocol):
 
 
 class Processes:
-    """The processes that live now, the oldest first; ``last`` is the most recently started one."""
+    """The processes of the program under test, the oldest first; ``last`` is the most recently started one."""
 
     last: Process
 
@@ -71,27 +71,29 @@ class Processes:
         return process
 
     def revive(self) -> bool:
-        """Starts a process if none is alive, and returns whether it did."""
+        """Starts a process if none is alive. Returns whether it has started one."""
         if self.alive():
             return False
         self.start()
         return True
 
     def replace(self) -> None:
-        """Starts a process if one is missing."""
+        """Starts a process if fewer are alive than should run at once."""
         if len(self.alive()) < self.wanted:
             self.start()
 
     # -- ends ----------------------------------------------------------------------------------------------------------
 
     def crash(self, life: Life, fault: Fault) -> None:
-        """Kills a process, which itself calls this; it is started again when the fault is over."""
+        """Kills a process, whose own code calls this. A new process starts when the fault is over."""
         life.kill()
         self._place.tape.tell("controller", life.actor.name, "killed", f"killed: {fault.kind}")
         self._place.steps.begin(fault, self.replace)
 
     def ended(self, process: Process, problem: BaseException) -> None:
-        """Starts a process again that has ended by itself, as a kubelet does."""
+        """Starts a new process 10 s after a process has ended by itself, as a kubelet does, but only `MOST_RESTARTS`
+        times in a run. It also reports the end as an error, unless a leader may have lost its lease.
+        """
         place = self._place
         told = f"{type(problem).__name__}: {problem}"
         place.tape.tell("controller", process.actor.name, "ended", f"ended: {told}")
@@ -104,7 +106,9 @@ class Processes:
     # -- what they do --------------------------------------------------------------------------------------------------
 
     def busy(self) -> bool:
-        """Whether any process has something to do now, or is about to be elected or to take over another one's keys."""
+        """Whether any process has something to do now, is about to be elected, or is about to take over keys of a
+        different process.
+        """
         if any(process.busy() for process in self._all):
             return True
         candidates = [process for process in self.alive() if process.actor.state == "running"]
@@ -114,8 +118,8 @@ class Processes:
         return bool(candidates) and not any(process.leads() for process in candidates)
 
     def leading(self) -> list[Process]:
-        """The processes whose controllers work; with shards, the one that has the most objects, since a fault hits only
-        one.
+        """The processes whose controllers work. With sharding, only the one that owns the most objects, since a fault
+        hits only one process.
         """
         found = [process for process in self._all if process.leads()]
         return sorted(found, key=lambda each: -each.owned())[:1] if self._setup.sharding else found
@@ -125,7 +129,7 @@ class Processes:
         return [at for process in self._all for at in process.retries()]
 
     def resync(self) -> None:
-        """Has every process look again at every object that it would look at after a start."""
+        """Makes every process reconcile again each object that it would reconcile after a start."""
         for process in self.alive():
             if process.manager is not None:
                 for running in process.runs():

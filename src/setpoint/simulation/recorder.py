@@ -1,4 +1,4 @@
-"""Recorder: writes down the changes in a live cluster, to replay them in a simulation."""
+"""Recorder: records the changes in a live cluster to a file, from which a simulation can replay them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Recorder:
     """Appends one line of JSON for each change to ``path``; an existing recording is continued.
 
     Each line is written at once, and the next recorder drops a line that a crash has cut off, so a recording is valid
-    at any moment. Beside it is ``path`` with ``.key`` appended, which only its owner can read: the key of the
-    stand-ins. It is needed only to continue the recording: don't hand it out with the recording.
+    at any moment. A second file, ``path`` with ``.key`` appended, holds the key from which stand-ins are made; only its
+    owner can read it. The key is needed only to continue the recording: do not hand it out with the recording.
 
-    The only rights that it needs are to ``list`` and to ``watch`` the kinds.
+    The recorder needs no rights but ``list`` and ``watch`` for the kinds.
 
     Raises:
         RecordingError: the file is not a recording, or its key is missing.
@@ -77,7 +77,7 @@ class Recorder:
             self._append({"format": FORMAT, "began": now()})
 
     def _read(self) -> int:
-        """Reads what is recorded and returns how many bytes of the file are complete lines."""
+        """Reads the existing recording and returns the number of bytes in its complete lines."""
         whole = 0
         for line, end in read_lines(self._path):
             if line is not None:
@@ -90,11 +90,11 @@ class Recorder:
         os.close(self._file)
 
     async def record(self, client: Client, kinds: Sequence[type[DynamicObject]], namespace: str | None) -> None:
-        """Records until it is cancelled or (`Full`) the recording has reached its maximum size.
+        """Records until it is cancelled or the recording has reached its maximum size (`Full`).
 
         Raises:
-            ApiError: a kind can't be listed or watched, from the beginning.
-            ExceptionGroup: contains those errors.
+            ExceptionGroup: contains a `Full`, or the ApiError or TransportError of a kind that could not be listed or
+                watched at the beginning, or that may no longer be.
         """
         async with asyncio.TaskGroup() as group:
             for kind in kinds:

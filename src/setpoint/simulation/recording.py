@@ -1,5 +1,5 @@
-"""Recording: what others did in a cluster, as a scenario that shows whether these controllers would have survived
-it.
+"""Recording: turns the changes that were recorded in a cluster into a scenario, which shows whether controllers would
+have survived what others did there.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
     @property
     def maker(self) -> str:
-        """The field manager that created the object, if that can be told."""
+        """The field manager that created the object; ``""`` if that is unknown."""
         entries = [each for each in self.metadata.get("managedFields") or () if not each.get("subresource")]
         oldest: Mapping[str, Any] = min(entries, key=lambda entry: str(entry.get("time", "")), default={})
         return str(oldest.get("manager", ""))
@@ -109,8 +109,8 @@ def _check_head(path: Path, raw: bytes) -> None:
 
 
 def read_lines(path: Path) -> Iterator[tuple[Recorded | None, int]]:
-    """The changes, each with the offset at which its line ends; None for the head. A last line that was cut off is left
-    out.
+    """The changes in the file, each with the offset at which its line ends. The first line, the head, comes as None; a
+    last line that was cut off is left out.
 
     Raises:
         RecordingError: the file is not a recording.
@@ -142,7 +142,7 @@ class Recording:
 
     Raises:
         RecordingError: the file is not a recording.
-        OSError: it can't be read.
+        OSError: the file can't be read.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -195,7 +195,9 @@ class Recording:
 
 
 class _Played:
-    """Distinguishes changes made by others from those of the controllers."""
+    """Decides which recorded changes the scenario repeats: those that others made, but not those of the controllers
+    under test or of the programs that every cluster has.
+    """
 
     def __init__(self, owners: set[tuple[str, str]], mine: set[str]) -> None:
         self._owners = owners
@@ -222,7 +224,7 @@ class _Played:
         return True
 
     def _is_own(self, change: Recorded) -> bool:
-        """Whether the object is one that the controllers are for, so its status is theirs."""
+        """Whether the object is of a kind for which the controllers are responsible, so that its status is theirs."""
         return (change.object.get("apiVersion", "").rpartition("/")[0], change.object.get("kind")) in self._owners
 
     def _is_made(self, references: Iterable[Mapping[str, Any]]) -> bool:
@@ -234,7 +236,7 @@ class _Played:
 
 
 class _Player:
-    """Repeats in a cluster the changes that were recorded."""
+    """Repeats recorded changes in a cluster."""
 
     def __init__(self, cluster: Cluster, owners: set[tuple[str, str]]) -> None:
         self._client = cluster.client
@@ -294,7 +296,7 @@ class _Player:
         ]
 
     async def _quietly(self, method: str, path: str, body: Any) -> Any:
-        """The server's answer; None if the recorded request is not possible here, or not any more."""
+        """The server's answer, decoded; None if the server refuses the request, which this cluster may not allow."""
         raw = None if body is None else msgspec.json.encode(body)
         kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
         try:
@@ -304,7 +306,9 @@ class _Player:
 
 
 def _wish(document: Mapping[str, Any], *, with_status: bool) -> dict[str, Any]:
-    """The fields that the author has set, without those that the server sets."""
+    """The object without its owner references and the fields that the server sets; without ``with_status``, its
+    finalizers and its status are left out, too.
+    """
     meta = {name: value for name, value in document["metadata"].items() if name not in _GIVEN}
     meta.pop("ownerReferences", None)
     if not with_status:
@@ -314,7 +318,9 @@ def _wish(document: Mapping[str, Any], *, with_status: bool) -> dict[str, Any]:
 
 
 def _rests(changes: Sequence[Recorded]) -> frozenset[int]:
-    """The changes before which the scenario waits for everything to settle: those after the longest pauses."""
+    """The indexes of the changes before which the scenario waits for everything to settle: the changes after the
+    longest pauses.
+    """
     pauses = [
         ((later.at - earlier.at).total_seconds(), number)
         for number, (earlier, later) in enumerate(pairwise(changes), 1)

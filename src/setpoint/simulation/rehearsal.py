@@ -1,4 +1,4 @@
-"""Rehearsal: a run whose result is not used, after which nothing is done for the first time any more."""
+"""Rehearsal: a run whose result is not used. It does beforehand what a process otherwise does on its first run only."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from setpoint.testing.clusters import Cluster
 @cache
 def rehearse() -> None:
     """Fills caches and imports modules that are imported on first use, so forked processes need not do so again. One
-    call is enough for all processes that this one forks.
+    call is enough for all processes that the calling process forks.
 
-    It does not run the user's code, since whatever that remembers has to begin anew with every run.
+    It does not run the user's code, since the state of that code has to begin anew with every run.
     """
     run_here(
         Setup(scenario=_scenario, factory=_factory, is_rehearsal=True), Plan((fault("restart", "step 1"),)), Options()
@@ -29,7 +29,7 @@ def rehearse() -> None:
 
 
 def prepare(setup: Setup) -> None:
-    """Does the same as `rehearse` for the kinds of one setup."""
+    """Makes the decoders of the kinds that a setup's controllers watch, so forked processes need not do so."""
     for controller in setup.controllers():
         for watch in controller.watched:
             with suppress(DecodeError):  # it is made even if there is nothing that it could read

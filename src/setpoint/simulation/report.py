@@ -17,10 +17,10 @@ _WHERE = {"write": "writes", "read": "live reads", "external": "external calls",
 class Report:
     """The report that `check` returns when it has found nothing.
 
-    ``runs`` and ``seconds`` (of real time) are the cost. ``singles`` is how many of the ``of_singles`` single faults
-    were tried, and ``combinations`` how many combinations; ``complete`` says whether the budget sufficed for all single
-    faults. ``off`` has the faults and oracles that were switched off, with the reasons, and ``unstruck`` the plans
-    whose faults found no place to strike.
+    ``runs`` and ``seconds`` (of real time) are the cost. ``singles`` is the number of single faults that were tried,
+    out of ``of_singles``, and ``combinations`` is the number of combinations; ``complete`` says whether the budget
+    sufficed for all single faults. ``off`` has the faults and oracles that were switched off, with the reasons.
+    ``unstruck`` is the number of plans with a fault that found no place to strike.
     """
 
     seed: int = 0
@@ -48,12 +48,12 @@ class Report:
         return self.singles >= self.of_singles
 
     def covers(self, points: list[Point]) -> None:
-        """Starts to count what is covered of the points of an undisturbed run."""
+        """Notes the points of the undisturbed run. From then on, `add` counts which of them are disturbed."""
         self._kinds = {point.name: point.kind for point in points}
         self.points = Counter(_WHERE[point.kind] for point in points)
 
     def add(self, plan: Plan, result: Result) -> None:
-        """Counts a run."""
+        """Counts a run and the points that its faults disturbed."""
         self.cpu += result.seconds
         if result.struck < len(plan.faults):
             self.unstruck += 1

@@ -8,7 +8,9 @@ import msgspec
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A finding of an oracle: the promise that is broken, the cause, and the expected state."""
+    """A finding of an oracle: a promise that is broken for ``subject``, with the expected state and the state that was
+    found.
+    """
 
     oracle: str
     subject: str
@@ -20,7 +22,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def identity(self) -> tuple[str, str]:
-        """A key for shortening: two findings with equal keys count as the same."""
+        """The oracle and the subject. Two findings with the same identity count as the same finding."""
         return self.oracle, self.subject
 
     def __str__(self) -> str:
@@ -102,7 +104,7 @@ class Result(msgspec.Struct):
     """The user's lines that asked the real clock or chance, if that was asked for."""
 
     def step_of(self, at: str) -> int:
-        """The step in which this run reached the point of that name; 0 if it did not reach it."""
+        """The step in which this run reached the point ``at``; 0 if it did not reach that point."""
         return next((point.step for point in self.points if point.name == at), 0)
 
 

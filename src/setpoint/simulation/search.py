@@ -113,7 +113,8 @@ class Search:
                 yield from self._try(explorer.combinations(singles), "combinations", seen, most)
 
     def replay(self, plan: Plan, *, debug: bool = False) -> Counterexample | None:
-        """Runs one plan again, and the scenario without faults; returns None if neither shows anything wrong any more.
+        """Runs a plan again, and the scenario without faults. Returns None if neither run breaks a promise any more.
+
         With ``debug`` the plan is run in this process, which calls ``breakpoint()`` where a fault strikes and where a
         promise is broken.
         """
@@ -177,7 +178,9 @@ class Search:
     def _try(
         self, plans: Iterable[Plan], what: str, seen: set[tuple[str, str]], most: int | None
     ) -> Iterator[Counterexample]:
-        """Runs plans until the budget is used up; plans that fail are shortened once the workers are free."""
+        """Runs plans until the budget is used up or ``most`` plans have been run. Yields the counter-examples, whose
+        plans are shortened once the workers are free.
+        """
         reference = self._references[0]
         source = iter(plans)
         tried = 0
@@ -277,7 +280,9 @@ class Search:
     # -- what was found ------------------------------------------------------------------------------------------------
 
     def _shrunk(self, plan: Plan, findings: list[Finding]) -> Counterexample:
-        """The fewest faults and the shortest scenario that show the first finding."""
+        """A counter-example with the fewest faults and the shortest scenario with which the first finding was still
+        seen.
+        """
         wanted = findings[0].identity
 
         def shows(smaller: Plan) -> bool:

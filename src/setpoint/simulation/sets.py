@@ -19,8 +19,8 @@ _OF_SETS: Final = (ast.Sub, ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
 def uses_sets(setup: Setup) -> bool:
-    """Whether a module of the scenario or of the controllers, or another module of the user's that these use, makes
-    sets or asks for hashes. If that can't be determined, the answer is true.
+    """Whether the user's modules make sets or ask for hashes: those of the scenario, the factory and the controllers,
+    and those whose names these modules use. If a module can't be read, the answer is true.
     """
     functions: list[Any] = [setup.scenario, setup.factory]
     for controller in setup.controllers():

@@ -23,7 +23,9 @@ Factory: TypeAlias = Callable[[], Sequence[Controller[Any] | Fleet] | Controller
 
 
 class Program(NamedTuple):
-    """The controllers of one process in the manager's own cluster, and the fleet with those of every cluster."""
+    """The program of one process: the controllers in the manager's own cluster (``home``) and the fleet, if there is
+    one, with the controllers that run in every cluster.
+    """
 
     home: list[Controller[Any]]
     fleet: Fleet | None
@@ -59,15 +61,16 @@ class Setup:
         return 2 if self.leader_election or self.sharding else 1
 
     def controllers(self) -> list[Controller[Any]]:
-        """New controllers, as a new process has them: those at home, and those of its fleet."""
+        """New controllers for a new process: those at home and those of the fleet."""
         home, fleet = self.program()
         return [*home, *(fleet.controllers if fleet is not None else ())]
 
     def program(self) -> Program:
-        """New controllers, as a new process has them, and the fleet if there is one.
+        """A new program for a new process. With ``fleet``, controllers that the factory returns without a `Fleet` form
+        one.
 
         Raises:
-            TypeError: the factory returned something else.
+            TypeError: the factory returned something other than controllers and, with ``fleet``, at most one `Fleet`.
         """
         made = self.factory()
         found = [made] if isinstance(made, Controller) else list(made)

@@ -14,7 +14,7 @@ _before = logging.NOTSET
 
 @contextmanager
 def silent(level: int = logging.CRITICAL) -> Iterator[None]:
-    """Suppresses records of ``level`` and below, since a simulation causes the errors of the program under test on
+    """Suppresses log records of ``level`` and below, since a simulation causes errors in the program under test on
     purpose.
 
     When the last of several blocks has ended, logging is as it was before the first.

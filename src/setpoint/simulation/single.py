@@ -1,4 +1,4 @@
-"""Single: makes one run in this process, from an empty loop to its result."""
+"""Single: makes one run in this process, on a new event loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Branch = Callable[[int], tuple[Plan, Options] | None]
 
 
 def run_here(setup: Setup, plan: Plan, options: Options) -> Result:
-    """Makes one run in this process: it is slower than a forked one, but a debugger can follow it."""
+    """Makes one run in this process. This is slower than a run in a forked process, but a debugger can follow it."""
     with buried():
         return story(setup, lambda: (plan, options))
 
@@ -60,8 +60,8 @@ def story(setup: Setup, choose: Choose, branch: Branch = lambda _step: None) -> 
 
 @contextmanager
 def buried() -> Iterator[None]:
-    """Suppresses reports of errors when Python closes what killed processes have left behind: this can only fail, since
-    their loop is closed.
+    """Suppresses the errors that Python reports when it closes the coroutines that killed processes have left behind.
+    Closing them can only fail, since their loop is closed.
     """
     before = sys.unraisablehook
     sys.unraisablehook = lambda _: None

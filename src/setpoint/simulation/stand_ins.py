@@ -38,7 +38,7 @@ class StandIns:
 
     def redacted(self, collection: str, document: dict[str, Any]) -> dict[str, Any]:
         """The object without secret values and without the annotation of the last applied configuration (which contains
-        them); of its managed fields only the managers are kept.
+        them). Its managed fields say only who wrote and when, and no longer which fields.
         """
         meta = {name: value for name, value in document.get("metadata", {}).items() if name != "managedFields"}
         if managers := [

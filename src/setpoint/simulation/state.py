@@ -47,7 +47,9 @@ class Difference(NamedTuple):
 
     @property
     def is_more(self) -> bool:
-        """Whether there is an object, or a thing outside the cluster, in addition to those that are expected."""
+        """Whether an object, or a part of an external system's state, exists in addition to those that are expected, or
+        exists more often.
+        """
         counts = type(self.expected) is type(self.found) is int
         if counts and (not self.path or self.subject.startswith("external ")):
             return bool(self.found > self.expected)
@@ -57,7 +59,7 @@ class Difference(NamedTuple):
 
     @property
     def is_less(self) -> bool:
-        """Whether an expected object is missing, or there are fewer with its name than expected."""
+        """Whether an expected object is missing, or fewer objects of its label exist than expected."""
         if not self.path and isinstance(self.expected, int):
             return bool(self.found < self.expected)
         return not self.path and self.found == ABSENT
@@ -114,9 +116,11 @@ def _is_history(collection: str, document: dict[str, JSON]) -> bool:
 
 
 def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
-    """The objects that exist after all changes, but not if users ask for the final state at once, and that are mere
-    records: finished jobs for earlier states and what belongs to them, and claims, with their volumes, that a stateful
-    set has left behind when it was scaled down.
+    """The objects in ``way`` but not in ``direct`` that are mere records of the past: Jobs and the objects that they
+    own, the claims that a StatefulSet has left behind when it was scaled down, and the volumes bound to these claims.
+
+    ``way`` is a state to which several changes have led, and ``direct`` is the state to which the same wishes lead at
+    once.
     """
     found = {each for each in way if each not in direct and each.startswith(_RECORDS)}
     owners = {f"<uid of {each}>" for each in found}
@@ -142,7 +146,9 @@ def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
 
 
 def _claims(name: str, called: str, stateful_set: JSON) -> bool:
-    """Whether the stateful set would make a claim of that name, whatever its size."""
+    """Whether ``name`` is a name that the StatefulSet called ``called`` gives to a claim for one of its pods, whatever
+    their number.
+    """
     templates = stateful_set.get("spec", {}).get("volumeClaimTemplates", ())
     begins = [f"{each['metadata']['name']}-{called}-" for each in templates]
     return any(name.startswith(begin) and name[len(begin) :].isdecimal() for begin in begins)
@@ -224,8 +230,8 @@ def differences(expected: Snapshot, found: Snapshot, masks: frozenset[str] = fro
 
 
 def completed(state: Snapshot, other: Snapshot, initial: Snapshot, there: Sequence[Mapping[str, int]]) -> Snapshot:
-    """``state`` with those objects of ``other`` added that were there before the run (``initial``) and still exist
-    (according to the last of ``there``). As they have never changed in this run, its snapshots don't have them.
+    """``state`` plus the objects of ``other`` that existed before the run (``initial``) and still exist at its end (the
+    last entry of ``there``). The run's own snapshots lack them because it never changed them.
     """
     alive = there[-1] if there else {}
     return {**{name: initial[name] for name in other if name in initial and alive.get(name)}, **state}
@@ -275,7 +281,9 @@ def _differ(wanted: JSON, got: JSON, path: str) -> Iterator[tuple[str, JSON, JSO
 
 
 def learned(one: Snapshot, other: Snapshot) -> frozenset[str]:
-    """The fields that differ between two undisturbed runs, because chance decides their values, not the controller."""
+    """The masks of the fields that differ between two undisturbed runs: chance decides their values, not the
+    controller.
+    """
     return frozenset(each.mask for each in differences(one, other))
 
 

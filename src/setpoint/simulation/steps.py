@@ -18,8 +18,8 @@ Release = Callable[[], object]
 
 
 class Stage(Protocol):
-    """The part of a run that its steps use: whether anything can still happen by itself, and what is done between
-    steps.
+    """The interface of a run that its `Steps` use: it says whether anything can still happen by itself, and it is told
+    when a step ends and the next begins.
     """
 
     resting: bool
@@ -96,7 +96,7 @@ class Steps:
 
     @property
     def lasting(self) -> bool:
-        """Whether any fault lasts."""
+        """Whether the effect of any fault still lasts."""
         return bool(self._due or self._at_end)
 
     def end_faults(self) -> None:
@@ -110,7 +110,9 @@ class Steps:
     # -- waiting -------------------------------------------------------------------------------------------------------
 
     async def quiesce(self, patience: float) -> None:
-        """Waits until there is nothing left to do while the faults that outlast the step go on."""
+        """Waits until nothing more is due within ``patience`` seconds, counted from the call and again from the end of
+        each fault that lasts for a time. Faults that outlast the step stay in effect.
+        """
         loop = self._world.loop
         deadline = loop.time() + patience
         while True:
@@ -158,7 +160,7 @@ class Steps:
             await self.quiesce(patience)
 
     async def over_steps(self, patience: float) -> None:
-        """Ends the faults that lasted until the end of this step."""
+        """Ends the faults that last until the end of this step, and waits until everything has settled again."""
         while due := [each for each in self._at_end if each[0] <= self.number]:
             self._at_end = [each for each in self._at_end if each not in due]
             for _, release in due:
@@ -182,7 +184,10 @@ class Steps:
             await asyncio.sleep(0 if timer is None else max(timer - world.loop.time(), 0.0))
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
-        """Waits until the condition holds, and ends the step."""
+        """Waits until the condition holds, and ends the step. If the condition does not hold within ``within`` seconds,
+        all faults are ended, and the wait begins once more; if the condition does not hold then, either, AssertionError
+        is raised.
+        """
         world = self._world
         if not await self._holds(condition, within):
             self.end_faults()

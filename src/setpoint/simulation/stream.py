@@ -32,8 +32,9 @@ _versioned = msgspec.json.Decoder(_Versioned).decode
 
 
 class Listener(Protocol):
-    """The process's end of its watches. ``saw`` is called with everything that was shown to the process and
-    ``heard_of`` with each change that comes up to a gate; ``ordered`` chooses the order of the first events.
+    """The interface of a transport for the watches of its process. ``saw`` is called with everything that was shown to
+    the process and ``heard_of`` with each change that arrives at a gate; ``ordered`` chooses the order of the first
+    events.
     """
 
     def saw(self, raw: bytes) -> None: ...
@@ -42,8 +43,8 @@ class Listener(Protocol):
 
 
 class Gate:
-    """Decides whether a process hears of one kind's changes. A closed gate holds them back, in order, from one revision
-    on, like a watch cache of the server that lags behind.
+    """Decides whether a process hears of changes to one kind's objects. A shut gate holds back all changes from a
+    certain revision on, in their order, like a watch cache that lags behind.
     """
 
     def __init__(self) -> None:
@@ -58,8 +59,8 @@ class Gate:
             self.since = revision
 
     def open(self, *, expired: bool = False) -> None:
-        """Lets everything through that was held back; or, if ``expired``, drops it and ends the watches with 410, so
-        their readers list again and never see the changes in between.
+        """Delivers the changes that were held back. If ``expired``, drops them instead and ends the watches with 410,
+        so their readers list again and never see the states in between.
         """
         self.since = None
         for stream in list(self.streams):
@@ -133,7 +134,7 @@ class Stream(Response):
         self._kept = []
 
     def fail(self) -> None:
-        """Ends the watch with 410, as a server does that no longer has the watch's revision."""
+        """Ends the watch with 410, as a server that no longer has the watch's revision does."""
         self._ready.append(EXPIRED)
         self._lose()
         self._over = True
@@ -174,7 +175,7 @@ class Stream(Response):
         self.cut()
 
     def cut(self) -> None:
-        """Closes the server's side."""
+        """Closes the server's side of the watch."""
         if self in self._gate.streams:
             self._gate.streams.remove(self)
         if self._pump is not None:
@@ -191,5 +192,5 @@ async def _close(pump: asyncio.Task[None], body: Any) -> None:
 
 
 def uids_in(raw: bytes) -> set[str]:
-    """All uids in the event, including those of owners."""
+    """All uids in ``raw``, which are events or objects, including the uids of owners."""
     return {found.decode() for found in UIDS.findall(raw)}

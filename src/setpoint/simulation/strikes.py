@@ -16,7 +16,7 @@ from setpoint.simulation.tape import Tape
 
 
 class Struck(Protocol):
-    """The part of a run on which the faults of requests, changes and calls depend."""
+    """The interface of a run that its `Strikes` use."""
 
     @property
     def tape(self) -> Tape: ...
@@ -44,11 +44,13 @@ class Strikes:
         self._always = [each for each in self.planned("run") if each.kind == "lag"]
 
     def planned(self, point: str) -> list[Fault]:
-        """The plan's faults at this point."""
+        """The plan's faults at the point."""
         return self._at.get(point, [])
 
     def take(self, point: str, *kinds: str) -> list[Fault]:
-        """The plan's faults at this point, which are also written to the trace and marked as struck."""
+        """The plan's faults at the point, of the given kinds, that have not struck yet; from now on they count as
+        struck, and they are written to the trace. Empty after the time of faults.
+        """
         if self.over:
             return []
         found = [each for each in self.planned(point) if not kinds or each.kind in kinds]
@@ -63,7 +65,7 @@ class Strikes:
     # -- requests ------------------------------------------------------------------------------------------------------
 
     def request(self, actor: Actor, number: int, asked: Asked) -> tuple[str, list[Fault]]:
-        """The point of a request of that process, and the faults that hit it."""
+        """The name of the point at which process ``number`` makes a request, and the faults that hit the request."""
         tape = self._world.tape
         point = tape.number(asked.stem())
         if asked.is_read:
@@ -74,7 +76,7 @@ class Strikes:
     # -- changes -------------------------------------------------------------------------------------------------------
 
     def change(self, gate: Gate, entry: Entry) -> None:
-        """Carries out the faults that hit a change that has come up to the gate of a process."""
+        """Carries out the faults that hit a change when it arrives at the gate of a process."""
         if gate.since is not None or self.over:
             return
         for each in self.take(entry.point, "lag", "hang-up", "expire"):
@@ -98,14 +100,16 @@ class Strikes:
     # -- external systems ----------------------------------------------------------------------------------------------
 
     def external(self, name: str, actor: Actor) -> tuple[str, list[Fault]]:
-        """The point of a call, and the faults that hit it."""
+        """The name of the point at which an external system is called, and the faults that hit the call."""
         world = self._world
         point = world.tape.number(f"call {world.history.named(name)}")
         world.tape.tell("controller", actor.name, "calls", name, point=point)
         return point, self.take(point)
 
     def external_trouble(self, faults: list[Fault], point: str, *, before: bool) -> Fault | None:
-        """Raises the error that the call raises, or returns the fault if the process has to die here or to wait."""
+        """The fault because of which the process has to die or wait at this moment of a call; None if there is none. If
+        a fault makes the call fail, raises that ExternalError instead.
+        """
         for each in faults:
             if before and each.kind in ("crash-before", "slow-request", "freeze"):
                 return each

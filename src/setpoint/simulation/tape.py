@@ -28,7 +28,7 @@ class Tape:
         self._numbers: Counter[str] = Counter()
 
     def tell(self, lane: str, who: str, what: str, text: str, *, point: str = "", content: str = "") -> None:
-        """Adds one line. In a reconcile, the line also says what the reconcile had seen."""
+        """Adds one line to the trace. In a reconcile, the line also says which object the reconcile had seen."""
         saw, place = "", ""
         if what in ("writes", "reads", "calls"):
             context = current.get()
@@ -58,7 +58,7 @@ class Tape:
 
 
 def user_line() -> str:
-    """``file:line`` of the innermost code that is neither this framework's nor Python's."""
+    """``file:line`` of the innermost call that is in the user's code; ``""`` if there is none."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if is_users(frame):

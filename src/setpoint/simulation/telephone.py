@@ -18,7 +18,7 @@ LATENCY: Final = 0.001
 
 
 class Operator(Protocol):
-    """The part of a run on which calls to external systems depend."""
+    """The interface of a run that its `Telephone` uses."""
 
     @property
     def judge(self) -> Judge: ...
@@ -33,17 +33,19 @@ class Operator(Protocol):
 
 
 class Telephone:
-    """Decides for `externals.call` what happens to every call."""
+    """Decides what happens to each call of an external system; `externals.call` asks for these decisions."""
 
     def __init__(self, world: Operator) -> None:
         self._world = world
 
     def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]:
-        """The point of a call, and the faults that hit it."""
+        """The name of the point at which an external system is called, and the faults that hit the call."""
         return self._world.strikes.external(name, actor)
 
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
-        """Waits until the call, or its answer, gets through. Raises the error that the call raises."""
+        """Waits until the call (if ``before``) or its answer gets through. Raises ExternalError if a fault makes the
+        call fail.
+        """
         world = self._world
         if before:
             await asyncio.sleep(LATENCY)
@@ -57,7 +59,9 @@ class Telephone:
         await world.steps.pass_by(fault)
 
     def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
-        """Does the same as `external_gate` for a call that can't wait. Raises `Killed` if the process dies."""
+        """Does the same as `external_gate` for a synchronous call, which can't wait. Raises `Killed` if the process
+        dies.
+        """
         world = self._world
         fault = world.strikes.external_trouble(faults, point, before=before)
         if fault is not None and fault.kind.startswith("crash"):
@@ -65,7 +69,9 @@ class Telephone:
             raise Killed
 
     def external_done(self, point: str, told: str, *, changed: bool, empty: bool) -> None:
-        """Notes that the call was carried out. ``empty``: it may answer that there is nothing."""
+        """Notes that the call was carried out. ``empty`` says whether a fault can make the system answer that there is
+        nothing.
+        """
         world = self._world
         world.tape.mark(Point(point, "external", world.steps.number, changed=changed, empty=empty))
         world.tape.tell("external", "external", "answers", told, point=point)

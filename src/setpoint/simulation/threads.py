@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Job:
-    """One function in a thread: a reconcile function that is not a coroutine function."""
+    """A function that runs in a thread, such as a reconcile function that is not a coroutine function."""
 
     __slots__ = ("waits_for",)
 
@@ -18,8 +18,8 @@ class Job:
 
 
 class Turns:
-    """Decides whether the loop or a thread runs. Otherwise the operating system would decide on the order of their
-    actions.
+    """Makes the loop stand still while a thread computes. Otherwise the operating system would decide the order of
+    their actions.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Turns:
         self._local = threading.local()
 
     def begin(self, job: Job, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function to run in the thread instead of ``function``."""
+        """Counts the job as running. Returns the function that the thread has to run instead of ``function``."""
         self.jobs.add(job)
         self._running += 1
 
@@ -41,7 +41,9 @@ class Turns:
         return run
 
     def waits(self, callback: Callable[..., Any]) -> None:
-        """Lets the loop run, if the thread waits; called in a thread that has asked the loop for something."""
+        """Counts the calling thread's job as waiting, so that the loop can run, if the thread waits for the result of
+        ``callback``. The loop calls this in the thread that has passed ``callback`` to it.
+        """
         job: Job | None = getattr(self._local, "job", None)
         future = _awaited(callback)
         if job is None or future is None:
@@ -51,25 +53,25 @@ class Turns:
         self._leave()
 
     def ended(self) -> None:
-        """Notes that the job of the calling thread has ended."""
+        """Notes that one of the running jobs has ended."""
         self._leave()
 
     def stand_still(self) -> None:
-        """Blocks the loop, which calls this, until every thread waits for it or has ended."""
+        """Blocks the loop, which calls this, until every thread waits for the loop or has ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._running == 0)
 
     def end(self) -> None:
-        """Ends the world's threads: those that wait for it, including those of killed processes, end with the answer
-        that they get now.
-        """
+        """Cancels the futures for which threads wait, so that all threads end, including those of killed processes."""
         self._over = True
         for job in self.jobs:
             if job.waits_for is not None:
                 job.waits_for.cancel()
 
     def _go_on(self, job: Job) -> None:
-        """Lets the thread run, since the loop has done what the thread asked for."""
+        """Blocks the loop until the job's thread, which now has the result that it waited for, waits again or has
+        ended.
+        """
         if self._over:
             return
         job.waits_for = None
@@ -84,7 +86,9 @@ class Turns:
 
 
 def _awaited(callback: Callable[..., Any]) -> Future[Any] | None:
-    """The future of the thread that has called ``asyncio.run_coroutine_threadsafe``."""
+    """The future for which a thread waits that has called ``asyncio.run_coroutine_threadsafe``; None if ``callback``
+    does not come from such a call.
+    """
     if not getattr(callback, "__qualname__", "").startswith("run_coroutine_threadsafe"):
         return None
     names = dict(zip(callback.__code__.co_freevars, callback.__closure__ or (), strict=True))

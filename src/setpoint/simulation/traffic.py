@@ -1,4 +1,4 @@
-"""Traffic: the writes of processes: which objects they hit, what they change, and which of them arrive late."""
+"""Traffic: how the writes of processes reach the server, and what is noted about them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from setpoint.simulation.tape import Tape
 
 
 class Road(Protocol):
-    """The part of a run on which the writes of its processes depend."""
+    """The interface of a run that its `Traffic` uses."""
 
     @property
     def harness(self) -> Actor: ...
@@ -37,7 +37,9 @@ class Road(Protocol):
 
 
 class Traffic:
-    """Knows, for one world, the writes of its processes."""
+    """Notes the writes of a run's processes, and carries out the faults that make writes late or conflict with
+    others.
+    """
 
     def __init__(self, world: Road) -> None:
         self._world = world
@@ -56,7 +58,7 @@ class Traffic:
         self, life: Life, asked: Asked, point: str, request: Request, status: int, revision: int,
         target: str | None,
     ) -> None:  # fmt: skip
-        """Notes that a write of a process has been carried out."""
+        """Notes that the server has answered a write of a process with ``status``, and has the write judged."""
         changed = self._world.history.revision != revision and status < 300
         self._world.tape.mark(
             Point(
@@ -79,7 +81,7 @@ class Traffic:
         self._world.judge.wrote(life.seen, asked, point, target, changed=changed)
 
     def arrive_late(self, life: Life, request: Request, fault: Fault) -> None:
-        """Delivers a write that is in transit when the fault is over."""
+        """Delivers a write to the server when the fault is over, whether or not its sender is still alive."""
 
         async def arrive() -> None:
             AUTHOR.set(life.actor)
@@ -95,7 +97,9 @@ class Traffic:
         self._world.steps.begin(fault, lambda: self._world.harness.start(arrive(), name="late write"))
 
     async def touch(self, request: Request, asked: Asked) -> None:
-        """Writes the object as another program and takes the change back: only the version differs."""
+        """Writes the object as a different program would, and takes the change back, so that only its version
+        differs.
+        """
         path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path
         other = Actor("another program", "others")
         headers = {"content-type": "application/merge-patch+json", "user-agent": "another-program"}

@@ -44,13 +44,13 @@ class Reference:
         self.masks = frozenset(masks)
 
     def allow(self, other: Result) -> None:
-        """Allows as many creations and deletions of objects as another run without faults has."""
+        """Allows as many creations and deletions of each object as ``other`` has, which is a run without faults."""
         for allowed, seen in ((self.created, other.created), (self.deleted, other.deleted)):
             for subject, count in seen.items():
                 allowed[subject] = max(allowed.get(subject, 0), count)
 
     def judge(self, plan: Plan, result: Result) -> list[Finding]:
-        """Everything that is wrong with a disturbed run, except what is wrong with the undisturbed one, too."""
+        """The findings about a disturbed run, without those that the undisturbed run has, too."""
         known = {finding.identity for finding in self.baseline.findings}
         found = [finding for finding in result.findings if finding.identity not in known]
         if any(finding.oracle in ("hot loop", "hang", "scenario") for finding in found):
@@ -131,8 +131,8 @@ class Reference:
 
 
 def _unknown(fault: Fault) -> str:
-    """The object that a controller can't know to exist: the server makes up its name, and the answer gets lost. The
-    controller may make another one and remove the surplus.
+    """The object of which a controller can't know, because the server makes up its name and the fault keeps the answer
+    from the controller; ``""`` for any other fault. The controller may make a second object and remove the surplus.
     """
     verb, _, rest = fault.at.partition(" ")
     subject = rest.rpartition(" #")[0]

@@ -39,7 +39,7 @@ ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination
 
 
 class Network(Protocol):
-    """The part of a run that connects its processes to the server."""
+    """The interface of a run that the `Wire` of each process uses."""
 
     @property
     def setup(self) -> Setup: ...
@@ -86,7 +86,7 @@ class Wire:
         self._listed.clear()
 
     def cut(self) -> None:
-        """Closes the connections because the process is dead: the server sees them closed."""
+        """Closes the connections as the end of the process does: the server sees that they are closed."""
         for stream in self.streams:
             stream.cut()
         self.streams.clear()
@@ -100,14 +100,14 @@ class Wire:
     # -- what is heard -------------------------------------------------------------------------------------------------
 
     def listens(self) -> bool:
-        """Whether every watch is open that was ended or that follows a list; otherwise its reader is about to list or
-        to watch.
+        """Whether each watch that was ended has been opened again, and each recent list has been followed by its watch.
+        Otherwise a reader is about to list or to watch.
         """
         now = asyncio.get_running_loop().time()
         return not any(gate.missing for gate in self.gates.values()) and all(now >= at for at in self._listed.values())
 
     def heard_of(self, gate: Gate, revision: int) -> None:
-        """Notes that an event has come up to the gate."""
+        """Carries out the faults that hit the change with that revision, which has arrived at the gate."""
         entry = self._network.history.by_revision.get(revision)
         if entry is not None:
             self._network.strikes.change(gate, entry)
@@ -116,7 +116,9 @@ class Wire:
         self._life.seen |= uids_in(raw)
 
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]:
-        """The initial events of a streamed list in a possible order, with the bookmark last: lists promise no order."""
+        """The initial events of a streamed list in one of the possible orders, with the bookmark last. The API promises
+        no order.
+        """
         return [*self._order(lines[:-1]), lines[-1]]
 
     def _order(self, items: list[T]) -> list[T]:
@@ -259,7 +261,7 @@ def _selection(request: Request) -> tuple[str, ...]:
 
 
 class Sends(Protocol):
-    """A transport whose streams are cut when its process dies."""
+    """The interface of a transport that an `Exchange` uses. Its streams are cut when its process dies."""
 
     streams: list[Stream]
 

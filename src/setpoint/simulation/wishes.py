@@ -28,7 +28,9 @@ class Wishes:
         self._documents.pop(path, None)
 
     def reported(self, path: str, change: dict[str, Any]) -> None:
-        """Notes that a user has written the status of an object, in place of the controller that does so elsewhere."""
+        """Notes that a user has written the status of an object, in place of the controller that writes it in a real
+        cluster.
+        """
         if change and path in self._documents:
             wish = self._documents[path]
             self._documents[path] = {**wish, "status": merge_patch.apply(wish.get("status", {}), change)}
@@ -37,7 +39,7 @@ class Wishes:
         return list(self._documents.values())
 
     def text(self) -> str:
-        """A text that is the same for the same requested objects, in whatever order users asked for them."""
+        """The requested objects as text, which does not depend on the order in which users asked for them."""
         return msgspec.json.encode(sorted(self._documents.items()), order="sorted").decode()
 
 

@@ -64,12 +64,12 @@ def in_words(fault: Fault) -> str:
 
 
 def told_after(text: str) -> bool:
-    """Whether a fault, as traces describe it, strikes after its request."""
+    """Whether the fault that a trace describes as ``text`` strikes after its request."""
     return text.startswith(_AFTER)
 
 
 def _at(point: str) -> str:
-    """The point without its number if that is 1; it may be ``run``."""
+    """The point as a sentence names it: without its number if that is 1, and ``run`` as the beginning."""
     if point == "run":
         return "the beginning"
     return point.removesuffix(" #1")

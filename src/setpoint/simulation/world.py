@@ -58,8 +58,8 @@ class _CutOff(BaseException):
 
 
 class World:
-    """The simulated world. `warm` prepares it once, and `run` makes one run in it. For another run, fork between the
-    two, or make another world.
+    """The simulated world. `warm` prepares it once, and `run` makes one run in it. For a second run, fork between the
+    two, or make a new world.
     """
 
     def __init__(self, setup: Setup, loop: SimulationLoop) -> None:
@@ -135,7 +135,7 @@ class World:
         return Client(self.port, namespace=self.setup.namespace, random=self.dice(name))
 
     async def handle(self, request: Request) -> Response:
-        """The server's answer."""
+        """The server's answer to the request."""
         return await self.front.handle(request)
 
     def dice(self, name: str) -> Random:
@@ -146,7 +146,7 @@ class World:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     async def run(self, plan: Plan, options: Options) -> Result:
-        """Makes one run. It does not raise for errors in the run."""
+        """Makes one run. Errors of the scenario and of the controllers are part of the result and are not raised."""
         self._began = time.process_time()
         self.plan, self.options, self.seed = plan, options, plan.seed
         for number, each in enumerate((*self._randoms, self.cluster.random, self.server.random)):
@@ -207,7 +207,9 @@ class World:
         await self._conclude()
 
     async def _conclude(self) -> None:
-        """Ends the faults: everything then has to become, and to stay, as it should be."""
+        """Ends all faults. From then on everything has to become as it should be and, if ``options.quiet`` is true, to
+        stay so during a resync, a restart and an hour.
+        """
         steps = self.steps
         self.strikes.over = self.tape.full = True
         steps.end_faults()
@@ -260,7 +262,7 @@ class World:
         return result
 
     def hung(self, why: str) -> Result:
-        """The result of a run that its loop has ended because time no longer passed."""
+        """The result of a run that the loop has ended because virtual time no longer passed."""
         self.judge.found("hang", "process", why)
         return self._complete()
 
@@ -290,7 +292,7 @@ class World:
         return self.processes.last.manager
 
     def called(self, who: str) -> list[Actor]:
-        """The actors that plans call by that name."""
+        """The actors that plans call ``who``: a part of the control plane, otherwise the leading processes."""
         found = [actor for actor in self.plane.actors if actor.name == who]
         return found or [process.actor for process in self.processes.leading()]
 
@@ -301,7 +303,7 @@ class World:
         return self.processes.busy() or self.plane.busy() or (self.far is not None and self.far.plane.busy())
 
     def retries(self) -> list[float]:
-        """The loop times at which any actor will go on by itself."""
+        """The loop times at which the processes and the control plane process failed or deferred keys."""
         far = [] if self.far is None else self.far.plane.retries()
         return [*self.processes.retries(), *self.plane.retries(), *far]
 
@@ -323,8 +325,9 @@ class World:
         self._cut_off()
 
     async def gone(self, obj: Object) -> None:
-        """Waits until an object of that name that is being deleted is gone, since it can't be created again before.
-        This ends the faults, as they may be all that keeps the object.
+        """Waits while the object with the kind and name of ``obj`` is being deleted, since it can't be created again
+        before that is over. In a run in which a fault has struck, this ends the faults, as they may be all that keeps
+        the object.
         """
         while self.strikes.struck and self._is_leaving(obj):
             self.steps.end_faults()
@@ -343,7 +346,9 @@ class World:
         return record is not None and sketch(record.value).metadata.deletion_timestamp is not None
 
     def came_to(self, step: int) -> None:
-        """Begins a step."""
+        """Begins a step. If `branch` has a different plan for the rest of the run, that plan takes the place of the
+        current one.
+        """
         job = self.branch(step)
         if job is not None:
             self.plan, self.options = job

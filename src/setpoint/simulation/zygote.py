@@ -35,8 +35,8 @@ _job = msgspec.msgpack.Decoder(tuple[Plan, Options]).decode
 
 
 class _Trunk:
-    """A process that has made the undisturbed run up to a step, as seen by the processes that have it fork from
-    there.
+    """The parent's handle on a process that is stopped at a given step of the undisturbed run. Each job makes it fork a
+    run that continues from that step.
     """
 
     def __init__(self, pid: int, jobs: int, told: int) -> None:
@@ -46,7 +46,9 @@ class _Trunk:
         self.ready = os.read(told, 1) == READY
 
     def run(self, raw: bytes) -> bool:
-        """Has the trunk make a run and send the result; returns False if it could not."""
+        """Makes the trunk fork a process that makes the run and sends the result. Returns False if that was not
+        possible.
+        """
         try:
             write(self.jobs, b"J", raw)
         except BrokenPipeError:
@@ -60,7 +62,7 @@ class _Trunk:
 
 
 class _Grow(Exception):
-    """Raised in a process that has just been forked and is to become a trunk."""
+    """Raised in a newly forked process that is about to become a trunk."""
 
     def __init__(self, plan: Plan, options: Options) -> None:
         super().__init__()
@@ -68,7 +70,7 @@ class _Grow(Exception):
 
 
 class Zygote:
-    """The process of a worker, with the processes that it forks."""
+    """The program that runs in a worker's process and in the processes that it forks."""
 
     def __init__(self, setup: Setup, jobs: int, results: int) -> None:
         self._setup = setup
@@ -136,7 +138,9 @@ class Zygote:
                 os.write(self._teller, READY)
 
     def _begin(self, job: Job, loop: asyncio.AbstractEventLoop) -> Job:
-        """Prepares a process that has just been forked to run on its own."""
+        """Prepares a process that has just been forked for its own run: the loop gets its own selector and pipe, and
+        the process a limit of time. Returns ``job``.
+        """
         assert isinstance(loop, SimulationLoop)
         asyncio.set_event_loop(loop)  # from Python 3.12 on a forked process has forgotten it
         loop.after_fork()
@@ -146,8 +150,8 @@ class Zygote:
         return job
 
     def _trunk(self, job: Job) -> _Trunk | None:
-        """A process that has made the undisturbed run up to the point where the job's own run begins; None if there
-        can't be one.
+        """A trunk at the step at which the job's run first differs from the undisturbed one, or at an earlier step;
+        None if there can't be one.
         """
         plan, options = job
         step = min(options.since, MOST_TRUNKS)
@@ -189,13 +193,15 @@ class Zygote:
 
 
 def _limit(seconds: int) -> None:
-    """Ends this process after ``seconds``; 0 cancels that."""
+    """Ends this process after ``seconds`` of processor time or ten times as many of real time; 0 cancels both
+    limits.
+    """
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.alarm(10 * seconds)
 
 
 def _be_silent() -> None:
-    """Discards the output, since that of hundreds of runs is useless."""
+    """Discards this process's output, since the output of hundreds of runs is useless."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
