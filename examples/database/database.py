@@ -1,4 +1,5 @@
-"""database.py: PostgreSQL as a service: a Database is a StatefulSet with its volume, a password, a name, and backups.
+"""database.py: PostgreSQL as a service: a Database is a StatefulSet with its volumes, a password, a name, backups, and
+a primary among its servers (failover.py).
 
 python examples/database/database.py run --embedded      # webhooks and all; no cluster needed
 """
@@ -7,6 +8,7 @@ import secrets
 from collections.abc import Callable
 
 from dbkinds import Database
+from failover import BEGIN, PRIMARY, ROLE, CommandFailed, keep_primary, labels_of, lifespan
 
 import setpoint as sp
 from setpoint.models.apps_v1 import StatefulSet, StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetSpec
@@ -20,6 +22,8 @@ from setpoint.models.core_v1 import (
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     PersistentVolumeClaimVolumeSource,
+    Pod,
+    PodSecurityContext,
     PodSpec,
     PodTemplateSpec,
     Probe,
@@ -34,6 +38,8 @@ from setpoint.models.core_v1 import (
 )
 
 PORT = 5432
+USER = 999
+"""The user ``postgres`` of the image. Its servers are started by commands that root is refused."""
 LONGEST = 40
 """Characters of a name: that of a CronJob has at most 52, and ours end with ``-backup``."""
 
@@ -62,10 +68,6 @@ admission = sp.Admission(Database).defaults(fill_in).validates(judge)
 # -- the children ------------------------------------------------------------------------------------------------------
 
 
-def labels_of(database: Database) -> dict[str, str]:
-    return {"app.kubernetes.io/name": "database", "app.kubernetes.io/instance": database.name}
-
-
 def secret_of(database: Database) -> str:
     return f"{database.name}-password"
 
@@ -81,8 +83,9 @@ def backups_of(database: Database) -> Volume:
 
 
 def service_of(database: Database) -> Service:
-    port = ServicePort(name="postgres", port=PORT)
-    return Service.named(database.name, spec=ServiceSpec(cluster_ip="None", selector=labels_of(database), ports=[port]))
+    """The name of the primary, whichever server that is."""
+    port, selector = ServicePort(name="postgres", port=PORT), {**labels_of(database), ROLE: PRIMARY}
+    return Service.named(database.name, spec=ServiceSpec(cluster_ip="None", selector=selector, ports=[port]))
 
 
 def stateful_set_of(database: Database) -> StatefulSet:
@@ -101,12 +104,16 @@ def stateful_set_of(database: Database) -> StatefulSet:
         volume_mounts=mounts,
     )
     pod = PodSpec(containers=[container], volumes=[backups_of(database)] if spec.restore_from else [])
+    if spec.replicas > 1:
+        container.command = ["/bin/bash", "-c", BEGIN]
+        container.env.append(EnvVar(name="PRIMARY", value=database.name))
+        pod.security_context = PodSecurityContext(run_as_user=USER, run_as_group=USER, fs_group=USER)
     request = VolumeResourceRequirements(requests={"storage": str(spec.storage)})
     claim = PersistentVolumeClaimSpec(access_modes=["ReadWriteOnce"], resources=request)
     return StatefulSet.named(
         database.name,
         spec=StatefulSetSpec(
-            replicas=1,
+            replicas=spec.replicas,
             selector=sp.LabelSelector(match_labels=labels),
             service_name=database.name,
             template=PodTemplateSpec(metadata=sp.ObjectMeta(labels=labels), spec=pod),
@@ -160,10 +167,24 @@ def is_of_another(secret: Secret, database: Database) -> bool:
     return owner is not None and owner.uid != database.uid
 
 
+def databases_of_pod(pod: sp.Head) -> list[str]:
+    """The Database that a pod belongs to."""
+    labels = pod.labels
+    is_ours = labels.get("app.kubernetes.io/name") == "database" and "app.kubernetes.io/instance" in labels
+    return [f"{pod.namespace}/{labels['app.kubernetes.io/instance']}"] if is_ours else []
+
+
 def databases_of(secret: sp.Head) -> list[str]:
     """The Database that a Secret belongs to. With `owns` the operator could also change and delete every Secret."""
     owners = secret.owner_references
     return [f"{secret.namespace}/{owner.name}" for owner in owners if owner.kind == "Database" and owner.controller]
+
+
+def is_out(stateful_set: StatefulSet) -> bool:
+    """Whether all its pods that there are have the present template."""
+    status = stateful_set.status
+    is_seen = status.observed_generation == stateful_set.metadata.generation
+    return is_seen and status.current_revision == status.update_revision
 
 
 async def clean_up(database: Database, ctx: sp.Context) -> sp.Outcome:
@@ -202,19 +223,30 @@ def controller_of(new_password: Callable[[], str]) -> sp.Controller[Database]:
             await ctx.create(made)
         return True
 
-    async def reconcile(database: Database, ctx: sp.Context) -> None:
+    async def reconcile(database: Database, ctx: sp.Context) -> sp.Outcome:
         if not await has_password(database, ctx):
-            return
-        await ctx.keep(Service, [service_of(database)])
+            return sp.done()
         found = await ctx.keep(StatefulSet, [stateful_set_of(database)])
+        problem, primary, again = "", None, None
+        try:
+            primary, again = await keep_primary(database, ctx)
+        except (CommandFailed, OSError) as failed:
+            problem = str(failed)
+        if primary is not None:  # and not before: the name would lead nowhere
+            await ctx.keep(Service, [service_of(database)])
         jobs = await ctx.keep(CronJob, [cron_job_of(database)] if database.spec.backup.schedule else [])
         status = database.status
         status.host, status.secret = f"{database.name}.{database.namespace}.svc", secret_of(database)
         if jobs:
             status.last_backup = jobs[0].status.last_successful_time
-        ready = bool(found) and found[0].status.observed_generation == found[0].metadata.generation
-        ready = ready and found[0].status.ready_replicas == 1 and found[0].status.updated_replicas == 1
-        ctx.set_condition("Ready", ready, "Serving" if ready else "Starting")
+        is_rolled_out = bool(found) and is_out(found[0])
+        if primary is not None and is_rolled_out:
+            ctx.set_condition("Ready", True, "Serving")
+        else:
+            ctx.set_condition("Ready", False, "CommandFailed" if problem else "Starting", problem)
+        if problem:
+            return sp.retry(problem)
+        return sp.done() if again is None else sp.after(again, "for the primary")
 
     return (
         sp.Controller(Database, reconcile)
@@ -226,6 +258,9 @@ def controller_of(new_password: Callable[[], str]) -> sp.Controller[Database]:
         .owns(Job)
         .watches(Secret, databases_of)
         .needs(Secret, "create")
+        .watches(Pod, databases_of_pod)
+        .needs(Pod, "patch", "delete")
+        .needs(Pod, "get", "create", subresource="exec")
         .finalize(clean_up)
     )
 
@@ -233,4 +268,4 @@ def controller_of(new_password: Callable[[], str]) -> sp.Controller[Database]:
 controller = controller_of(lambda: secrets.token_urlsafe(24))
 
 if __name__ == "__main__":
-    sp.main(controller, admission)
+    sp.main(controller, admission, lifespan=lifespan)

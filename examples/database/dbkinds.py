@@ -9,6 +9,10 @@ GROUP = "data.example.com"
 Schedule = Annotated[str, sp.Field(pattern=r"^(\S+ ){4}\S+$")]
 FileName = Annotated[str, sp.Field(pattern=r"^[A-Za-z0-9._-]*$", max_length=200)]
 
+PATIENCE = sp.Rule(
+    rule="duration(self) >= duration('5s') && duration(self) <= duration('1h')", message="must be 5s to 1h"
+)
+
 
 class DatabaseStatus(sp.ConditionedStatus):
     host: str = ""
@@ -16,6 +20,10 @@ class DatabaseStatus(sp.ConditionedStatus):
     secret: str = ""
     """The Secret with the password of the user ``postgres``."""
     last_backup: datetime | None = None
+    primary: str = ""
+    """The pod of the server that is chosen to be the primary."""
+    primary_lost: datetime | None = None
+    """Since when that pod is not ready, or gone."""
 
 
 class DatabaseV1alpha1Spec(sp.Model):
@@ -51,6 +59,10 @@ class DatabaseSpec(sp.Model):
     storage: sp.Quantity = sp.Quantity("10Gi")
     image: str = "postgres:18"
     backup: Backup = Backup()
+    replicas: Annotated[int, sp.Field(ge=1, le=5)] = 1
+    """The number of servers: one primary, and standbys that follow it."""
+    failover_after: Annotated[sp.Duration, sp.Field(rules=[PATIENCE])] = sp.Duration(seconds=30)
+    """The time for which a primary may be away before another server takes over."""
     restore_from: FileName = ""
     """The file of a backup to begin with."""
 
@@ -63,6 +75,7 @@ class Database(
     columns=(
         sp.Column("Storage", ".spec.storage"),
         sp.Column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+        sp.Column("Primary", ".status.primary"),
         sp.Column("Backup", ".status.lastBackup", type="date"),
     ),
     conversions=(
@@ -70,6 +83,8 @@ class Database(
         .rename("spec.size", "spec.storage")
         .rename("spec.schedule", "spec.backup.schedule")
         .add("spec.backup.claim")
+        .add("spec.replicas")
+        .add("spec.failoverAfter")
         .add("spec.restoreFrom"),
     ),
 ):

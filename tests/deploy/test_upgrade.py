@@ -52,7 +52,8 @@ def releases(home: Path) -> dict[str, Path]:
     ):
         folder = home / tag
         folder.mkdir()
-        shutil.copy(EXAMPLE / "database.py", folder)
+        for part in ("database.py", "failover.py"):
+            shutil.copy(EXAMPLE / part, folder)
         (folder / "dbkinds.py").write_text(kinds)
         programs[tag] = Path(shutil.copy(program, folder))
     return programs

@@ -33,6 +33,7 @@ import test_copies  # noqa: E402
 import test_database  # noqa: E402
 import test_dns  # noqa: E402
 import test_eventsink  # noqa: E402
+import test_failover  # noqa: E402
 import test_jobqueue  # noqa: E402
 import test_reloader  # noqa: E402
 import test_router  # noqa: E402
@@ -187,6 +188,7 @@ def setups() -> dict[str, Setup]:
         "reloader": checked_by(test_reloader.test_it_survives_every_single_fault),
         "mykind, elected": Setup(scenario=scale_and_delete, factory=lambda: mykind.controller, leader_election=True),
         "database": checked_by(test_database.test_it_survives_every_single_fault),
+        "database, failover": checked_by(test_failover.test_it_survives_every_single_fault),
         "certificates": checked_by(test_certificates.test_it_survives_every_single_fault),
         "certificates, acme": checked_by(test_acme.test_it_survives_every_single_fault),
     }
