@@ -27,12 +27,12 @@ def run(
     waits_for: Callable[[], Sequence[str]] | None = None,
     at_once: Callable[[], None] | None = None,
 ) -> None:
-    """Runs ``work`` to its end; failures that a user can fix become one line (`setpoint.apps.failures`).
+    """Runs ``work`` to its end; a failure that a user can fix is reported as one line (see `setpoint.apps.failures`).
 
-    The first SIGINT or SIGTERM cancels ``work``, which then cleans up; the process ends with status 0. If that may take
-    a while, a message names what it ``waits_for``. The second signal calls ``at_once`` and ends the process with status
-    1. Tasks and threads that ``work`` has left behind and that don't end are named, and end with the process, whose
-    status is 1 in that case.
+    The first SIGINT or SIGTERM cancels ``work``, which then cleans up; the process ends with status 0. If the clean-up
+    takes a while, a message names what ``waits_for`` returns. The second signal calls ``at_once`` and ends the process
+    with status 1. If ``work`` leaves behind tasks or threads that don't end, a message names them, and the process ends
+    with status 1.
     """
     with asyncio.Runner() as runner:
         try:
@@ -93,8 +93,8 @@ def _leave(program: str, runner: asyncio.Runner) -> None:
 
 
 def _threads_left(runner: asyncio.Runner, deadline: float) -> list[str]:
-    """The threads, among those that Python waits for, that still run at the loop's time ``deadline``, with their
-    stacks.
+    """The threads that Python waits for at its exit and that are still running at the loop's time ``deadline``, with
+    their stacks.
     """
     loop = runner.get_loop()
 

@@ -1,9 +1,9 @@
-"""Rewriting stored objects to their kind's storage version.
+"""Rewrites stored objects in their kind's storage version.
 
-When a CustomResourceDefinition changes its storage version, objects stay stored in the old version until a client
-writes them, and until then the old version has to stay in the definition: ``status.storedVersions`` lists it. A
-migration writes each object once without changing it (an empty patch), and then removes the old versions from that
-list.
+When the storage version of a CustomResourceDefinition changes, each object stays stored in the old version until a
+client writes the object. Until then the old version has to stay in the definition, whose ``status.storedVersions``
+lists it. A migration writes each object once without changing it (an empty patch), and then removes the old versions
+from that list.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#upgrade-existing-objects-to-a-new-stored-version
 """
@@ -27,7 +27,9 @@ _ATTEMPTS = 5
 
 
 class Progress(Struct, frozen=True):
-    """The progress of a migration. It is valid for one state of one definition; a changed definition starts again."""
+    """The progress of a migration. It is valid only for the definition with this uid, generation and storage version;
+    if the definition has changed, the migration starts from the beginning.
+    """
 
     uid: str = ""
     generation: int = 0
@@ -42,22 +44,23 @@ class MigrationError(Exception):
 
 @dataclass
 class StorageMigration:
-    """Rewrites the objects of one CustomResourceDefinition to its storage version, then cleans ``storedVersions``.
+    """Rewrites the objects of one CustomResourceDefinition in its storage version, then removes the other versions from
+    ``storedVersions``.
 
     *Guarantees*
 
-    * Crash: pass the first argument of ``on_progress`` as ``progress`` the next time. Without it, everything is written
-      again,
-      which does no harm.
-    * Conflict: an object written by another client meanwhile needs no further write, for any write stores it in the
-      storage
-      version; nor does a deleted one. Nothing is ever overwritten.
-    * ``storedVersions`` is cleaned only if every object was written, and the definition is still the one that the
-      migration began with.
+    * Crash: a migration continues where an earlier one stopped if ``progress`` is the last progress that
+      ``on_progress`` got. Without ``progress``, every object is written again, which does no harm.
+    * Conflict: an object that another client has written or deleted in the meantime needs no further write, because any
+      write stores it in the storage version. No other client's write is ever overwritten.
+    * ``storedVersions`` is changed only if every object was written and the definition has not changed since the
+      migration began.
 
     Args:
         name: the definition's name, ``mykinds.grp.example.com``.
-        workers: requests in flight.
+        progress: where to continue; by default the migration starts from the beginning.
+        page: the number of objects listed per request.
+        workers: the number of concurrent requests.
         on_progress: called after each page with the progress, the number of objects written, and the number remaining.
     """
 
@@ -159,7 +162,9 @@ def _storage_version(definition: CustomResourceDefinition) -> str:
 
 
 def _resource(definition: CustomResourceDefinition, storage: str) -> Resource:
-    """The resource in any version that is served, since the stored form does not depend on the version."""
+    """The resource in the storage version or, if that is not served, in the first served version: the stored form does
+    not depend on the version of the request.
+    """
     served = [version.name for version in definition.spec.versions if version.served]
     if not served:
         raise MigrationError(f"{definition.name} serves no version, so its objects can't be written")

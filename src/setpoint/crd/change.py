@@ -13,9 +13,10 @@ Severity = Literal["", "may", "breaks"]
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One change. ``stored`` is its effect on the cluster's objects: they lose data, or can't be updated until they are
-    repaired. ``writers`` is its effect on manifests and programs that write: they are refused, or their fields are
-    dropped. ``readers`` is its effect on programs that read: a field is gone, or has unknown values.
+    """A change to a CustomResourceDefinition, with its effects. ``stored`` is the effect on the objects in the cluster:
+    they lose data, or can't be updated until they are repaired. ``writers`` is the effect on manifests and on programs
+    that write: their requests are refused, or fields are dropped from them. ``readers`` is the effect on programs that
+    read: a field is gone, or has values that they don't know.
     """
 
     definition: str

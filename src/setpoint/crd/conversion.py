@@ -29,7 +29,9 @@ Whole = Callable[[dict[str, Any], dict[str, Any]], None]
 
 
 class Move(Struct, frozen=True):
-    """The mapping of one field from ``old`` to ``new``; a path is None if that version does not have the field."""
+    """A field that is at ``old`` in the older version and at ``new`` in the newer one; a path is None if its version
+    does not have the field.
+    """
 
     old: Steps | None
     new: Steps | None
@@ -52,17 +54,16 @@ class Conversion(Struct, frozen=True):
     """Converts objects of an ``older`` version to the version that lists this conversion, and back.
 
     Fields are named by their wire names: ``spec.replicas``, ``spec.ports[].number`` (in each item of a list),
-    ``spec.limits.*.value`` (in each value of a map). The first path of a method is the older version's, the second the
-    newer's, whatever else moves around them. Fields that both have need no declaration; every other field must be
-    declared, so that none is forgotten.
+    ``spec.limits.*.value`` (in each value of a map). In every method, ``old`` is a path in the older version and
+    ``new`` a path in the newer one, whatever else the conversion moves. Fields that are the same in both versions need
+    no declaration. Every other field must be declared, so none can be forgotten.
 
     *Guarantees*
 
-    * Both directions lose nothing: values that a version can't hold are kept in an annotation of the object and
-      restored
-      by the conversion back, unless the field was changed in between.
-    * Metadata does not change, except that annotation.
-    * It works on plain JSON values: fields that neither class knows stay in place.
+    * No data is lost in either direction: values that a version can't hold are kept in an annotation of the object. The
+      conversion back restores them, unless the field has been changed in between.
+    * Metadata does not change, except for that annotation.
+    * Conversions work on plain JSON values, so fields that neither class knows stay in place.
 
     Every method returns a new Conversion.
     """
@@ -72,18 +73,23 @@ class Conversion(Struct, frozen=True):
     functions: tuple[Function, ...] = ()
 
     def rename(self, old: str, new: str) -> Conversion:
-        """The field ``old``, with everything in it, is now called or moved to ``new``."""
+        """Declares that the field ``old``, with everything in it, is called ``new`` in the newer version or has moved
+        there.
+        """
         return self._with(Move(parse_place(old), parse_place(new)))
 
     def add(self, new: str, *, default: JSON = MISSING) -> Conversion:
-        """Only the newer version has ``new``. Objects that come from the older one get ``default``, if it is given.
+        """Declares a field that only the newer version has. Objects converted from the older version get ``default``,
+        if it is given.
 
         The default of the schema need not be repeated, unless the field is required.
         """
         return self._with(Move(None, parse_place(new), default=default))
 
     def drop(self, old: str, *, default: JSON = MISSING) -> Conversion:
-        """Only the older version has ``old``; ``default`` is for objects that come from the newer one."""
+        """Declares a field that only the older version has. Objects converted from the newer version get ``default``,
+        if it is given.
+        """
         return self._with(Move(parse_place(old), None, default=default))
 
     def change(self, old: str, new: str, *, up: Change, down: Change) -> Conversion:
@@ -109,11 +115,13 @@ class Conversion(Struct, frozen=True):
         )
 
     def function(self, *, up: Whole, down: Whole, old: Sequence[str], new: Sequence[str]) -> Conversion:
-        """Fields that convert together. ``old`` and ``new`` name the affected fields of each version.
+        """Declares fields that a pair of functions converts together. ``old`` and ``new`` name the affected fields of
+        each version.
 
-        ``up(source, target)`` reads the older document and completes the newer one, in which everything else is in
-        place and the fields ``old`` are removed; ``down`` likewise. Both are plain JSON documents that the function may
-        change. Of metadata it may change only labels and annotations, as in API servers.
+        ``up(source, target)`` reads the older document and completes the newer one, in which all other fields are
+        already converted and the fields ``old`` are removed; ``down`` does the same in the other direction. Both
+        arguments are plain JSON documents that the function may change. In the metadata it may change only labels and
+        annotations, as in API servers.
         """
         places = tuple(map(parse_place, old)), tuple(map(parse_place, new))
         return replace(self, functions=(*self.functions, Function(up, down, *places)))

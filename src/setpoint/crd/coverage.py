@@ -21,10 +21,10 @@ def written(steps: Steps) -> str:
 
 
 class Coverage:
-    """Compares the schemas of two versions, under the mapping of a conversion.
+    """Compares the schemas of two versions as a conversion maps them.
 
-    ``problems`` are the errors, each with a remedy. ``old_only`` and ``new_only`` are the objects that only one version
-    has, because all their fields were moved elsewhere.
+    ``problems`` are the errors, each with a remedy. ``old_only`` and ``new_only`` are the paths of objects that exist
+    in only one version, because their fields are declared one by one.
     """
 
     def __init__(self, conversion: Conversion, old: JSONSchema, new: JSONSchema, old_name: str, new_name: str) -> None:
@@ -114,7 +114,9 @@ class Coverage:
     def _alone(
         self, part: JSONSchema, here: Steps, spoken: set[Steps], only: list[Steps], names: tuple[str, str], word: str
     ) -> None:
-        """Handles a field that only one of the versions has at this path."""
+        """Handles a field that only one version has at this path: records a problem, unless the field is an object
+        whose fields are declared one by one.
+        """
         if any(steps[: len(here)] == here for steps in spoken) and "properties" in part:
             only.append(here)
             for name, inner in part["properties"].items():

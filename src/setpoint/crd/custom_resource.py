@@ -24,8 +24,8 @@ _VERSION = re.compile(r"v[0-9]+((alpha|beta)[0-9]+)?")
 class Column(Struct, frozen=True):
     """An additional column of ``kubectl get``. ``json_path`` starts with a dot: ``.status.ready``.
 
-    ``type`` is integer, number, string, boolean or date. Columns with a ``priority`` above 0 are shown only with
-    ``-o wide``.
+    ``type`` is integer, number, string, boolean or date. Columns with a ``priority`` above 0 are shown only with ``-o
+    wide``.
     """
 
     name: str
@@ -72,7 +72,9 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
 
 
 class Keywords(TypedDict, total=False):
-    """The class keywords of a `CustomResource`. Those that `Definition` has as fields have its defaults."""
+    """The class keywords of a `CustomResource`. Keywords that are also fields of `Definition` have the defaults given
+    there.
+    """
 
     group: str
     version: str

@@ -28,8 +28,8 @@ __all__ = ["class_description", "field_descriptions"]
 def class_description(kind: type) -> str:
     """The class's own docstring, neither inherited nor the signature that ``@dataclass`` sets; ``""`` if there is none.
 
-    The docstrings of this framework's own classes are left out: they are written for programmers, and descriptions in
-    a definition are for users of the API.
+    The docstrings of this framework's own classes are left out: they are written for programmers, and descriptions in a
+    definition are for users of the API.
     """
     text = kind.__dict__.get("__doc__")
     if not isinstance(text, str) or _is_ours(kind) or (is_dataclass(kind) and text.startswith(f"{kind.__name__}(")):

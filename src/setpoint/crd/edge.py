@@ -19,8 +19,8 @@ JSON = Any
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A conversion from one version to another. It is pure: the result shares parts with its argument, which is not
-    changed.
+    """A conversion from one version to another. It is pure: its argument is not changed, but the result shares parts
+    with it.
     """
 
     api_version: str

@@ -13,13 +13,14 @@ __all__ = ["newest_of"]
 
 
 def newest_of(kind: type[CustomResource]) -> type[CustomResource]:
-    """The class whose conversions lead to ``kind``, over any number of versions; ``kind`` if there is none.
+    """The class whose conversions lead to ``kind``, directly or through other versions; ``kind`` itself if there is
+    none.
 
-    It is searched for among the global classes of imported modules, so that a program that uses one version
-    of a kind finds them all, wherever they are defined.
+    Only the global classes of imported modules are searched. So a program that uses one version of a kind finds all of
+    them, wherever they are defined.
 
     Raises:
-        DefinitionError: two classes list a conversion from the same older one.
+        DefinitionError: two classes list a conversion from the same older class.
     """
     newer = [each for each in _below(CustomResource) if _converts(each, kind)]
     if len(newer) > 1:

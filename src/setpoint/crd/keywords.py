@@ -28,7 +28,9 @@ _LENGTHS = {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItem
 
 
 def metas_of(extras: Iterable[Any]) -> Iterator[msgspec.Meta]:
-    """An annotation's extras as msgspec's ``Meta``. Unknown extras don't concern the schema."""
+    """The extras of an annotation, as msgspec's ``Meta``. Extras of other types are skipped; they don't concern the
+    schema.
+    """
     for extra in extras:
         if isinstance(extra, msgspec.Meta):
             if extra.pattern is not None:

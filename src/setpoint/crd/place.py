@@ -74,7 +74,9 @@ class Draft:
         return found
 
     def put(self, steps: Steps, indexes: Place, value: JSON) -> bool:
-        """Sets one value, creating the objects above it; False if the list's item or map's entry does not exist."""
+        """Sets one value, creating missing objects on the path; returns False if there is no such item of a list or
+        entry of a map.
+        """
         node: JSON = self.root
         left = iter(indexes)
         for step in steps[:-1]:
@@ -102,7 +104,9 @@ class Draft:
                 parent.setdefault(steps[-1], value)
 
     def _parents(self, node: JSON, steps: Steps, indexes: Place) -> Iterator[tuple[JSON, Place]]:
-        """The containers at ``steps``, copied so that the draft may change them."""
+        """The objects and lists at ``steps``, copied so that the draft may change them, each with the indexes and keys
+        that lead to it.
+        """
         if not steps:
             if isinstance(node, dict | list):
                 yield node, indexes

@@ -19,12 +19,12 @@ JSON = Any
 def verify(versions: Versions, samples: Iterable[Object | Mapping[str, JSON]] = (), *, generated: bool = True) -> None:
     """Converts each sample, and objects made from the schemas, to every other version and back.
 
-    A manager calls this before it serves conversions. ``generated=False`` uses only the samples, for kinds whose
-    functions rely on more than the schemas (on CEL rules, for example).
+    A manager calls this function before it serves conversions. ``generated=False`` uses only the samples, for kinds
+    whose functions rely on more than the schemas (on CEL rules, for example).
 
     Raises:
         ConversionError: a value is lost or changed, metadata is changed, or a converted object is not valid in its
-            version. The message names versions and fields, all of them.
+            version. The message lists all problems with their versions and fields.
     """
     tried: list[dict[str, JSON]] = [to_wire(sample) for sample in samples]
     for name, schema in versions.schemas.items() if generated else ():
@@ -35,8 +35,9 @@ def verify(versions: Versions, samples: Iterable[Object | Mapping[str, JSON]] = 
 
 
 def round_trip_problems(versions: Versions, document: dict[str, JSON]) -> Iterator[str]:
-    """The errors when ``document`` is converted to every other version, pruned there as an API server prunes it, and
-    converted back."""
+    """The errors that occur when ``document`` is converted to every other version, pruned there as an API server prunes
+    it, and converted back.
+    """
     start = str(document.get("apiVersion")).rpartition("/")[2]
     original = copy_json(document)
     for there in versions.versions:

@@ -13,12 +13,12 @@ Reason = Literal["", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequ
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """A CEL rule (``x-kubernetes-validations``): ``rule`` must be true of ``self``.
+    """A CEL rule (``x-kubernetes-validations``): the expression ``rule`` must be true; in it, ``self`` is the value.
 
-    A rule that names ``oldSelf`` is checked on updates only, and only where there was a value before;
-    ``optional_old_self`` applies it to new values, too (``oldSelf`` is then an optional). ``field_path`` points
-    below the rule's own field, such as ``.replicas``. ``message_expression`` is CEL for a string;
-    ``message`` is used when it fails.
+    A rule that names ``oldSelf`` is checked only on updates of an existing value. With ``optional_old_self`` it is
+    checked for new values, too, and ``oldSelf`` is an optional in that case. ``field_path`` is the field below the
+    rule's own field that the error names, such as ``.replicas``. ``message_expression`` is a CEL expression for the
+    message; ``message`` is used if the expression fails.
 
     https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
     """
@@ -32,16 +32,18 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 
 def immutable(message: str = "is immutable") -> Rule:
-    """A rule for a field: once set, it can't change.
+    """A rule for a field that can't change once it is set.
 
-    It can still be removed and set again, because the rule of an absent field is not checked; this can't happen to a
-    required field or to one with a default.
+    A field that is optional and has no default can still be removed and set again, because the rule of an absent field
+    is not checked.
     """
     return Rule(rule="self == oldSelf", message=message)
 
 
 def exactly_one_of(*fields: str) -> Rule:
-    """A rule for a class: exactly one of these fields (wire names) is set. The counterpart of a union of types."""
+    """A rule for a class: exactly one of these fields (wire names) is set. It stands in for a union of types, which a
+    schema can't express.
+    """
     return Rule(rule=f"{_count(fields)} == 1", message=f"exactly one of {_list(fields)} must be set")
 
 

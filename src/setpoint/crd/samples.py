@@ -29,10 +29,10 @@ _IMPOSSIBLE = object()
 
 
 def samples_of(schema: Schema, api_version: str, kind: str) -> list[dict[str, JSON]]:
-    """The smallest object, that object with the schema's defaults, and one with every field set; invalid ones are left
-    out.
+    """The smallest object and one with every field set, each also with the schema's defaults. Objects that are not
+    valid are left out.
 
-    Strings with a ``pattern`` are found by trying a few; a field for which none fits is left out. CEL rules are not
+    For a string with a ``pattern``, a few texts are tried; the field is left out if none matches. CEL rules are not
     evaluated.
     """
     head = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "sample", "namespace": "default"}}

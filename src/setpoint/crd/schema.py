@@ -1,7 +1,7 @@
 """Structural schemas (``openAPIV3Schema``) from Python types.
 
-A type without a structural schema (a union of objects, a type that contains itself) is a `DefinitionError` that names
-the class and the field; it is not left open silently.
+For a type that has no structural schema (a union of objects, a type that contains itself), a `DefinitionError` names
+the class and the field. The schema never accepts arbitrary values silently instead.
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
 """
 
@@ -308,7 +308,9 @@ def _object(annotation: Any, kind: type, walk: _Walk, *, open_ended: bool) -> JS
 
 
 def _embedded(kind: type[Object], walk: _Walk) -> JSONSchema:
-    """An object inside an object. Servers add its apiVersion, kind and metadata; the status is left out."""
+    """The schema of an object inside an object. Servers add its apiVersion, kind and metadata; its status is left
+    out.
+    """
     schema: JSONSchema = {"type": "object", "x-kubernetes-embedded-resource": True}
     if not hasattr(kind, "resource") or (walk.brief and is_builtin(kind)):
         return schema | _OPEN

@@ -32,7 +32,9 @@ _WIDER = {("integer", "number"), ("integer", "int-or-string"), ("string", "int-o
 
 
 def schema_changes(old: JSONSchema, new: JSONSchema, definition: str, version: str) -> Iterator[Change]:
-    """Every change between ``openAPIV3Schema`` ``old`` and ``new``, the outer fields first."""
+    """Every change from ``old`` to ``new``, which are the ``openAPIV3Schema`` of one version; the outer fields come
+    first.
+    """
     yield from _Comparison(definition, version).compare(old, new, "")
 
 

@@ -1,4 +1,6 @@
-"""Checks of a schema: its defaults fit it, its rules compile and are not too expensive, an API server accepts it."""
+"""Checks that a schema's defaults fit it, that its rules compile and are not too expensive, and that an API server
+would accept it.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def _broken_rules(schema: dict[str, Any]) -> list[FieldError]:
 
 
 def text_problem(document: Any) -> str:
-    """The error for a string in these JSON values that is not Unicode, or ``""``: JSON and YAML can't represent it."""
+    """The error if a string in these JSON values is not valid Unicode, which JSON and YAML can't represent; otherwise
+    ``""``.
+    """
     try:
         msgspec.json.encode(document)
     except UnicodeEncodeError:

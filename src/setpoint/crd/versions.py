@@ -93,14 +93,13 @@ def covered(newer: Any, conversion: Conversion, old: JSONSchema, new: JSONSchema
 
 
 class Versions:
-    """Converts objects of one kind between its versions: any to any, through the versions in between.
+    """Converts objects of one kind from any of its versions to any other, through the versions in between.
 
-    ``Versions.of(Mykind)`` takes the class that lists the conversions, which is the newest. It is independent of the
-    storage version.
+    ``Versions.of(Mykind)`` takes the class that lists the conversions: the newest version, whichever version is stored.
 
-    *Guarantees*: see `Conversion`. Pure functions over plain JSON values: no I/O, no waiting. Converting
-    an object back and forth any number of times returns the same object; conversions keep no state, so a webhook server
-    may be restarted or replicated at any time.
+    *Guarantees*: those of `Conversion`. The methods are pure functions over plain JSON values: they do no I/O and never
+    wait. An object that is converted back and forth any number of times does not change. Conversions keep no state, so
+    a webhook server may be restarted or replicated at any time.
     """
 
     def __init__(self, kind: type[Object]) -> None:
@@ -190,7 +189,9 @@ class Versions:
         self._alone[new, old] = frozenset(coverage.new_only)
 
     def _route(self, start: str, end: str) -> tuple[str, ...]:
-        """The versions on the path, without the first. The path is unique: conversions form a tree."""
+        """The versions on the path from ``start`` to ``end``, without ``start``. There is only one path, because
+        conversions form a tree.
+        """
         routes: dict[str, tuple[str, ...]] = {start: ()}
         waiting = [start]
         for here in waiting:

@@ -104,7 +104,9 @@ class Chronos:
             self.on_drop(key, problem)
 
     async def _sync(self, key: ObjectKey) -> None:
-        """Logs the difference from the last logged state. The new state is stored only after it was logged."""
+        """Logs the difference from the last logged state. The new state is remembered only after the difference is
+        logged.
+        """
         pod = self.pods.lister.try_get(key)
         seen = self._seen.get(key)
         if seen is not None and (pod is None or pod.uid != seen.uid):

@@ -134,7 +134,9 @@ async def _client(kubeconfig: Path | None, context: str | None, embedded: bool) 
 
 
 class _NotTwice(logging.Filter):
-    """Drops repetitions of a log message, so an outage is one line instead of one line for each attempt."""
+    """Drops a log message that repeats the one just before it, so an outage is one line and not one line for each
+    attempt.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
-"""The replacement for ``etcd``: answers that it is healthy, and tells `setpoint.apps.envtest.kube_apiserver` the
-directory in which objects are stored. It does not store any itself.
+"""The replacement for ``etcd``: it reports that it is healthy, and tells `setpoint.apps.envtest.kube_apiserver` in
+which directory to store objects. It stores no objects itself.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ exit 127
 
 
 def assets(controllers: Sequence[str] = ()) -> Path:
-    """The user's folder for this Python and these ``controllers``, made if it is missing or out of date.
+    """The user's folder for this Python and these ``controllers``. It is made if it is missing, and made again if it is
+    out of date.
 
     Raises:
         OSError: the folder can't be written.
@@ -35,8 +36,8 @@ def assets(controllers: Sequence[str] = ()) -> Path:
 
 
 def install(folder: Path, controllers: Sequence[str] = ()) -> None:
-    """Writes the three programs into ``folder``; other files in it are left alone. ``controllers`` run beside each
-    server.
+    """Writes the three programs into ``folder``; other files in it are left alone. ``controllers`` are the controllers
+    that run beside each server.
 
     Raises:
         OSError: the folder can't be written.

@@ -15,11 +15,12 @@ _SETS: Final = frozenset({"api/all", "api/ga", "api/beta", "api/alpha"})
 
 
 def restrict(server: ApiServer, given: Sequence[str]) -> None:
-    """Removes the resources that ``given`` turns off by ``api/all``, ``api/ga``, their version or their own name, each
-    followed by ``=true`` or ``=false``. The most specific entry counts.
+    """Removes the resources that ``given`` turns off. Each entry is ``api/all``, ``api/ga``, a version, or a version
+    with a resource (``apps/v1/deployments``), followed by ``=true`` or ``=false``. For each resource the most specific
+    entry counts.
 
     Raises:
-        FlagError: an entry turns on something that can't be served here, or has a different form.
+        FlagError: an entry turns on something that can't be served here, or its value is neither true nor false.
     """
     wanted: dict[str, bool] = {}
     for text in given:

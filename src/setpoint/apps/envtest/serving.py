@@ -196,8 +196,8 @@ async def _authentication(flags: Flags) -> Authentication:
 
 
 def _account_tokens(flags: Flags) -> AccountTokens | None:
-    """The service accounts' tokens with the given keys; None if there is no key: tokens are then valid only until this
-    process ends.
+    """The issuer of service accounts' tokens, with the given keys. None if no key is given: tokens are valid only until
+    this process ends in that case.
     """
     signing = flags.text("service-account-signing-key-file")
     if not signing:
