@@ -1,4 +1,4 @@
-"""Webhooks: admission and conversion over HTTPS, their certificates and their registration."""
+"""Webhooks for admission and conversion over HTTPS, with their certificates and their registration."""
 
 from setpoint.webhook.admission import Admission, AdmissionError
 from setpoint.webhook.authority import CertificateError, service_names

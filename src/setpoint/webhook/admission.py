@@ -1,4 +1,4 @@
-"""Admission: defaults for objects of one class, and checks of them, before they are stored."""
+"""Admission: the functions that set defaults in objects of one class and check the objects before they are stored."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
 
 class AdmissionError(TypeError):
-    """A declaration is invalid; the message names the class, the function and the remedy."""
+    """A declaration is invalid; the message says where and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One function and the operations for which it is called."""
+    """A function of an admission and the operations for which it is called."""
 
     name: str
     call: Callable[..., Any]
@@ -37,13 +37,16 @@ class Function:
     """Whether it is declared ``async``."""
 
     def begin(self, obj: Object, review: Review[Any]) -> Any:
-        """Calls the function, unless it is for other operations. Pass a result other than None to `finish`."""
+        """Calls the function and returns its result; returns None without a call if ``on`` lacks the operation.
+
+        Pass a result other than None to `finish`.
+        """
         if review.operation not in self.on:
             return None
         return self.call(obj, review) if self.takes_review else self.call(obj)
 
     async def finish(self, result: Any) -> None:
-        """Awaits a started call. Raises TypeError if it returns a value."""
+        """Awaits ``result`` if it is awaitable. Raises TypeError if the function returned a value."""
         if inspect.isawaitable(result):
             if not self.waits:
                 await asyncio.sleep(0)  # it was started without a task, as a function that does not wait
@@ -58,7 +61,7 @@ class Function:
 
 
 class Admission(Generic[K]):
-    """Defaults and checks of one class, for webhooks and for reconcilers.
+    """The functions that set defaults in objects of one class and check them, for webhooks and for reconcilers.
 
     ```python
     def fill_in(mykind: Mykind) -> None:
@@ -74,31 +77,30 @@ class Admission(Generic[K]):
     admission = Admission(Mykind).defaults(fill_in).validates(check)
     ```
 
-    Functions take the object, or the object and the `Review`; they may be ``async``. On delete the object is the one to
-    be deleted. An exception is not a decision: the request fails as if the webhook had not answered, and the failure
+    Functions take the object, or the object and the `Review`; they may be ``async``. On delete, the object is the one
+    to be deleted. An exception is not a decision: the request fails as if the webhook had not answered, and the failure
     policy decides.
 
     The keywords configure the API server's calls
     (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/):
 
     Args:
-        kind: your own or a built-in class. Objects arrive in its version, whatever version the request has
-                    (``match_policy``).
-        of: the class whose subresource it is, where that is of another class: ``Admission(Scale, of=Deployment,
-            subresource="scale")``.
-        subresource: ``status``, ``scale``, ``exec`` ...; without one the object itself.
+        kind: your own or a built-in class. Objects arrive in the version of this class, whatever version the request
+            has (``match_policy``).
+        of: the class that has the subresource, if the subresource has a different class: ``Admission(Scale,
+            of=Deployment, subresource="scale")``.
+        subresource: ``status``, ``scale``, ``exec`` ...; if empty, the object itself.
         name: distinguishes two admissions of one class, and becomes part of their paths. A DNS label.
         failure_policy: ``Fail`` or ``Ignore``: what happens to requests when the webhook does not answer.
-        side_effects: ``None``, or ``NoneOnDryRun`` if functions change external state, except when
-            ``review.dry_run`` is set.
-        timeout: seconds, 1 to 30, that the API server waits.
+        side_effects: ``None``; or ``NoneOnDryRun`` if functions change external state, but not while ``review.dry_run``
+            is set.
+        timeout: the seconds, 1 to 30, that the API server waits.
         reinvocation: ``IfNeeded`` to be called again after later webhooks have changed the object.
-        namespace_selector, object_selector: the selected namespaces and objects; None selects all, except that webhooks
-        for
-            built-in kinds leave out kube-system and their own namespace, or a dead webhook could keep itself from
-                        starting. Pass ``{}`` to include these.
-        match_conditions: CEL expressions by name; all must be true of ``object``, ``oldObject``, ``request``. They are
-            compiled here; the API server counts their cost.
+        namespace_selector, object_selector: select namespaces and objects; None selects all. As an exception, webhooks
+            for built-in kinds leave out kube-system and the webhooks' own namespace, because otherwise a webhook that
+            is down could prevent its own start. Pass ``{}`` to include these namespaces.
+        match_conditions: CEL expressions by name over ``object``, ``oldObject`` and ``request``; all must be true. They
+            are compiled here; the API server limits their cost.
 
     Raises:
         AdmissionError: at declaration, if an argument is invalid.
@@ -143,9 +145,10 @@ class Admission(Generic[K]):
         return f"Admission({self.kind.__name__}{subresource}{f', name={self.name!r}' if self.name else ''})"
 
     def defaults(self, function: AdmissionFunction[K], *, on: Iterable[Operation] = ("create", "update")) -> Self:
-        """Calls ``function`` to change the object in place, before any check. In the order of declaration.
+        """Adds ``function``, which changes the object in place before any check. Functions are called in this order.
 
-        It must be idempotent: servers may call more than once. Fields that the class does not know stay unchanged.
+        ``function`` must be idempotent, because API servers may call it more than once. Fields that the class does not
+        know stay unchanged.
         """
         operations = self._operations(function, on)
         if "delete" in operations:
@@ -154,16 +157,18 @@ class Admission(Generic[K]):
         return self
 
     def validates(self, function: AdmissionFunction[K], *, on: Iterable[Operation] = ("create", "update")) -> Self:
-        """Calls ``function`` to check the object after all defaults; its changes are ignored.
+        """Adds ``function``, which checks the object after all defaults; any changes that it makes are ignored.
 
-        An update that changes only the finalizers of an object being deleted is not checked, so that a stricter rule
-        never blocks a deletion.
+        An update that changes only the finalizers of an object being deleted is not checked, so a stricter rule never
+        blocks a deletion.
         """
         self.validators.append(self._function(function, self._operations(function, on)))
         return self
 
     def reads(self, *kinds: type[Object]) -> Self:
-        """Declares cached reads: ``review.get`` and ``review.list`` of these kinds. Each costs an informer."""
+        """Declares kinds that functions read from a cache, with ``review.get`` and ``review.list``. Each costs an
+        informer.
+        """
         for kind in kinds:
             resource_of(kind)
             if kind not in self.read_kinds:
@@ -174,12 +179,14 @@ class Admission(Generic[K]):
         return self.defaulters if role == "mutate" else self.validators
 
     def operations(self, role: Role) -> list[Operation]:
-        """The operations for which the server must call, in the order of Kubernetes."""
+        """The operations for which the API server must call, in Kubernetes' order."""
         return [word for word in _OPERATIONS if any(word in function.on for function in self.functions(role))]
 
     def path(self, role: Role, version: str = "") -> str:
-        """The path: ``/mutate-grp-example-com-v1alpha2-mykind``, as in controller-runtime; for requests of another
-        ``version`` of the kind, if one is given."""
+        """The path, as in controller-runtime: ``/mutate-grp-example-com-v1alpha2-mykind``.
+
+        ``version`` is the version of the kind in the requests, if it differs from the class's version.
+        """
         group = self.resource.group.replace(".", "-")
         path = f"/{role}-{group}-{version or self.resource.version}-{self.resource.kind.lower()}"
         return "-".join([path, *filter(None, (self.subresource, self.name))])

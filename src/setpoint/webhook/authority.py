@@ -1,6 +1,7 @@
 """Certificate authorities and serving certificates, as an alternative to cert-manager.
 
-ECDSA on P-256, PEM, PKCS#8. The package cryptography is imported when a certificate is made or read.
+Keys are ECDSA on P-256. Both are PEM, keys in PKCS#8. The package cryptography is imported when a certificate is made
+or read.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _END: Final = b"-----END "
 
 
 class CertificateError(Exception):
-    """A certificate or key is missing, damaged, or can't be made; the message names it and the remedy."""
+    """A certificate or key is missing, damaged, or can't be made; the message says which, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +49,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The names and times of a certificate: ``made`` is its issuance, ``not_after`` the end of its validity (UTC)."""
+    """The names and times of a certificate: ``made`` is when it was issued, ``not_after`` when it expires (UTC)."""
 
     made: datetime
     not_after: datetime
     names: frozenset[str]
 
     def life_spent(self, now: datetime) -> float:
-        """0.0 when it was issued, 1.0 when it expires."""
+        """The fraction of the certificate's life that has passed: 0.0 when it was issued, 1.0 when it expires."""
         return (now - self.made) / (self.not_after - self.made)
 
 
@@ -83,7 +84,7 @@ def issue(authority: Pair, names: Sequence[str], *, now: datetime, lifetime: tim
     """A serving certificate for these DNS names and IP addresses; it never outlives ``authority``.
 
     Raises:
-        CertificateError: no names, or the authority is damaged.
+        CertificateError: ``names`` is empty, or the authority is damaged.
     """
     if not names:
         raise CertificateError("a serving certificate needs at least one name or address")
@@ -129,7 +130,7 @@ def facts_of(certificate: bytes) -> Facts:
 
 @lru_cache(maxsize=_KNOWN)
 def signed_by(certificate: bytes, authority: bytes) -> bool:
-    """Whether ``authority``'s key signed ``certificate``. Their validity in time is not checked."""
+    """Whether ``authority``'s key signed ``certificate``. Whether the two have expired is not checked."""
     from cryptography.exceptions import InvalidSignature
 
     try:
@@ -141,7 +142,7 @@ def signed_by(certificate: bytes, authority: bytes) -> bool:
 
 @lru_cache(maxsize=_KNOWN)
 def matches(pair: Pair) -> bool:
-    """Whether certificate and key belong together."""
+    """Whether the certificate and the key belong together."""
     _, serialization = library()
     try:
         key = serialization.load_pem_private_key(pair.key, None)
@@ -167,7 +168,11 @@ def split(pem: bytes) -> list[bytes]:
 
 
 def library() -> tuple[Any, Any]:
-    """The modules of cryptography: x509 and serialization."""
+    """The modules ``x509`` and ``serialization`` of the package cryptography.
+
+    Raises:
+        CertificateError: the package is not installed.
+    """
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import serialization
@@ -209,7 +214,7 @@ def certificate_builder(subject: Any, issuer: Any, key: Any, now: datetime, unti
 
 
 def key_identifier(issuer: Any) -> Any:
-    """The authority key identifier for certificates of ``issuer``, which may lack a key identifier of its own."""
+    """The authority key identifier for certificates that ``issuer`` signs, even if ``issuer`` has no key identifier."""
     x509, _ = library()
     try:
         named = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value

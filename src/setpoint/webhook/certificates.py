@@ -1,6 +1,6 @@
 """The sources of a webhook server's certificate: files that change on disk, or this process's memory.
 
-For the third one, a Secret that all replicas share, see `setpoint.webhook.secret`.
+For the third source, a Secret that all replicas share, see `setpoint.webhook.secret`.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class Watched:
 class CertificateFiles(Watched):
     """A certificate in files, as written by cert-manager or mounted from a Secret: ``tls.crt`` and ``tls.key``.
 
-    The files are checked every ``period`` seconds, as in controller-runtime's certwatcher. A pair that does not match
-    (it is being written) is ignored until it does; the last good one is served meanwhile.
+    The files are checked every ``period`` seconds, as in controller-runtime's certwatcher. A certificate and key that
+    do not match (they are being written) are ignored until they do; the last valid pair is served meanwhile.
 
     Args:
         directory: the folder of the files.
-        certificate, key: their file names.
+        certificate, key: the names of the files.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class CertificateFiles(Watched):
         self._seen: tuple[bytes, bytes] | None = None
 
     async def run(self) -> None:
-        """Reads the files now and then every ``period`` seconds.
+        """Reads the files at once and then every ``period`` seconds.
 
         Raises:
             CertificateError: at the start, if the files are missing or can't be used.
@@ -101,7 +101,9 @@ class CertificateFiles(Watched):
                 logger.warning("the certificate was not renewed", extra={"fields": {"error": str(problem)}})
 
     def read(self) -> None:
-        """Loads the files. Raises `CertificateError`; the current certificate then stays."""
+        """Loads the files if they have changed. Raises `CertificateError` and keeps the current certificate if they are
+        unusable.
+        """
         try:
             found = self.certificate.read_bytes(), self.key.read_bytes()
         except OSError as problem:
@@ -123,9 +125,10 @@ class CertificateFiles(Watched):
 
 
 class MemoryCertificates(Watched):
-    """A CA and a certificate of this process alone: for tests, development and the embedded server.
+    """A CA and a certificate in the memory of this process: for tests, development and the embedded server.
 
-    They exist at once, rotate like those in a Secret while `run` runs, and end with the process.
+    Both exist as soon as this object does. They rotate like those in a Secret while `run` runs, and end with the
+    process.
 
     Args:
         names: the server's DNS names and addresses.

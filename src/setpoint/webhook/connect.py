@@ -1,6 +1,7 @@
 """The objects of connect requests: ``kubectl exec``, ``attach``, ``port-forward``, proxies.
 
-These kinds are never stored and not in the OpenAPI of Kubernetes; their fields are query parameters of the request.
+These kinds are never stored and are not in Kubernetes' OpenAPI documents; their fields are the query parameters of the
+request.
 
     Admission(PodExecOptions, of=Pod, subresource="exec").validates(no_shells, on=("connect",))
 """
@@ -51,7 +52,9 @@ class PodExecOptions(Object, ApiModel):
 
 
 class PodPortForwardOptions(Object, ApiModel):
-    """The options of ``pods/portforward``. Over WebSockets the ports come within the stream, and ``ports`` is empty."""
+    """The options of ``pods/portforward``. Over WebSockets the ports are sent within the stream, and ``ports`` is
+    empty.
+    """
 
     resource: ClassVar[Resource] = _options("PodPortForwardOptions", "pods")
 

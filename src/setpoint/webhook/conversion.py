@@ -1,4 +1,4 @@
-"""Answers to a ConversionReview: every object converted, or a refusal that names the object that failed."""
+"""Answers ConversionReviews: with every object converted, or with a refusal that names the object that failed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class Converter(Protocol):
-    """Converts the objects of one kind between its versions: `setpoint.crd.Versions`. Pure functions; never waits."""
+    """Converts the objects of one kind between its versions, without waiting. `setpoint.crd.Versions` is one."""
 
     @property
     def group_kind(self) -> GroupKind: ...
@@ -40,11 +40,12 @@ class Converter(Protocol):
 
     @property
     def versions(self) -> Collection[str]:
-        """Names of all versions, such as ``v1alpha1``."""
+        """The names of all versions, such as ``v1alpha1``."""
         ...
 
     def convert(self, document: dict[str, Any], to_version: str) -> dict[str, Any]:
-        """``document``, plain JSON values, in that version. It may change ``document`` and return it.
+        """``document``, plain JSON values, in the version ``to_version``. The method may change ``document`` and return
+        it.
 
         Raises:
             ConversionError: this object can't be converted.
@@ -53,10 +54,10 @@ class Converter(Protocol):
 
 
 class ConversionFailed(Exception):
-    """An object can't be converted; the message names it and the reason. ``defect``: the converter is at fault.
+    """An object can't be converted; the message names the object and the reason. ``defect``: the converter is at fault.
 
-    The message is for the caller. The exception of a user's function is the ``__cause__``, for the log only: it may
-    contain secrets.
+    The message is for the caller. If a user's function raised an exception, it is the ``__cause__``, for the log only:
+    it may contain secrets.
     """
 
     def __init__(self, message: str, *, defect: bool = False) -> None:
@@ -67,8 +68,9 @@ class ConversionFailed(Exception):
 class Conversions:
     """The converters of a webhook server, behind one path.
 
-    *Guarantees*: of metadata only labels and annotations ever change: API servers allow nothing else, so a converter
-    that changes more is refused here, by name. Objects keep their order. Conversion reads no cache and never waits.
+    *Guarantees*: of the metadata, only labels and annotations ever change. API servers allow nothing else, so the
+    result of a converter that changes more is refused here, with the object's name. Objects keep their order.
+    Conversion reads no cache and waits for nothing.
     """
 
     def __init__(self) -> None:
@@ -78,7 +80,7 @@ class Conversions:
         return len(self._converters)
 
     def add(self, converter: Converter) -> None:
-        """Raises `ValueError` if the kind has a converter already."""
+        """Adds a converter. Raises `ValueError` if its kind already has one."""
         if converter.group_kind in self._converters:
             raise ValueError(f"there are two converters for {converter.group_kind}")
         self._converters[converter.group_kind] = converter
@@ -87,7 +89,7 @@ class Conversions:
         """Every object in the API version ``desired``. They are decoded one at a time, because lists may be large.
 
         Raises:
-            ConversionFailed: one of them can't be converted.
+            ConversionFailed: an object can't be converted.
         """
         converted: list[msgspec.Raw] = []
         for index, raw in enumerate(objects):
@@ -146,7 +148,7 @@ class Conversions:
 
 
 def _verify(result: Any, where: str, desired: str, fixed: Mapping[str, Any]) -> None:
-    """Raises `ConversionFailed` for changes that API servers would refuse with a message that names no object."""
+    """Raises `ConversionFailed` if API servers would refuse ``result``; their own message would not name the object."""
     if not isinstance(result, dict) or result.get("apiVersion") != desired:
         found = result.get("apiVersion") if isinstance(result, dict) else type(result).__name__
         raise ConversionFailed(f"{where}: its conversion returned {found!r} instead of {desired!r}", defect=True)
@@ -170,7 +172,7 @@ def review_of(uid: str, objects: list[msgspec.Raw]) -> dict[str, Any]:
 
 
 def failure(uid: str, message: str) -> dict[str, Any]:
-    """A refusal of the whole review. API servers show ``message`` to the user."""
+    """The review that refuses the conversion of all objects. API servers show ``message`` to the user."""
     return _review({"uid": uid, "convertedObjects": [], "result": Status(status="Failure", message=message)})
 
 

@@ -1,4 +1,4 @@
-"""Running an admission's functions: for the reconciler's fallback, and for an `AdmissionRequest`."""
+"""Runs an admission's functions: in a reconciler that does not rely on webhooks, and for an `AdmissionRequest`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BOOKKEEPING = ("finalizers", "managedFields", "resourceVersion", "generation")
 
 
 class Misdirected(ValueError):
-    """A request is not for this admission; the message names the actual and the expected kind."""
+    """The request is not for this admission; the message says what it is for and what was expected."""
 
 
 # -- without a request -------------------------------------------------------------------------------------------------
@@ -43,8 +43,8 @@ class Misdirected(ValueError):
 async def apply_defaults(admission: Admission[K], obj: K, review: Review[K] | None = None) -> K:
     """Changes ``obj`` as the mutating webhook would, and returns it.
 
-    For reconcilers that don't rely on webhooks: they call it on the object that they read, then `check`, and don't
-    write it back. Without a ``review`` the object counts as being created.
+    This is for reconcilers that don't rely on webhooks: a reconciler calls it on the object that it has read, then
+    calls `check`, and does not write the object back. Without a ``review`` the operation is create.
     """
     review = review or _review_of(obj, None)
     await _run(admission.defaulters, obj, review)
@@ -56,8 +56,8 @@ async def check(
 ) -> list[FieldError]:
     """The validating webhook's errors about ``obj``, or about its change from ``old``; [] if there are none.
 
-    A refusal as a whole (``review.deny``) is an error of the field ``""``. Without a ``review`` the operation is
-    create, or update if there is an ``old``.
+    If a function refused the object as a whole (``review.deny``), that is an error of the field ``""``. Without a
+    ``review`` the operation is create, or update if there is an ``old``.
     """
     review = review or _review_of(obj, old)
     await _run(admission.validators, obj, review)
@@ -84,12 +84,12 @@ async def decide(
 ) -> AdmissionResponse:
     """The decision on a request.
 
-    An object that does not fit its class is refused: if the class's schema has an error for it, in an API server's
-    words and with code 422; otherwise, or if it is nested too deeply, with 400. (Mutating webhooks come before the
-    schema.)
+    An object that does not fit its class is refused. If the schema of the class has an error for the object, the
+    refusal has code 422 and an API server's words; otherwise, or if the object is nested too deeply, the code is 400.
+    (API servers call mutating webhooks before they check the schema.)
 
     Raises:
-        Misdirected: the request is for another admission.
+        Misdirected: the request is for a different admission.
         Exception: any exception of a function.
     """
     operation = _operation(admission, request)
@@ -137,10 +137,10 @@ async def decide(
 
 
 def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
-    """The JSON patch from ``raw`` to ``obj``, which was decoded from it and then changed; [] without a change.
+    """The JSON patch from ``raw`` to ``obj``, which was decoded from ``raw`` and then changed; [] if nothing changed.
 
-    Members that the class of ``obj`` does not know are never changed, also within items of lists; nor are the class's
-    zero values and defaults added.
+    Members that the class of ``obj`` does not know are never changed, not even within items of lists. The zero values
+    and defaults of the class are not added.
     """
     pristine = decode(type(obj), raw)
     if pristine == obj:
@@ -150,7 +150,7 @@ def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
 
 
 def refusal(admission: Admission[Any], review: Review[Any]) -> Status:
-    """The status of a refusal: the `deny` if there was one, else 422 with every field's error as a cause."""
+    """The status of a refusal: that of ``review.deny`` if it was called, else 422. Every field's error is a cause."""
     if review.denial is None:
         return invalid(admission, review.name, review.errors)
     found = status(review.denial.code, review.denial.reason, review.denial.message)
@@ -160,7 +160,7 @@ def refusal(admission: Admission[Any], review: Review[Any]) -> Status:
 
 
 def invalid(admission: Admission[Any], name: str, errors: Sequence[FieldError]) -> Status:
-    """The status of an object with these errors: 422, each of them a cause."""
+    """The status for an object with these errors: 422, with each error as a cause."""
     group = admission.gvk.group
     kind = f"{admission.gvk.kind}.{group}" if group else admission.gvk.kind
     found = status(422, "Invalid", f'{kind} "{name}" is invalid: {to_aggregate_message(errors)}')
@@ -177,7 +177,7 @@ def _details(admission: Admission[Any], name: str, errors: Sequence[FieldError])
 
 
 def status(code: int, reason: str, message: str) -> Status:
-    """A refusal."""
+    """The Status of a refusal."""
     return Status(status="Failure", code=code, reason=reason, message=message)
 
 
@@ -226,7 +226,7 @@ def _only_goes(obj: Object, old: Object | None, request: AdmissionRequest) -> bo
 
 
 def _goes(request: AdmissionRequest) -> bool:
-    """As `_only_goes`, for an object that no longer fits its class."""
+    """As `_only_goes`, for an object that does not fit its class and is not decoded."""
     new = _rest(request.object)
     metadata = new.get("metadata") if new is not None else None
     return isinstance(metadata, dict) and "deletionTimestamp" in metadata and new == _rest(request.old_object)
@@ -245,7 +245,9 @@ def _misfit(admission: Admission[Any], request: AdmissionRequest, problem: Excep
 
 
 def _document(raw: msgspec.Raw | bytes) -> Any:
-    """The JSON, None if it can't be read: nested too deeply, no Unicode, a number that no float holds."""
+    """The decoded JSON; None if it can't be read: it is nested too deeply, is not Unicode, or has a number too large
+    for a float.
+    """
     try:
         return msgspec.json.decode(raw)
     except UNREADABLE:
@@ -253,7 +255,9 @@ def _document(raw: msgspec.Raw | bytes) -> Any:
 
 
 def _rest(raw: msgspec.Raw) -> dict[str, Any] | None:
-    """An object without the fields that the removal of a finalizer changes; None if it is not a readable object."""
+    """An object without the fields that change when a finalizer is removed; None if ``raw`` can't be read as an
+    object.
+    """
     document = _document(raw)
     if not isinstance(document, dict):
         return None

@@ -1,7 +1,7 @@
 """HTTP/1.1 for a server whose requests are small and complete: one protocol object per connection.
 
-A general web server costs three times as much as a decision. This one implements the parts that API servers, probes and
-proxies need
+A general web server costs three times as much as a decision. This one implements only what API servers, probes and
+proxies need.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(;[^\r\n]*)?")
 
 
 class Refused(Exception):
-    """A request that is answered before its body is read. The connection ends with the answer."""
+    """Raised to answer a request before its body is read. The connection ends with the answer."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.status)
@@ -37,11 +37,13 @@ class Refused(Exception):
 class HttpService(NamedTuple):
     """The settings and callbacks that connections share.
 
-    ``admit`` checks a head and returns the most bytes that its body may have, or raises `Refused`; ``answer`` takes
-    head and body and returns the reply, or an awaitable, and must not raise. Times are in seconds: ``read_timeout`` for
-    a first head and for the rest of a request that has begun; ``idle_timeout`` between two requests.
-    ``complain(status, text)`` makes the answer to input that is not HTTP. ``deserted`` is set when the last connection
-    closes. ``scratch`` is the buffer for reading: some ten thousand bytes.
+    ``admit`` checks the head of a request and returns the largest number of bytes that the body may have, or raises
+    `Refused`. ``answer`` takes the request and its body and returns the reply, or an awaitable of it, and must not
+    raise. ``complain(status, text)`` makes the reply to input that is not HTTP.
+
+    Times are in seconds: ``read_timeout`` for a connection's first head and for the rest of a request that has begun,
+    ``idle_timeout`` between two requests. ``deserted`` is set when the last connection closes. ``scratch`` is the
+    buffer for reading, some ten thousand bytes long.
     """
 
     admit: Callable[[HttpRequest], int]
@@ -55,7 +57,7 @@ class HttpService(NamedTuple):
 
 
 class HttpConnection(asyncio.BufferedProtocol):
-    """One connection: requests one after the other, each answered before the next is read."""
+    """One connection, whose requests are handled one after the other: each is answered before the next is read."""
 
     __slots__ = (
         "_body",
@@ -98,7 +100,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         """The task that answers the current request."""
 
     def end(self) -> None:
-        """Ends the connection: at once if it is idle, otherwise with the answer."""
+        """Ends the connection: at once if it is idle, otherwise after the answer."""
         self._closing = True
         if self.task is None and self._transport is not None:
             self._transport.close()
@@ -150,7 +152,9 @@ class HttpConnection(asyncio.BufferedProtocol):
     # -- one request ---------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Handles requests as far as the input and the reader of the answers allow."""
+        """Handles requests until input is missing, an answer must be awaited, or the client is slow to read its
+        answers.
+        """
         while self.task is None and not self._closing and not self._choked:
             try:
                 if self._request is None:
@@ -223,7 +227,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._expire_in(self._service.idle_timeout)
 
     def _read_head(self) -> bool:
-        """Whether a complete head was received."""
+        """Reads a head if it is complete; returns whether it was."""
         buffer = self._buffer
         while buffer.startswith(b"\r\n"):  # RFC 9112, 2.2
             del buffer[:2]
@@ -293,7 +297,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             del buffer[: line + 4 + size]
 
     def _read_trailers(self, start: int) -> bytes | None:
-        """The complete body, after its last chunk and the trailers, which are ignored."""
+        """The complete body if the trailers, which are ignored, have arrived; else None. They begin at ``start``."""
         buffer = self._buffer
         end = start if buffer.startswith(b"\r\n", start) else buffer.find(b"\r\n\r\n", start)
         if end < 0:
@@ -305,7 +309,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         return b"".join(self._body)
 
     def _hurry(self) -> None:
-        """Sets the deadline for the rest of a request that has begun. Single bytes don't extend it."""
+        """Sets the deadline for the rest of a request that has begun. More input does not extend the deadline."""
         soon = self._loop.time() + self._service.read_timeout
         if self._deadline is None or self._deadline > soon:
             self._expire_in(self._service.read_timeout)
@@ -350,7 +354,7 @@ class HttpConnection(asyncio.BufferedProtocol):
 
 @lru_cache(maxsize=128)
 def _begin(status: int, closes: bool, *headers: tuple[str, str]) -> bytes:
-    """An answer up to its length. There are few different ones, so each is built once."""
+    """The beginning of an answer, up to its ``content-length``. Few differ, so each is built once."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:

@@ -1,4 +1,4 @@
-"""The heads of HTTP/1.1 requests: parsing and refusal (RFC 9112)."""
+"""Parses the heads of HTTP/1.1 requests and refuses malformed ones (RFC 9112)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _SINGLE: Final = ("content-length", "transfer-encoding", "content-type", "host")
 
 
 class HttpRequest(NamedTuple):
-    """``target`` is path and query as received; header names are in lower case."""
+    """The head of a request. ``target`` is the path and query as received; header names are in lower case."""
 
     method: str
     target: str
     headers: dict[str, str]
 
     def __repr__(self) -> str:
-        """The repr has no headers, because they may contain tokens."""
+        """The repr leaves out the headers, because they may contain tokens."""
         return f"HttpRequest({self.method} {self.target})"
 
 
 class Malformed(Exception):
-    """The input is not supported HTTP; ``status`` is the answer's status."""
+    """The input is malformed, or a part of HTTP that is not supported; ``status`` is the status of the answer."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -37,7 +37,7 @@ class Malformed(Exception):
 
 
 def parsed(head: str) -> tuple[HttpRequest, bool]:
-    """The request, without its body, and whether the connection ends with it.
+    """The request without its body, and whether the connection ends after the answer.
 
     Raises `Malformed`.
     """
@@ -63,7 +63,7 @@ def parsed(head: str) -> tuple[HttpRequest, bool]:
 
 
 def framing(headers: dict[str, str]) -> int:
-    """The length of the body; -1 if it is chunked. Raises `Malformed`."""
+    """The length of the body in bytes; -1 if the body is chunked. Raises `Malformed`."""
     length, coding = headers.get("content-length"), headers.get("transfer-encoding")
     if coding is not None:
         if length is not None:

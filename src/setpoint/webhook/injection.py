@@ -1,4 +1,4 @@
-"""Injection of the CA bundle into ``caBundle`` of webhook configurations and of CRDs' conversions."""
+"""Injects the CA bundle into the ``caBundle`` fields of webhook configurations and of CRDs' conversions."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Trusting = tuple[str, str]
 async def inject(client: Client, bundle: bytes, objects: Iterable[Trusting]) -> bool:
     """Puts ``bundle`` (PEM) into every ``clientConfig`` of these objects; returns whether all of them have it now.
 
-    Only ``caBundle`` is written, as a change of the version that was read, so no concurrent change is undone. A missing
-    object needs no bundle and is skipped: `install` creates it with the bundle in it.
+    Only ``caBundle`` is written, and only if the object still has the version that was read, so no concurrent change is
+    undone. A missing object needs no bundle and is skipped: `install` creates it with the bundle.
 
     Raises:
         ApiError: the server refuses. RBAC: ``get`` and ``patch`` on the objects' kinds.
-        ValueError: a kind that has no ``caBundle``.
+        ValueError: a kind has no ``caBundle``.
     """
     done = True
     for kind, name in objects:

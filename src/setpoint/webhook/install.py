@@ -1,4 +1,4 @@
-"""Installation of webhooks in a cluster, and its reversal."""
+"""Installs webhooks in a cluster and uninstalls them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ _PAUSE: Final = 0.1
 
 
 class NotInForce(TimeoutError):
-    """The API server did not call the webhooks in time; the message names them and the last answer."""
+    """The API server did not call the webhooks in time, or did not establish a definition; the message has the last
+    answer.
+    """
 
 
 async def install(
@@ -44,18 +46,18 @@ async def install(
 ) -> None:
     """Applies the webhook configurations and CRDs' conversions, and waits until they are in force.
 
-    ``bundle`` is the CA bundle, for example `SecretCertificates.bundle`; without one, the injected bundle stays.
-    For each of ``samples``, an object that its schema allows, it waits until the API server calls the webhooks for
-    create: it sends dry-run requests that the webhooks answer without calling a function. Without samples it returns
-    when everything is stored; API servers follow about a second later.
+    ``bundle`` is the CA bundle, for example `SecretCertificates.bundle`; without one, the injected bundle stays. Each
+    of ``samples`` is an object that its schema allows. For each, this function waits until the API server calls the
+    webhooks for create: it sends dry-run requests that the webhooks answer without calling a function. Without samples
+    it returns when everything is stored; API servers follow about a second later.
 
-    A second call changes nothing. The CustomResourceDefinitions must exist, unless ``definitions`` is set: then they
-    are applied, too, each in one write with its conversion, so that no object is ever served by new versions without
-    it. This is for a single server. While several replicas are being replaced, the old ones don't know the new
-    versions: apply the definitions after the last has gone.
+    A second call changes nothing. The CustomResourceDefinitions must exist, unless ``definitions`` is set: in that case
+    they are applied, too, each in one write with its conversion, so new versions are never served without their
+    conversion. This is for a single server. While several replicas are being replaced, the old ones don't know the new
+    versions: apply the definitions after the last old replica has ended.
 
     Raises:
-        NotInForce: not called within ``timeout`` seconds, or a definition was not established.
+        NotInForce: a webhook was not called, or a definition not established, within ``timeout`` seconds.
         ApiError: the server refuses; NotFound names a CustomResourceDefinition that is missing.
     """
     each = list(served)
@@ -106,14 +108,14 @@ async def uninstall(
 ) -> None:
     """Reverts `install`. Call it while the webhooks are still served, and stop them afterwards.
 
-    The configurations are removed first, so that from then on no request, and no namespace's deletion, waits for
-    webhooks that are about to stop. Then conversions end, and with them all versions but the stored one are no longer
-    served: API servers would only change ``apiVersion`` and drop fields that the other version does not have. Objects
-    that are still stored in another version then lose fields that the storage version does not have: run ``setpoint crd
+    The configurations are removed first; from then on no request, and no deletion of a namespace, waits for webhooks
+    that are about to stop. After that, conversions are removed. Without them only the stored version is served, because
+    API servers would only change ``apiVersion`` and drop fields that the other version does not have. Objects that are
+    still stored in a different version then lose fields that the storage version does not have: run ``setpoint crd
     migrate`` before. A missing object is not an error.
 
-    ``conversions=False`` leaves them in place, for a server that will be back: until then no object that needs
-    conversion can be read or written, and nothing is lost.
+    ``conversions=False`` leaves the conversions in place, for a server that will be back. Until then no object that
+    needs conversion can be read or written, and nothing is lost.
 
     Raises:
         ApiError: the server refuses.
@@ -152,9 +154,10 @@ async def _end_conversion(client: Client, name: str) -> None:
 
 
 def generated_samples(served: Iterable[Admission[Any] | Converter], namespace: str) -> list[Object]:
-    """For `install`: the smallest object of each custom resource that is checked on create, in any namespace.
+    """Samples for `install`: the smallest object of each custom resource that is checked on create.
 
-    They fit the schema but may break CEL rules. Admissions that select only some objects are left out.
+    ``namespace`` is where they would be created. They fit the schema but may break CEL rules. Admissions that select
+    only some objects are left out.
     """
     found: dict[type[Object], Object] = {}
     for admission in served:

@@ -1,4 +1,4 @@
-"""A JSON patch (RFC 6902) from one document to another."""
+"""Computes a JSON patch (RFC 6902) from one document to another."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ Operation = dict[str, Any]
 def diff(original: Any, modified: Any) -> list[Operation]:
     """The operations that turn ``original`` into ``modified``; none if they are the same JSON.
 
-    Only differences are named: members of objects one by one; in lists the items between the equal heads and tails.
-    There are no ``test`` operations, so that the patch applies after other webhooks' changes elsewhere in the document.
+    Only differences are included: objects are compared member by member; in lists, equal items at the beginning and at
+    the end are skipped. There are no ``test`` operations, so the patch still applies after other webhooks have changed
+    other parts of the document.
 
     Raises:
-        RecursionError: the documents are nested deeper than Python calls may be.
+        RecursionError: the documents are nested deeper than Python's recursion limit allows.
     """
     operations: list[Operation] = []
     _compare(original, modified, "", operations)

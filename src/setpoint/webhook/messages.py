@@ -1,4 +1,4 @@
-"""AdmissionReview and ConversionReview in wire form.
+"""The wire form of AdmissionReview and ConversionReview.
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-request-and-response
 """
@@ -28,7 +28,7 @@ CONVERSION_V1 = "apiextensions.k8s.io/v1"
 
 
 class Kind(Struct, frozen=True):
-    """A group, version and kind as three fields."""
+    """A kind with its group and version, each in its own field."""
 
     group: str = ""
     version: str = ""
@@ -42,7 +42,7 @@ class NamedResource(Struct, frozen=True):
 
 
 class AdmissionRequest(Struct, kw_only=True, rename="camel"):
-    """The API server's request. Objects are raw JSON; empty or ``null`` if absent."""
+    """The API server's request. Objects are raw JSON; an absent object is empty or ``null``."""
 
     uid: str
     kind: Kind
@@ -70,7 +70,7 @@ class AdmissionReview(Envelope, rename="camel"):
 
 
 class AdmissionResponse(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """The response. ``patch`` is encoded in base64; it and ``patch_type`` are both set or both absent."""
+    """The response. ``patch`` is encoded in base64. ``patch`` and ``patch_type`` are both set or both absent."""
 
     uid: str = field()
     allowed: bool = field()

@@ -1,4 +1,4 @@
-"""The metrics of a webhook server, under controller-runtime's names, in plain integers until a scrape."""
+"""The metrics of a webhook server, under controller-runtime's names. They are plain integers until a scrape."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATENCY_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class PathCounts:
-    """The counts of one path."""
+    """The counts for one path."""
 
     __slots__ = ("codes", "in_flight", "latencies", "seconds")
 
@@ -35,10 +35,10 @@ class PathCounts:
 
 
 class WebhookMetrics:
-    """The numbers of one process's webhooks. Register it in a registry of prometheus_client: ``registry.register(it)``.
+    """The metrics of one process's webhooks. Register them with prometheus_client: ``registry.register(metrics)``.
 
-    Scrapes must happen in the event loop's thread. ``panics`` counts exceptions in admission functions,
-    ``conversion_panics`` those in conversions, the others the reads of certificates.
+    Scrapes must happen in the event loop's thread. ``panics`` counts exceptions in admission functions and
+    ``conversion_panics`` those in conversions; the other two counters are for reads of certificates.
     """
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
@@ -51,14 +51,14 @@ class WebhookMetrics:
             registry.register(self)
 
     def at(self, path: str) -> PathCounts:
-        """The counts of ``path``, which must be a served one: labels must not come from clients."""
+        """The counts for ``path``, which must be a path that is served: labels must not come from clients."""
         counts = self.paths.get(path)
         if counts is None:
             counts = self.paths[path] = PathCounts()
         return counts
 
     def collect(self) -> Iterator[Metric]:
-        """Called by the registry at each scrape."""
+        """The metrics in prometheus_client's form. The registry calls this method at each scrape."""
         # Only here: webhooks without metrics don't load the library.
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 

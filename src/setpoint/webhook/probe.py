@@ -1,7 +1,7 @@
-"""Probes of `install`, which show that the API server calls: marked dry runs.
+"""Probes with which `install` finds out whether the API server calls the webhooks: marked dry runs.
 
-A webhook refuses such a request with its own message, before any function. The mark has no other use: a dry run stores
-nothing anyway.
+A webhook refuses such a request with a message of its own, before any function is called. The mark is used for nothing
+else, and a dry run stores nothing anyway.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MARK: Final = "webhook.setpoint.io/in-force"
 
 
 def marked(sample: K, role: Role) -> K:
-    """A copy of ``sample`` with the mark for the webhook of that role."""
+    """A copy of ``sample`` with the mark for the webhook of ``role``."""
     copy = decode(type(sample), encode(sample))
     copy.metadata.annotations[MARK] = role
     return copy

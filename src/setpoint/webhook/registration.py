@@ -1,4 +1,6 @@
-"""Registration with API servers: webhook configurations and CRDs' conversions, from the same declarations."""
+"""The objects that register webhooks with API servers, made from the same declarations: webhook configurations and the
+conversions of CRDs.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class TargetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ServiceTarget:
-    """Webhooks behind a Service. Raises `TargetError` for names that no Service can have."""
+    """The address of webhooks behind a Service. Raises `TargetError` for a name that a Service can't have, or a wrong
+    port.
+    """
 
     name: str
     namespace: str
@@ -65,9 +69,9 @@ class ServiceTarget:
 
 @dataclass(frozen=True, slots=True)
 class UrlTarget:
-    """Webhooks at an address that API servers reach directly: for development against a remote cluster.
+    """The address of webhooks that API servers reach directly: for development against a remote cluster.
 
-    Raises `TargetError` for URLs that API servers refuse: anything but ``https://HOST[:PORT][/PATH]``.
+    Raises `TargetError` for URLs that API servers refuse: those not of the form ``https://HOST[:PORT][/PATH]``.
     """
 
     url: str
@@ -94,10 +98,11 @@ def configurations(
     bundle: bytes = b"",
     labels: Mapping[str, str] | None = None,
 ) -> list[Document]:
-    """The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration of that name, as far as needed.
+    """The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration with this ``name``; one without webhooks
+    is left out.
 
-    ``served`` are declarations, or `Webhooks` with them. Conversions are registered elsewhere: `conversion`.
-    ``bundle`` (PEM) is the CA bundle; without one ``caBundle`` is left to another injector.
+    ``served`` is the declarations themselves, or a `Webhooks` that holds them. Conversions are ignored here; see
+    `conversion`. ``bundle`` (PEM) is the CA bundle; without one, ``caBundle`` is left for another program to inject.
 
     Raises:
         TargetError: the name is not valid.
@@ -119,9 +124,9 @@ def configurations(
 
 
 def conversion(target: Target, *, bundle: bytes = b"") -> Document:
-    """``spec.conversion`` of a CustomResourceDefinition whose versions the webhooks convert.
+    """The ``spec.conversion`` of a CustomResourceDefinition whose versions the webhooks convert.
 
-    Its ``clientConfig`` is also an argument of `setpoint.crd.crd_for`.
+    The ``clientConfig`` in it can also be passed to `setpoint.crd.crd_for`, as ``conversion_client_config``.
     """
     return {
         "strategy": "Webhook",
@@ -133,7 +138,7 @@ def conversion(target: Target, *, bundle: bytes = b"") -> Document:
 
 
 def trusting(served: Iterable[Admission[Any] | Converter], name: str) -> list[Trusting]:
-    """The kinds and names of all objects that must trust the server: see `setpoint.webhook.injection`."""
+    """The kinds and names of all objects that must have the server's CA bundle: see `setpoint.webhook.injection`."""
     each = list(served)
     admissions = [it for it in each if isinstance(it, Admission)]
     found: list[Trusting] = [
@@ -148,7 +153,7 @@ def converters_of(served: Iterable[Admission[Any] | Converter]) -> list[Converte
 
 
 def definition_name(converter: Converter) -> str:
-    """The name of the CustomResourceDefinition whose versions are converted."""
+    """The name of the CustomResourceDefinition whose versions ``converter`` converts."""
     resource = resource_of(converter.classes[0])
     return f"{resource.plural}.{resource.group}"
 
@@ -190,10 +195,10 @@ def _entry(admission: Admission[Any], role: Role, version: str, target: Target, 
 
 
 def _name(admission: Admission[Any], role: Role) -> str:
-    """A domain name of three parts at least, as API servers require.
+    """The name of the webhook, a domain name of at least three parts, as API servers require.
 
-    The version of an own kind is not in it: a release with another version changes the entry that is there, with the CA
-    bundle in it, and makes no new one.
+    For a custom resource the name does not contain the version: a release with a new version changes the existing
+    entry, which has the CA bundle, and does not add one.
     """
     resource = admission.resource
     version = "" if _is_own(resource) else resource.version
@@ -202,7 +207,9 @@ def _name(admission: Admission[Any], role: Role) -> str:
 
 
 def _distinguish(entries: list[Document]) -> None:
-    """Makes names unique within a configuration: those for several versions of a kind get their version."""
+    """Makes the names in a configuration unique: entries that have the same name, for different versions of a kind, get
+    their version as a prefix.
+    """
     names = Counter(entry["name"] for entry in entries)
     for entry in entries:
         if names[entry["name"]] > 1:
@@ -214,7 +221,9 @@ def _is_own(resource: Resource) -> bool:
 
 
 def _spared(resource: Resource, target: Target) -> Document | None:
-    """Namespaces without which the webhook itself could not come up, if it is for built-in kinds."""
+    """A selector that leaves out the namespaces that the webhook itself needs in order to start; None for custom
+    resources and for cluster-scoped kinds other than Namespace.
+    """
     if _is_own(resource) or not (resource.namespaced or resource.kind == "Namespace"):
         return None
     names = ["kube-system"]

@@ -1,4 +1,4 @@
-"""Reply: the answer to a request."""
+"""Reply: an HTTP response to a request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Reply"]
 
 
 class Reply(NamedTuple):
-    """An HTTP answer. An answered review has status 200, whether allowed or refused."""
+    """An HTTP response. The status for a review is 200, whether the review allows or refuses."""
 
     status: int
     headers: dict[str, str]

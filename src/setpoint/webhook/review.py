@@ -1,4 +1,4 @@
-"""Review: one admission request as functions see it, and the methods for their answer."""
+"""Review: one admission request as functions see it, with the methods for their answer."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Operation = Literal["create", "update", "delete", "connect"]
 
 
 class Reads(Protocol):
-    """Cached reads of declared kinds."""
+    """The cached reads of the kinds that an admission declares."""
 
     async def lister(self, kind: type[T], /) -> Lister[T]:
-        """Waits until the cache of ``kind`` has synced. Raises `UndeclaredRead`."""
+        """Waits until the cache of ``kind`` has synced and returns its lister. Raises `UndeclaredRead`."""
         ...
 
 
@@ -40,13 +40,13 @@ NO_READS = _NoReads()
 class Review(Verdict, Generic[K]):
     """One request for admission.
 
-    The request: ``operation``; ``old``, the stored object (on update only, None otherwise); ``user``; ``dry_run``:
-    nothing will be stored, so functions must not change external state; ``namespace``, ``name`` (both ``""`` if absent,
-    ``name`` also if the server will generate it), ``subresource``, ``uid`` of the request, ``options`` of the verb as
-    plain JSON values.
+    The request: ``operation``; ``old``, the stored object (on update only, None otherwise); ``user``; ``dry_run``, with
+    which nothing will be stored, so functions must not change external state; ``namespace`` and ``name`` (``""`` if
+    absent; ``name`` also if the server will generate it); ``subresource``; the request's ``uid``; and ``options``, the
+    options of the operation as plain JSON values.
 
-    The answer: `invalid` and similar methods name a field and may be called many times; `deny` refuses the request
-    as a whole; `warn` shows a text to the user without a refusal. Without any refusal the request is allowed.
+    The answer: `invalid` and similar methods name a field and may be called many times; `deny` refuses the request as a
+    whole; `warn` shows a text to the user without refusing. A request that no function refuses is allowed.
     """
 
     __slots__ = (
@@ -91,7 +91,8 @@ class Review(Verdict, Generic[K]):
     # -- reads of kinds that the Admission declares -------------------------------------------------------------------
 
     async def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
-        """The object from a declared cache, None if there is none; by default in the request's namespace.
+        """The object from the cache of a declared kind, or None if there is none; by default from the request's
+        namespace.
 
         Waits for the cache to sync, until the request's deadline.
 
@@ -104,7 +105,7 @@ class Review(Verdict, Generic[K]):
     async def list(
         self, kind: type[T], *, namespace: str | None = None, selector: str | Mapping[str, str] | Selector | None = None
     ) -> builtins.list[T]:
-        """As `get`, for all objects; ``namespace=""`` means all namespaces."""
+        """As `get`, for all objects that match ``selector``; ``namespace=""`` means all namespaces."""
         lister = await self.reads.lister(kind)
         return lister.list(namespace=self._namespace(kind, namespace) or None, selector=selector)
 

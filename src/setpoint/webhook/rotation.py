@@ -1,4 +1,4 @@
-"""The renewal of certificates: a pure function of the current ones and the time."""
+"""Decides which certificates are renewed, as a function of the current ones and the time."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """The lifetimes of certificates. Both are renewed when two thirds have passed.
+    """The lifetimes of the CA and of the serving certificate. Each is renewed when two thirds of its lifetime have
+    passed.
 
     A new CA is trusted for ``overlap`` before any certificate that it signed is served, and an old one for ``overlap``
     after the last certificate that it signed was replaced. In that time every API server must see the new bundle, and
     every replica the new certificate.
 
     Raises:
-        ValueError: ``overlap`` does not fit into the remaining third.
+        ValueError: ``overlap`` is negative, or too long for the remaining third of a lifetime.
     """
 
     authority_lifetime: timedelta = timedelta(days=365)
@@ -58,13 +59,13 @@ class Rotation:
 def step(
     kept: Kept | None, names: Sequence[str], rotation: Rotation, now: datetime, *, name: str, in_force: bool
 ) -> Kept:
-    """The certificates that should exist now; ``kept`` itself if none is due.
+    """The certificates that should exist now; ``kept`` itself if nothing has to change.
 
-    ``in_force`` says whether all clients are known to have ``kept``'s bundle: only then is a new CA used.
+    ``in_force`` says whether all clients are known to have ``kept``'s bundle: a new CA is used only if they have.
     ``name`` is the CAs' common name.
 
-    *Guarantees*: the served certificate is signed by one of the bundle's CAs at any time, and by one that has been in
-    it for ``overlap`` if there is one.
+    *Guarantees*: the served certificate is always signed by one of the bundle's CAs, and if possible by one that has
+    been in the bundle for at least ``overlap``.
     """
     if kept is None or not _sound(kept):
         authority = make_authority(name, now=now, lifetime=rotation.authority_lifetime)
@@ -92,7 +93,9 @@ def step(
 
 
 def _signer(authorities: list[Pair], serving: Pair, rotation: Rotation, now: datetime, in_force: bool) -> Pair:
-    """The newest CA that all clients trust by now; else the one in use; else the one trusted for longest."""
+    """The newest CA that all clients trust; otherwise the CA in use; otherwise the CA that has been trusted for
+    longest.
+    """
     if in_force:
         for authority in authorities:
             if now - facts_of(authority.certificate).made >= rotation.overlap:

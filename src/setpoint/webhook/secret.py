@@ -1,4 +1,4 @@
-"""SecretCertificates: a CA of its own in a Secret that all replicas share, without cert-manager."""
+"""SecretCertificates: a private CA in a Secret that all replicas share, without cert-manager."""
 
 from __future__ import annotations
 
@@ -34,24 +34,26 @@ class SecretCertificates(Watched):
                                       trusting=trusting(webhooks, "mykind"))
     ```
 
-    Every replica runs it. A replica that finds the Secret missing or a certificate due (see `Rotation`) writes onto the
-    version that it read; the writes of the others conflict, and they use the version that won. So no election is
-    needed, and no replica ever serves a certificate that is not in the Secret.
+    Every replica runs it. A replica that finds the Secret missing or a certificate due (see `Rotation`) writes the
+    Secret, on the condition that it still has the version that was read. The writes of the other replicas conflict, and
+    they use the version that won. So no election is needed, and no replica ever serves a certificate that is not in the
+    Secret.
 
-    The steps of a change of CA: the new one is added to the bundle, the bundle is put into every object of
-    ``trusting``, ``overlap`` passes, a certificate of the new CA is served, ``overlap`` passes, the old one is removed.
-    At every moment any API server that is at most ``overlap`` late trusts the certificates of all replicas.
+    The steps of a change of CA: the new CA is added to the bundle, the bundle is put into every object of ``trusting``,
+    ``overlap`` passes, a certificate of the new CA is served, ``overlap`` passes, the old CA is removed. At every
+    moment an API server whose bundle is at most ``overlap`` out of date trusts the certificates of all replicas.
 
-    *Under a crash* between any two writes the next check continues from there. *When the API server can't be reached*
+    *After a crash* between any two writes the next check continues from there. *While the API server can't be reached*
     the last certificate is served and the checks continue, with a growing delay of up to ``check_every``.
 
-    The Secret has the layout of cert-manager (``tls.crt``, ``tls.key``, ``ca.crt``) and the CAs' keys in
-    ``ca.key``. RBAC: ``get``, ``create``, ``patch`` on it; ``get``, ``patch`` on ``trusting``.
+    The Secret has cert-manager's layout (``tls.crt``, ``tls.key``, ``ca.crt``), and the CAs' keys are in ``ca.key``.
+    RBAC: ``get``, ``create``, ``patch`` on the Secret; ``get``, ``patch`` on the objects of ``trusting``.
 
     Args:
         names: the server's DNS names and addresses.
-        trusting: kinds and names of the objects to inject the bundle into; `setpoint.webhook.registration.trusting`.
-        check_every: seconds between two checks of the Secret.
+        trusting: the kinds and names of the objects to inject the bundle into; see
+            `setpoint.webhook.registration.trusting`.
+        check_every: the seconds between two checks of the Secret.
     """
 
     def __init__(
@@ -88,7 +90,7 @@ class SecretCertificates(Watched):
         return self._kept.bundle if self._kept is not None else b""
 
     async def run(self) -> None:
-        """Checks every ``check_every`` seconds.
+        """Checks the Secret every ``check_every`` seconds.
 
         Raises:
             CertificateError: another program made the Secret's certificate, or cryptography is not installed.
@@ -109,10 +111,11 @@ class SecretCertificates(Watched):
             await asyncio.sleep(wait * (0.9 + 0.2 * self._random.random()))
 
     async def check(self) -> None:
-        """One check: loads the Secret, renews what is due, injects the bundle.
+        """Checks once: loads the Secret, renews the certificates that are due and injects the bundle.
 
         Raises:
             ApiError, TransportError: the API server refuses or can't be reached.
+            TimeoutError: another client keeps writing the Secret.
             CertificateError: as `run`.
         """
         kept = await self._settle()
@@ -124,7 +127,7 @@ class SecretCertificates(Watched):
             self._in_force = kept.bundle
 
     async def _settle(self) -> Kept:
-        """The certificates in the Secret once none is due."""
+        """Renews the certificates in the Secret that are due, and returns those that the Secret now has."""
         for _ in range(_TRIES):
             secret = await self._get()
             kept = None if secret is None else self._read(secret)
@@ -147,7 +150,7 @@ class SecretCertificates(Watched):
             return None
 
     def _read(self, secret: Secret) -> Kept | None:
-        """The Secret's certificates; None if it is empty, as a precreated one may be, or damaged."""
+        """The Secret's certificates; None if the Secret is empty, as one made in advance may be, or damaged."""
         data = secret.data
         if not data.get(CERTIFICATE) and not data.get(KEY):
             return None

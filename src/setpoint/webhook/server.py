@@ -1,4 +1,4 @@
-"""WebhookServer: `Webhooks` over HTTPS."""
+"""WebhookServer: serves `Webhooks` over HTTPS."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class WebhookServer:
     manager.add(WebhookServer(webhooks, CertificateFiles("/certs")), group="servers")
     ```
 
-    In a manager's group ``servers`` it starts before any cache begins to sync, and must: caches may need its
+    A manager must start it in the group ``servers``, before any cache begins to sync, because caches may need its
     conversions.
 
-    *Stopping* (`stop`, then `run` returns): ``/readyz`` fails at once, and for ``drain_delay`` requests are still
-    served, so that endpoints are updated; then no connection is accepted any more and requests in flight may finish
-    within ``grace``. Answers close their connections meanwhile.
+    *Stopping* (`stop`, then `run` returns): ``/readyz`` fails at once, and requests are still served for
+    ``drain_delay``, so that endpoints can be updated. After that, no connection is accepted any more, and requests in
+    flight may finish within ``grace``. Once the server is stopping, each answer closes its connection.
 
     *Limits*: bodies larger than ``max_body`` are answered with 413 before they are read, content other than JSON with
     415, methods other than POST with 405. TLS handshakes, the first request's head, and bodies that take longer than
@@ -55,13 +55,14 @@ class WebhookServer:
 
     Args:
         webhooks: the webhooks to serve.
-        certificates: the source of the certificate; this server runs it. It listens as soon as there is a certificate.
+        certificates: the source of the certificate; this server runs it, and listens as soon as there is a certificate.
         host: ``""`` means every address.
-        port: 0 picks a free one; see ``port`` after ``ready``.
-        max_body: bytes for an AdmissionReview. ConversionReviews hold whole lists; ``max_conversion_body`` is theirs.
-        drain_delay, grace, read_timeout, idle_timeout: seconds. Idle connections outlast the 90 s for which API
-            servers keep theirs, so that none is closed under a request.
-        client_ca: PEM; clients must present a certificate of that CA.
+        port: 0 picks a free one; see ``port`` once ``ready`` is set.
+        max_body: the most bytes of an AdmissionReview.
+        max_conversion_body: the most bytes of a ConversionReview, which holds whole lists.
+        drain_delay, grace, read_timeout, idle_timeout: seconds. By default, idle connections outlast the 90 s for which
+            API servers keep theirs, so no connection is closed while a request is on its way.
+        client_ca: PEM; if set, clients must present a certificate of this CA.
     """
 
     name = "webhooks"
@@ -116,7 +117,7 @@ class WebhookServer:
         self._stopping.set()
 
     def problem(self) -> str:
-        """The reason why it is not ready; ``""`` if it is. For readiness checks."""
+        """The reason why the server is not ready; ``""`` if it is ready. For readiness checks."""
         if self._stopping.is_set():
             return "the webhook server is stopping"
         if not self.ready.is_set():
@@ -124,11 +125,11 @@ class WebhookServer:
         return ""
 
     async def run(self) -> None:
-        """Serves until `stop`, or until it is cancelled (then without draining).
+        """Serves until `stop` is called, or until it is cancelled, in which case it does not drain.
 
         Raises:
             OSError: the address can't be bound; the message names it.
-            CertificateError: there is no usable certificate, and none can come.
+            CertificateError: there is no usable certificate, and the source can't provide one.
         """
         self.certificates.on_change(self._use)
         if self.certificates.current is not None:
@@ -190,7 +191,7 @@ class WebhookServer:
                     await self._service.deserted.wait()
 
     async def _cut(self) -> None:
-        """Ends the remaining connections."""
+        """Ends the remaining connections and cancels the requests in flight."""
         tasks = [connection.task for connection in self._service.connections if connection.task is not None]
         for connection in list(self._service.connections):
             connection.end()
@@ -233,7 +234,7 @@ class WebhookServer:
         return self._last(await started)
 
     def _last(self, reply: Reply) -> Reply:
-        """The reply, which closes its connection while the server is stopping."""
+        """The reply; while the server is stopping, with a header that closes the connection."""
         if self._stopping.is_set():
             return Reply(reply.status, {**reply.headers, "connection": "close"}, reply.body)
         return reply

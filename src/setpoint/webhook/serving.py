@@ -1,4 +1,4 @@
-"""Webhooks as a separate program: no controllers, no leader, any number of replicas."""
+"""Runs webhooks as a separate program: without controllers or a leader, in any number of replicas."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class _Runnable(Protocol):
 async def serve_webhooks(
     server: WebhookServer, *, factory: InformerFactory | None = None, beside: Iterable[_Runnable] = ()
 ) -> None:
-    """Runs ``server`` until its ``stop()`` is called and it has drained; ``beside`` runs alongside.
+    """Runs ``server``, and ``beside`` alongside it, until ``server.stop()`` is called and the server has drained.
 
     The server listens before ``factory``, the caches that admissions read, sends any request: the API server may need
-    this server's conversions to answer it.
+    this server's conversions to answer the request.
 
-    Raises the error of the server or of one of ``beside``, after everything has ended.
+    Raises the error of the server, of the caches or of one of ``beside``, after everything has ended.
     """
     async with TaskScope() as scope:
         tasks = [scope.start(server.run()), *(scope.start(_kept(each)) for each in beside)]

@@ -1,4 +1,4 @@
-"""Certificates for requests: those that others made, with keys that only they have (PKCS #10)."""
+"""Certificates for signing requests (PKCS #10): for keys that only the requesters have."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _EXTENDED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """The subject and the names that a request asks for."""
+    """The subject and the names for which a certificate signing request asks."""
 
     common_name: str
     organizations: tuple[str, ...]
@@ -49,10 +49,10 @@ class RequestFacts:
 
 
 def request_facts(request: bytes) -> RequestFacts:
-    """The facts in a request (PEM).
+    """The facts in a certificate signing request (PEM).
 
     Raises:
-        CertificateError: it can't be read, or its signature is wrong.
+        CertificateError: the request can't be read, or its signature is wrong.
     """
     x509, _ = parts.library()
     loaded = _load(request)
@@ -74,7 +74,7 @@ def sign_request(
 ) -> bytes:
     """The certificate (PEM) for a request's key, subject and names; it never outlives ``authority``.
 
-    ``usages`` are those of ``spec.usages`` of a CertificateSigningRequest.
+    ``usages`` takes the same values as a CertificateSigningRequest's ``spec.usages``.
 
     Raises:
         CertificateError: the request or the authority can't be read, or a usage is unknown.

@@ -1,4 +1,4 @@
-"""The TLS side of the server: one context, whose certificate can change at run time."""
+"""The server's TLS context, whose certificate can change at run time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["ServerTls"]
 
 
 class ServerTls:
-    """A TLS context for servers: 1.2 or newer, HTTP/1.1 only (HTTP/2 exposes servers to rapid resets).
+    """A TLS context for servers: TLS 1.2 or newer, HTTP/1.1 only (HTTP/2 exposes servers to rapid-reset attacks).
 
     `use` changes the certificate for later handshakes. Existing connections keep theirs.
 
-    ``client_ca`` (PEM) requests a certificate of that CA from clients, for API servers that are configured to present
-    one.
+    ``client_ca`` (PEM) makes the server require a certificate of this CA from clients, for API servers that are
+    configured to present one.
 
     Raises:
         CertificateError: ``client_ca`` contains no certificate.
@@ -35,10 +35,11 @@ class ServerTls:
             self.context.verify_mode = ssl.CERT_REQUIRED
 
     def use(self, pair: Pair) -> None:
-        """Serves ``pair`` from the next handshake on.
+        """Presents ``pair`` from the next handshake on.
 
         Raises:
-            CertificateError: ``pair`` is damaged or its two parts don't belong together; the old certificate stays.
+            CertificateError: ``pair`` is damaged, or its certificate and key don't belong together. The old certificate
+                stays.
         """
         handle, name = tempfile.mkstemp(prefix="setpoint-", suffix=".pem")  # the ssl module loads only files
         try:
@@ -67,5 +68,5 @@ def _fresh() -> ssl.SSLContext:
 
 
 def _no_password() -> str:
-    """Refuses encrypted keys; OpenSSL would ask on the terminal otherwise."""
+    """Raises `CertificateError` for an encrypted key; otherwise OpenSSL would ask for the password on the terminal."""
     raise CertificateError("the serving key is encrypted; encrypted keys are not supported")

@@ -1,8 +1,8 @@
-"""TLS of one connection, with `ssl.SSLObject`, for servers whose requests are small.
+"""TLS for one connection, with `ssl.SSLObject`, for servers whose requests are small.
 
 asyncio's own implementation keeps a buffer of a quarter of a megabyte for each connection, and makes one needless call
-to OpenSSL per request, which raises an exception; an exchange over it costs about a third more. The interface is the
-same: the transport that a protocol sees, and a close by both sides (RFC 8446, 6.1), or after `LINGER`.
+to OpenSSL per request, which raises an exception; with it, an exchange costs about a third more. The interface is the
+same: a protocol sees a transport. A close waits for the peer's close_notify (RFC 8446, 6.1), at most for `LINGER`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ _RECORD: Final = 16 * 1024
 
 
 class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
-    """A protocol to the socket's transport, and the transport of ``protocol``, connected after the handshake.
+    """A TLS connection: a protocol for the socket's transport, and the transport for ``protocol``, which is connected
+    after the handshake.
 
     Args:
-        context: of a server. Its certificate at the time of the handshake is the one that is presented.
-        protocol: gets the decrypted data.
-        handshake_timeout: seconds, after which the connection is cut off.
+        context: a server's context. The certificate that it has at the time of the handshake is presented.
+        protocol: receives the decrypted data.
+        handshake_timeout: the seconds after which a connection without a complete handshake is cut off.
         scratch: the buffer for reading; the loop fills it and calls `buffer_updated` immediately, so all connections
-                    can share one.
+            can share one.
     """
 
     __slots__ = (
@@ -99,7 +100,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
     # -- called by the protocol ----------------------------------------------------------------------------------------
 
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
-        """Sends ``data``. It has no effect after `close`, as on every transport."""
+        """Sends ``data``. After `close` it has no effect, as on every transport."""
         if self._closing or self._transport is None:
             return
         try:
@@ -112,7 +113,9 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         self._transport.write(self._outgoing.read())
 
     def close(self) -> None:
-        """Sends close_notify after the written data, and closes after the peer's, or after `LINGER`."""
+        """Sends close_notify after the written data, and closes when the peer's close_notify arrives or `LINGER` has
+        passed.
+        """
         if self._closing or self._transport is None:
             return
         self._closing = True
@@ -148,7 +151,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
     # -- between the two -----------------------------------------------------------------------------------------------
 
     def _pump(self) -> None:
-        """Passes received data on to the protocol, as far as it can be decrypted."""
+        """Decrypts the received data that can be decrypted, and passes it on to the protocol."""
         if self._transport is None or self._pumping:
             return
         self._pumping = True
@@ -163,7 +166,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
             self._pumping = False
 
     def _shake(self) -> bool:
-        """Whether the handshake is over."""
+        """Continues the handshake; returns whether it is complete."""
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:
@@ -193,7 +196,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
             self._flush()
 
     def _leave(self) -> None:
-        """Sends close_notify once, and closes after the peer's; data before it is dropped."""
+        """Sends close_notify once, and closes when the peer's close_notify has arrived; data before that is dropped."""
         try:
             while self._tls.read(_RECORD):
                 pass
@@ -209,7 +212,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
             self._transport.close()
 
     def _fail(self, problem: ssl.SSLError) -> None:
-        """Closes after sending OpenSSL's alert."""
+        """Closes the connection after sending OpenSSL's alert."""
         logger.debug("TLS failed: %s", problem)
         self._closing = True
         self._flush()

@@ -1,7 +1,7 @@
-"""Admission of objects in another version than that of the declared class.
+"""Admission of objects in a version other than that of the declared class.
 
-An admission is called for the version that is stored, and understands every version of its kind: while one release of a
-program replaces another, requests that are meant for either come to both.
+An admission is called for the version that is stored, and accepts requests for every version of its kind: while one
+release of a program replaces another, requests that are meant for either release reach both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ABSENT: Final = (b"", b"null")
 
 
 def _versions(admission: Admission[Any]) -> Versions | None:
-    """The versions of an admission's kind; None for built-in kinds, and for subresources of another kind."""
+    """The versions of an admission's kind; None for built-in kinds, and for subresources that have a different kind."""
     kind = admission.kind
     if not issubclass(kind, CustomResource) or admission.resource != resource_of(kind):
         return None
@@ -37,14 +37,17 @@ def _versions(admission: Admission[Any]) -> Versions | None:
 
 
 def other_versions(admission: Admission[Any]) -> list[str]:
-    """The versions of its kind that the admission understands, besides its own."""
+    """The other versions of the admission's kind for which it accepts requests; [] if it matches only exactly."""
     versions = _versions(admission) if admission.match_policy == "Equivalent" else None
     return [] if versions is None else [name for name in versions.versions if name != admission.gvk.version]
 
 
 def called_version(admission: Admission[Any], admissions: Iterable[Admission[Any]]) -> str:
-    """The version for which API servers call: the one that is stored, as the release before knows it, too; the class's
-    own where another of the ``admissions`` is for another version of the kind."""
+    """The version for which API servers are told to call: the stored one, because the previous release also knows it.
+
+    It is the class's own version if one of ``admissions`` is for a different version of the kind, or if not exactly one
+    version is stored.
+    """
     versions = _versions(admission)
     if versions is None or admission.match_policy != "Equivalent":
         return admission.resource.version
@@ -61,10 +64,11 @@ def _is_stored(kind: type[Object]) -> bool:
 
 
 class Translation:
-    """Decides requests for another ``version`` of an admission's kind: as the class's own, and back.
+    """Decides requests for a different ``version`` of an admission's kind: objects are converted to the class's own
+    version, and patches back.
 
-    Conversions lose nothing (`Versions`), so a patch changes what the functions have changed, and nothing else. The
-    fields of a function's errors are those of its class.
+    Conversions lose nothing (`Versions`), so a patch contains exactly what the functions have changed. The fields in a
+    function's errors are those of its class.
     """
 
     def __init__(self, admission: Admission[Any], version: str) -> None:
@@ -78,7 +82,7 @@ class Translation:
         """As `setpoint.webhook.decide.decide`.
 
         Raises:
-            Misdirected: the request is for another version, or kind.
+            Misdirected: the request is for a different version or kind.
         """
         own = self._admission.gvk.version
         if request.kind.version != self._version:
@@ -114,7 +118,9 @@ class Translation:
         return self._versions.convert(document, self._version)
 
     def _misfit(self, request: AdmissionRequest) -> Status | None:
-        """The refusal of an object that its own schema does not allow, in the words and fields of that schema."""
+        """The refusal of an object that the schema of its own version does not allow, in that schema's words and
+        fields; None if the schema allows it.
+        """
         try:
             document = _document(request.old_object if request.operation == "DELETE" else request.object)
         except UNREADABLE:

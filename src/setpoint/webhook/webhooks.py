@@ -1,4 +1,4 @@
-"""Webhooks: everything that one process serves, as a function from bytes to bytes, without sockets."""
+"""Webhooks: everything that one process serves, as a function from the bytes of a request to those of its answer."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _Route(NamedTuple):
 
 
 class Webhooks:
-    """Admissions and conversions behind their paths.
+    """Admissions and conversions, each at its path.
 
     ```python
     webhooks = Webhooks(Admission(Mykind).defaults(fill_in).validates(check), Versions.of(Mykind))
@@ -70,25 +70,25 @@ class Webhooks:
 
     Args:
         served: `Admission`\\ s and conversions: ``Versions.of(Mykind)``.
-        factory: informers for the kinds that admissions declare with ``reads``. The caller runs it; requests that read
-                    wait for it within their deadline, other requests don't.
-        timeout: seconds for a request that carries no timeout.
-        samples: objects for testing conversions before they are served, besides those made from the schemas.
+        factory: the informers for the kinds that admissions declare with ``reads``. The caller runs it; requests that
+            read wait for it until their deadline, other requests don't.
+        timeout: the seconds for a request that has no timeout.
+        samples: objects for testing conversions before they are served, in addition to those made from the schemas.
 
     *Guarantees*
 
     - A bad request gets an answer (400, 404, or a review that refuses), never an exception.
-    - An exception in a function (of any kind, `SystemExit` too), or a passed deadline, is an answer of 500 or 504, so
-      that the webhook's failure policy decides. It is logged and counted, other requests are not affected, and the
-      caller
-        does not get its message.
-    - Requests may come in any order and at any replica: no state is kept between them.
+    - An exception in a function (of any kind, even `SystemExit`) or a passed deadline leads to an answer of 500 or 504,
+      so the webhook's failure policy decides. It is logged and counted, other requests are not affected, and the caller
+      does not get its message.
+    - Requests may arrive in any order and at any replica: no state is kept between them.
 
-    *Caveats*: functions share one event loop; one that computes for long without awaiting delays all others.
+    *Caveats*: functions share one event loop; a function that computes for long without awaiting delays all others.
 
     Raises:
-        ValueError: two of the same path (give one of them a ``name``) or two converters of one kind.
-        ConversionError: an object does not survive the conversion to another version and back; it names the fields.
+        ValueError: two admissions have the same path (give one of them a ``name``) or two converters the same kind.
+        ConversionError: an object does not survive the conversion to another version and back; the message names the
+            fields.
         TypeError: an admission has no functions, or reads without a ``factory``.
     """
 
@@ -142,7 +142,9 @@ class Webhooks:
             self._routes[path] = self._route(admission, role, partial(decide, admission), reads)
 
     def _understand(self, admission: Admission[Any], factory: InformerFactory | None) -> None:
-        """Serves an admission for the other versions of its kind, too, but for those that have one of their own."""
+        """Serves an admission for the other versions of its kind, too, except those that have an admission of their
+        own.
+        """
         for version in other_versions(admission):
             translation = Translation(admission, version)
             for role in _ROLES:
@@ -158,9 +160,8 @@ class Webhooks:
     # -- one request ---------------------------------------------------------------------------------------------------
 
     async def handle_review(self, path: str, body: bytes, *, timeout: float | None = None) -> Reply:
-        """Answers the review in ``body``. ``path`` may carry the API server's ``?timeout=10s``.
-
-        ``timeout`` in seconds overrides it.
+        """Answers the review in ``body``. ``path`` may carry the API server's ``?timeout=10s``; ``timeout``, in
+        seconds, overrides it.
         """
         started = self.start_review(path, body, timeout=timeout)
         return started if isinstance(started, Reply) else await started
@@ -168,7 +169,7 @@ class Webhooks:
     def start_review(
         self, path: str, body: bytes, *, timeout: float | None = None
     ) -> Reply | Coroutine[Any, Any, Reply]:
-        """As `handle_review`; the answer itself if no wait is needed, which costs no task and no timer."""
+        """As `handle_review`, but returns the answer itself if no wait is needed, which saves a task and a timer."""
         place, _, query = path.partition("?")
         route = self._routes.get(place)
         if route is None:
@@ -221,8 +222,10 @@ class Webhooks:
             counts.finished(code, loop.time() - start)
 
     def _defect(self, place: str, problem: BaseException) -> Reply:
-        """The answer to a function's exception, which fails only its own request. The message goes to the log: the
-        caller may be anyone, and it may contain secrets."""
+        """The answer to a function's exception, which fails only its own request.
+
+        The message goes only to the log: the caller may be anyone, and the message may contain secrets.
+        """
         self.metrics.panics += 1
         logger.error("a function failed", exc_info=problem, extra={"fields": {"webhook": place}})
         return failed(500, "InternalError", "the webhook failed; its log has the reason")
@@ -286,7 +289,7 @@ class DeclaredReads:
 
 
 def failed(code: int, reason: str, message: str) -> Reply:
-    """An HTTP error: a ``Status``, of which API servers show the message."""
+    """An HTTP error whose body is a ``Status``. API servers show its message."""
     status = Status(status="Failure", code=code, reason=reason, message=message)
     return Reply(code, _JSON, _encode({"kind": "Status", "apiVersion": "v1", **to_wire(status)}))
 
@@ -299,7 +302,7 @@ def _rest_of(work: Coroutine[Any, Any, Reply]) -> Generator[Any, Any, Reply]:
 
 
 def _request(decoder: msgspec.json.Decoder[Any], body: bytes, kind: str, api_version: str) -> Any:
-    """The request of the review in ``body``, or the error to answer if there is none."""
+    """The request of the review in ``body``; if the body is not such a review, the error to answer."""
     try:
         if not body.isascii():
             body.decode()  # parsers skip values that they don't need, and would fail on them later
@@ -330,7 +333,9 @@ def _request(decoder: msgspec.json.Decoder[Any], body: bytes, kind: str, api_ver
 
 @lru_cache(maxsize=64)
 def _timeout_of(query: str, default: float) -> float:
-    """Seconds of ``timeout=`` in a query, as Go prints durations; ``default`` without a valid one."""
+    """The seconds in the query's ``timeout=``, in Go's form of durations, at most ``default``; ``default`` without a
+    valid one.
+    """
     for part in query.split("&"):
         name, _, value = part.partition("=")
         if name == "timeout" and len(value) < 32 and value:
