@@ -1,4 +1,6 @@
-"""Names of things: kinds and resources, keys, metadata, conditions, selectors, quantities, and the model base class."""
+"""The names and types that all kinds share: kinds and resources, keys, metadata, conditions, selectors, quantities, and
+the base class of models.
+"""
 
 from setpoint.meta.codec import decode, encode, from_wire, json_of, raw_of, remember_raw, to_wire
 from setpoint.meta.condition import Condition, find_condition, is_condition_true, remove_condition, set_condition

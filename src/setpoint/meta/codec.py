@@ -1,7 +1,7 @@
 """Conversion between bytes, plain JSON values and models.
 
-`decode` is strict about types first, because that is fast. Input that only Go's lenient decoder would accept is
-repaired on a second attempt (`setpoint.meta.repair`), so that every answer of a real server can be read.
+`decode` first is strict about types, because that is fast. Input that only Go's lenient decoder would accept is
+repaired in a second attempt (`setpoint.meta.repair`), so every answer of a real server can be read.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _RAW = "_raw"
 
 
 def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
-    """A fresh instance of ``kind`` from JSON. An `Object` remembers ``raw`` for later patches (see `raw_of`).
+    """A new instance of ``kind`` from JSON. An `Object` remembers ``raw`` for later patches (see `raw_of`).
 
-    Text that is not Unicode is read as U+FFFD, as Go does.
+    Text that is not Unicode is read as U+FFFD, as in Go.
 
     Raises:
         TooDeep: the JSON is nested too deeply.
@@ -54,7 +54,7 @@ def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
 
 
 def from_wire(kind: type[M], value: Any) -> M:
-    """A fresh instance of ``kind`` from plain JSON values (dicts, lists, strings, numbers).
+    """A new instance of ``kind`` from plain JSON values (dicts, lists, strings, numbers).
 
     Raises:
         TooDeep: the values are nested too deeply.
@@ -64,23 +64,23 @@ def from_wire(kind: type[M], value: Any) -> M:
 
 
 def raw_of(obj: Object) -> bytes | None:
-    """The JSON that ``obj`` was decoded from, or None for an object that was created locally."""
+    """The JSON from which ``obj`` was decoded, or None for an object that was created locally."""
     raw = vars(obj).get(_RAW)
     return raw if isinstance(raw, bytes) else None
 
 
 def remember_raw(obj: Object, raw: bytes) -> None:
-    """Makes ``raw`` the JSON that ``obj`` counts as decoded from."""
+    """Makes `raw_of` return ``raw`` for ``obj``."""
     vars(obj)[_RAW] = raw
 
 
 def to_wire(value: Any) -> Any:
-    """Plain JSON values of a model (or of a container of models): absent fields are left out, never null.
+    """The plain JSON values of a model, or of a container of models. Absent fields are left out, never null.
 
-    An `Object` starts with ``apiVersion`` and ``kind``; an empty ``spec`` or ``status`` is left out.
+    The result for an `Object` starts with ``apiVersion`` and ``kind``; an empty ``spec`` or ``status`` is left out.
 
     Raises:
-        TooDeep: ``obj`` is nested too deeply.
+        TooDeep: ``value`` is nested too deeply.
     """
     try:
         return _to_wire(value)
@@ -111,20 +111,20 @@ def _to_wire(value: Any) -> Any:
 
 
 def encode(value: Any) -> bytes:
-    """JSON of a model; see `to_wire`.
+    """The JSON of a model; see `to_wire`.
 
     Raises:
-        TooDeep: ``obj`` is nested too deeply.
+        TooDeep: ``value`` is nested too deeply.
     """
     return json_of(to_wire(value), type(value).__name__)
 
 
 def json_of(value: Any, *what: str) -> bytes:
-    """JSON of plain values; ``what`` (kind, key) names them in the message.
+    """The JSON of plain values; ``what`` (kind, key) names them in the error message.
 
     Raises:
         TooDeep: the values are nested too deeply.
-        ValueError: a string in them is not Unicode (half of a surrogate pair); the message names it.
+        ValueError: a string in them is not Unicode (half of a surrogate pair); the message names the string.
     """
     try:
         return msgspec.json.encode(value)
@@ -179,7 +179,7 @@ def _struct_to_wire(value: Any) -> dict[str, Any]:
 
 @cache
 def _by_msgspec(kind: Any) -> bool:
-    """Whether msgspec itself encodes this class correctly: ``omit_defaults`` leaves out absent fields."""
+    """Whether msgspec by itself encodes this class correctly: its ``omit_defaults`` leaves out absent fields."""
     if issubclass(kind, ApiModel):
         return True
     return issubclass(kind, Struct) and kind.__struct_config__.omit_defaults and not has_foreign(kind)
@@ -192,7 +192,7 @@ def _fields(kind: Any) -> tuple[tuple[str, str, bool], ...]:
 
 @cache
 def _zeros(kind: type[Object]) -> dict[str, Any]:
-    """The wire form of an untouched spec, status and metadata."""
+    """The wire form of a spec, a status and metadata in which no field is set."""
     zeros = {}
     for item in msgspec.structs.fields(kind):
         factory = item.default_factory
@@ -238,7 +238,9 @@ def _native(kind: Hashable) -> msgspec.json.Decoder[Any]:
 
 
 class _ForeignDecoder:
-    """Decodes a type with dataclasses or pydantic models inside, in two steps: their names aren't the wire's."""
+    """Decodes a type that contains dataclasses or pydantic models. It takes two steps because the names of their fields
+    differ from those on the wire.
+    """
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
@@ -256,7 +258,7 @@ def _convert(value: Any, kind: Any) -> Any:
 
 
 def _repaired(kind: type[M], raw: bytes) -> M:
-    """Decodes a document that does not fit ``kind`` as Go's decoder would have."""
+    """Decodes a document that does not fit ``kind``, in the way that Go's decoder would."""
     try:
         document = plain(raw)
         return cast("M", _convert(prepare(kind, repaired(kind, document)), kind))
@@ -269,7 +271,7 @@ def _repaired(kind: type[M], raw: bytes) -> M:
 
 
 def _described(kind: type, raw: bytes) -> str:
-    """Kind and key, as far as the document has them."""
+    """The kind and, if the document has a readable one, the key."""
     try:
         metadata = members(members(raw).get("metadata", b"{}"))
         namespace, name = (plain(metadata.get(part, b'""')) for part in ("namespace", "name"))

@@ -1,4 +1,4 @@
-"""Conditions in a status, as in ``meta.k8s.io/v1`` (KEP-1623)."""
+"""The conditions in a status, as in ``meta.k8s.io/v1`` (KEP-1623)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ ConditionStatus = Literal["True", "False", "Unknown"]
 
 
 class Condition(Struct, kw_only=True, omit_defaults=True):
-    """One observation about an object: a type such as ``Ready``, whether it holds, since when and why.
+    """An observation about an object: a type such as ``Ready``, whether it holds, since when, and why.
 
-    ``reason`` is one CamelCase word for machines; upstream's schemas insist on it and on ``message``, so both are
-    always sent. ``last_transition_time`` moves only when ``status`` changes; `set_condition` ensures it.
+    ``reason`` is a machine-readable word in CamelCase. Upstream's schemas require ``reason`` and ``message``, so both
+    are always sent. ``last_transition_time`` changes only when ``status`` does; `set_condition` ensures this.
     """
 
     type: str
@@ -26,7 +26,7 @@ class Condition(Struct, kw_only=True, omit_defaults=True):
 
 
 def find_condition(conditions: list[Condition], type: str) -> Condition | None:
-    """The condition of that type, or None."""
+    """The condition of the given type, or None."""
     return next((condition for condition in conditions if condition.type == type), None)
 
 
@@ -36,10 +36,10 @@ def is_condition_true(conditions: list[Condition], type: str) -> bool:
 
 
 def set_condition(conditions: list[Condition], new: Condition, *, now: datetime) -> bool:
-    """Adds ``new`` to ``conditions``, or replaces the one of its type; returns whether anything changed.
+    """Adds ``new`` to ``conditions``, or replaces the condition of the same type; returns whether anything changed.
 
-    ``last_transition_time`` is kept while the status stays the same; when the status changes it is ``now``, or the
-    time that ``new`` has.
+    ``last_transition_time`` is kept while the status stays the same. When the status changes, it is set to the time
+    that ``new`` has or, if it has none, to ``now``.
     """
     old = find_condition(conditions, new.type)
     if old is None:
@@ -54,7 +54,7 @@ def set_condition(conditions: list[Condition], new: Condition, *, now: datetime)
 
 
 def remove_condition(conditions: list[Condition], type: str) -> bool:
-    """Removes the condition of that type; returns whether there was one."""
+    """Removes the condition of the given type; returns whether there was one."""
     old = find_condition(conditions, type)
     if old is None:
         return False

@@ -1,8 +1,9 @@
-"""Documents: the JSON of one object, which may be nested deeper than a parser can go, or have values Go tolerates.
+"""Documents: the JSON of one object, which may be nested too deeply for a parser, or have values that only Go
+tolerates.
 
-An API server accepts JSON of 10,000 levels; msgspec, like any recursive parser, gives up at about the depth of
+An API server accepts JSON with 10,000 levels; msgspec, like any recursive parser, fails at about the depth of
 Python's stack. So code that only has to find a part of a document counts brackets instead (`members`), and code that
-has to decode all of it raises `TooDeep`.
+has to decode the whole document raises `TooDeep`.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ __all__ = ["DecodeError", "TooDeep", "elements", "end_of_value", "members", "men
 
 
 class DecodeError(ValueError):
-    """A document does not fit its model; the message names the kind, the key where known, and the field."""
+    """A document does not fit its model; the message names the kind, the key if it is known, and the field."""
 
 
 class TooDeep(DecodeError):
-    """A document is nested deeper than can be decoded here: some hundreds of levels, less within deep calls."""
+    """A document is nested too deeply to decode: the limit is some hundreds of levels, and lower inside deep calls."""
 
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
@@ -35,7 +36,7 @@ _LONE = re.compile(
 
 
 def plain(raw: bytes | memoryview | msgspec.Raw) -> Any:
-    """The plain JSON values of a document: dicts, lists, strings, numbers.
+    """The plain JSON values in a document: dicts, lists, strings, numbers.
 
     Raises:
         TooDeep: the document is nested too deeply.
@@ -53,9 +54,9 @@ def plain(raw: bytes | memoryview | msgspec.Raw) -> Any:
 
 
 def mended(raw: bytes) -> bytes | None:
-    """``raw`` with U+FFFD for text that is not Unicode, as Go's decoder reads it; None if all of it is Unicode.
+    """``raw`` with U+FFFD in place of text that is not Unicode, as Go's decoder reads it; None if all text is Unicode.
 
-    Not Unicode are a byte that is not UTF-8, and the escape of one half of a surrogate pair.
+    Text is not Unicode if it contains a byte that is not UTF-8, or the escape of one half of a surrogate pair.
     """
     try:
         raw.decode()
@@ -68,7 +69,8 @@ def mended(raw: bytes) -> bytes | None:
 
 
 def members(raw: bytes) -> dict[str, bytes]:
-    """The members of a JSON object, each value as its JSON, nested at any depth. Values are not checked.
+    """The members of a JSON object by name, each value as raw JSON. Values may be nested to any depth and are not
+    checked.
 
     Raises:
         DecodeError: ``raw`` is not an object, or its brackets don't match.
@@ -90,7 +92,7 @@ def members(raw: bytes) -> dict[str, bytes]:
 
 
 def elements(raw: bytes) -> list[bytes]:
-    """The elements of a JSON array, each as its JSON, nested at any depth. They are not checked.
+    """The elements of a JSON array, each as raw JSON. Elements may be nested to any depth and are not checked.
 
     Raises:
         DecodeError: ``raw`` is not an array, or its brackets don't match.
@@ -110,7 +112,7 @@ def elements(raw: bytes) -> list[bytes]:
 
 
 def end_of_value(raw: bytes, position: int) -> int:
-    """The end of the JSON value that begins at ``position``, -1 if it has no end. It is not checked otherwise."""
+    """The end of the JSON value that begins at ``position``, or -1 if the value has no end. Nothing else is checked."""
     if raw[position : position + 1] not in (b"{", b"["):
         scalar = _STRING.match(raw, position) or _SCALAR.match(raw, position)
         return scalar.end() if scalar is not None else -1
@@ -132,7 +134,7 @@ def _past_space(raw: bytes, position: int) -> int:
 
 
 def _past_separator(raw: bytes, position: int, closing: bytes) -> int:
-    """The start of the next element, or the position of ``closing``."""
+    """The position of the next element, or of ``closing`` if there is none. Raises `DecodeError` if neither follows."""
     position = _past_space(raw, position)
     if raw[position : position + 1] == b",":
         return _past_space(raw, position + 1)

@@ -26,15 +26,15 @@ _PART: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.A
 
 
 class Duration(timedelta):
-    """A span of time that is ``1h30m0s`` on the wire, as ``metav1.Duration``, and otherwise a timedelta.
+    """A timedelta with the wire form of ``metav1.Duration``: ``1h30m0s``.
 
     ```python
     class BackupSpec(sp.Model):
         every: sp.Duration = sp.Duration(hours=1)
     ```
 
-    Arithmetic returns a plain timedelta; `of` makes that a Duration again. Go counts nanoseconds, Python
-    microseconds: finer parts are rounded.
+    Arithmetic returns a plain timedelta; `of` turns it into a Duration again. Go counts nanoseconds and Python
+    microseconds, so finer parts are rounded.
 
     >>> Duration.parse("90m") == timedelta(hours=1, minutes=30)
     True
@@ -44,10 +44,11 @@ class Duration(timedelta):
 
     @classmethod
     def parse(cls, text: str) -> Duration:
-        """From Go's form: ``1h30m``, ``1.5s``, ``100ms``, ``0``, with or without a sign.
+        """The Duration that ``text`` stands for, in Go's form: ``1h30m``, ``1.5s``, ``100ms``, ``0``, with or without a
+        sign.
 
         Raises:
-            ValueError: ``text`` has another form, or is longer than about 290 years, the most that Go can hold.
+            ValueError: ``text`` has a different form, or is longer than about 290 years, the maximum in Go.
         """
         if len(text) > _LONGEST or not _FORM.fullmatch(text):
             raise ValueError(f"{text[:100]!r} is not a duration: want numbers with units, such as 1h30m or 1.5s")
@@ -58,7 +59,7 @@ class Duration(timedelta):
 
     @classmethod
     def of(cls, span: timedelta) -> Duration:
-        """The same span as a Duration."""
+        """A Duration equal to ``span``."""
         return cls(days=span.days, seconds=span.seconds, microseconds=span.microseconds)
 
     def __str__(self) -> str:

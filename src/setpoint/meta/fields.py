@@ -1,9 +1,9 @@
-"""The fields of a class, whether it is a model, a dataclass or a pydantic model.
+"""The fields of a class that is a model, a dataclass or a pydantic model.
 
-Users may use dataclasses and pydantic models as parts of their objects (a spec, a status, or a part of them). Their
-fields have the wire names that a `Model` would give them (``num_pods`` is ``numPods``), unless they name one
-themselves: an ``alias`` in pydantic, ``field(metadata={"name": ...})`` in a dataclass. pydantic is never imported here:
-a pydantic class has already imported it.
+Users may use dataclasses and pydantic models as parts of their objects (a spec, a status, or a part of either). The
+fields get the wire names that a `Model` would give them (``num_pods`` becomes ``numPods``), unless the class names them
+itself: with an ``alias`` in pydantic, or with ``field(metadata={"name": ...})`` in a dataclass. pydantic is never
+imported here: the module of a pydantic class has already imported it.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ __all__ = ["alternatives", "bare", "fields_of", "has_foreign", "is_foreign", "is
 
 
 def wire_name(attribute: str) -> str:
-    """The wire name of a snake_case attribute: ``num_pods`` is ``numPods``, ``from_`` is ``from``."""
+    """The wire name of a snake_case attribute: ``numPods`` for ``num_pods``, ``from`` for ``from_``."""
     head, *rest = attribute.rstrip("_").split("_")
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
 def is_pydantic(kind: Any) -> bool:
-    """Whether ``kind`` is a pydantic model's class."""
+    """Whether ``kind`` is the class of a pydantic model."""
     return isinstance(kind, type) and hasattr(kind, "__pydantic_fields__") and hasattr(kind, "model_validate")
 
 
 def is_foreign(kind: Any) -> bool:
-    """Whether ``kind`` is a dataclass or a pydantic model's class."""
+    """Whether ``kind`` is a dataclass or the class of a pydantic model."""
     return isinstance(kind, type) and (hasattr(kind, "__dataclass_fields__") or is_pydantic(kind))
 
 
 def is_record(kind: Any) -> bool:
-    """Whether ``kind`` is a class with fields that has a JSON form: a struct, a dataclass, a pydantic model."""
+    """Whether ``kind`` is a class with fields and a JSON form: a struct, a dataclass or a pydantic model."""
     return isinstance(kind, type) and (issubclass(kind, Struct) or is_foreign(kind))
 
 
@@ -60,7 +60,7 @@ def _fields_of(kind: Any) -> tuple[FieldInfo, ...]:
 
 
 def key_of(kind: type, name: str) -> str:
-    """The keyword under which a foreign class's constructor takes the field ``name``."""
+    """The keyword for the field ``name`` in the constructor of a dataclass or pydantic model."""
     if not is_pydantic(kind):
         return name
     return _alias(kind, name, cast("Any", kind).model_fields[name]) or name
@@ -115,7 +115,7 @@ def _alias(kind: type, name: str, item: Any) -> str | None:
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
-    """The types a value may have: the members of a union, or the annotation itself, without ``Annotated``."""
+    """The types that a value may have: the members of a union, or the annotation itself, without ``Annotated``."""
     annotation = bare(annotation)
     if get_origin(annotation) in (Union, types.UnionType):
         return tuple(bare(choice) for choice in get_args(annotation))
@@ -136,7 +136,7 @@ def bare(annotation: Any) -> Any:
 
 
 def has_foreign(annotation: Any) -> bool:
-    """Whether a dataclass or a pydantic model is anywhere inside this type."""
+    """Whether this type contains a dataclass or a pydantic model at any depth."""
     if isinstance(annotation, type) and issubclass(annotation, Struct):
         return _struct_has_foreign(cast("Hashable", annotation))
     return _search(annotation, set())

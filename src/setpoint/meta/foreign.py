@@ -1,7 +1,7 @@
-"""Instances of users' dataclasses and pydantic models from plain JSON values.
+"""Instances of users' dataclasses and pydantic models, made from plain JSON values.
 
-msgspec converts dataclasses by the names of their attributes; pydantic itself makes its models, with their validators.
-This file has the step that both need first: wire names become the names that the class's constructor takes.
+msgspec converts dataclasses by the names of their attributes; pydantic makes its models itself, with their validators.
+This file has the step that both need first: it replaces wire names by the names that the class's constructor takes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Convert = Callable[[Any, Any], Any]
 
 
 def prepare(annotation: Any, value: Any) -> Any:
-    """``value`` with dataclasses' attribute names in place of wire names, as ``msgspec.convert`` expects it.
+    """``value`` with the attribute names of dataclasses in place of wire names, as ``msgspec.convert`` expects it.
 
-    Inside pydantic models nothing is changed: `make_pydantic` makes them whole.
+    The values of pydantic models stay as they are; `make_pydantic` handles them.
     """
     if value is None or not has_foreign(annotation):
         return value
@@ -47,10 +47,10 @@ def prepare(annotation: Any, value: Any) -> Any:
 
 
 def make_pydantic(kind: Any, value: Any, convert: Convert) -> Any:
-    """An instance of a pydantic model, validated by pydantic. ``convert`` makes the models of setpoint inside it.
+    """An instance of a pydantic model, validated by pydantic. ``convert`` makes the setpoint models inside it.
 
     Raises:
-        ValueError: pydantic refuses the value.
+        ValueError: pydantic rejects the value.
     """
     return kind.model_validate(_keywords(kind, value, convert) if isinstance(value, dict) else value)
 
@@ -64,7 +64,7 @@ def _keywords(kind: type, value: dict[str, Any], convert: Convert) -> dict[str, 
 
 
 def _inside(annotation: Any, value: Any, convert: Convert) -> Any:
-    """A value of a pydantic model's field, in the form that pydantic accepts."""
+    """The value for a field of a pydantic model, in the form that pydantic accepts."""
     if value is None:
         return None
     for choice in alternatives(annotation):
@@ -80,7 +80,7 @@ def _inside(annotation: Any, value: Any, convert: Convert) -> Any:
 
 
 def _container(choice: Any, value: Any, each: Callable[[Any, Any], Any]) -> Any:
-    """A list or map with each of its items converted; None for any other value."""
+    """A list or a map with each of its items converted, or None if ``value`` is neither."""
     target, arguments = get_origin(choice) or choice, get_args(choice)
     if not isinstance(target, type) or not arguments:
         return None

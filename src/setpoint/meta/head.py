@@ -14,10 +14,10 @@ from setpoint.meta.object_meta import OwnerReference
 
 
 class Head(Struct, frozen=True, kw_only=True, gc=False):
-    """The metadata of an object at one resource version; what event handlers, predicates and owner mappings get.
+    """The metadata of an object at one resource version, which event handlers, predicates and owner mappings receive.
 
-    It is decoded from the metadata alone, so its cost hardly depends on the size of the object. Strings are ``""``
-    and collections empty where the server sent nothing. Treat the collections as read-only: all handlers share one
+    Only the metadata is decoded, so the cost hardly depends on the size of the object. Where the server sent
+    nothing, strings are ``""`` and collections are empty. Treat the collections as read-only: all handlers share one
     Head.
     """
 
@@ -36,17 +36,17 @@ class Head(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def key(self) -> ObjectKey:
-        """``namespace/name``, or ``name`` where there is no namespace."""
+        """``namespace/name``, or ``name`` if there is no namespace."""
         return ObjectKey.of(self.namespace, self.name)
 
     @property
     def is_deleting(self) -> bool:
-        """Whether a deletion was requested; the object is removed with its last finalizer."""
+        """Whether deletion of the object was requested; the object is removed together with its last finalizer."""
         return self.deletion_timestamp is not None
 
     @property
     def controller(self) -> OwnerReference | None:
-        """The reference to the managing controller, if there is one."""
+        """The reference to the managing controller, or None."""
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 
@@ -59,7 +59,7 @@ _decode_head = msgspec.json.Decoder(Head).decode
 
 
 def head_of(raw: bytes | msgspec.Raw) -> Head:
-    """The head of an object's JSON, however deep the rest of it is nested.
+    """The head of an object's JSON. The rest of the JSON may be nested to any depth.
 
     Raises:
         DecodeError: ``raw`` is not an object, or its metadata does not fit its fields.
@@ -73,7 +73,7 @@ def head_of(raw: bytes | msgspec.Raw) -> Head:
 
 
 def head_in(metadata: bytes) -> Head:
-    """The head in the JSON of an object's metadata.
+    """The head from the JSON of an object's metadata.
 
     Raises:
         DecodeError: the metadata does not fit its fields.

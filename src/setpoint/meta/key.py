@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 class ObjectKey(str):
-    """``namespace/name``, or ``name`` alone where there is no namespace.
+    """``namespace/name``, or ``name`` alone if there is no namespace.
 
-    It is a ``str``, so it hashes, compares, logs and serialises as one, and any string of that form may be used in its
-    place.
+    A key is a ``str``: it hashes, compares, logs and serialises like any string, and any string of that form may be
+    used in its place.
 
     >>> ObjectKey("default/web-0").namespace
     'default'
@@ -23,7 +23,7 @@ class ObjectKey(str):
 
     @property
     def namespace(self) -> str:
-        """The namespace, ``""`` where there is none."""
+        """The namespace, or ``""`` if there is none."""
         namespace, slash, _ = self.partition("/")
         return namespace if slash else ""
 

@@ -1,12 +1,12 @@
-"""Model and Object: the typed shapes of everything that Kubernetes serves.
+"""Model and Object: the typed classes for everything that Kubernetes serves.
 
-A `Model` is a `msgspec.Struct` whose wire names are camelCase. An `Object` is a model with ``metadata``, the thing
-that has a REST address. Generated kinds and users' own classes are both; no other code depends on the difference.
+A `Model` is a `msgspec.Struct` whose wire names are camelCase. An `Object` is a model with ``metadata``, which has a
+REST address. Generated kinds and users' own classes are of these same types, and all other code treats them alike.
 
 Three rules hold for every model:
 
 * **Absent is not null.** A field that is ``None`` is left out on the wire. A field whose annotation includes
-  ``msgspec.UnsetType`` may be null: there ``None`` is sent as ``null`` and ``UNSET`` is left out.
+  ``msgspec.UnsetType`` may be null: in that case ``None`` is sent as ``null``, and ``UNSET`` is left out.
 * **A default is your own.** A struct given as a default (``status: MykindStatus = MykindStatus()``) is copied for
   each instance, never shared.
 * **Metadata is always present.** ``metadata`` of an object is never ``None``.
@@ -41,7 +41,7 @@ _KEYWORDS = frozenset(
 
 
 class ModelMeta(msgspec.StructMeta):
-    """Makes keyword-only structs and gives each instance its own copy of a struct that is a default.
+    """Makes keyword-only structs, and gives each instance its own copy of a default that is a struct.
 
     The class keyword ``rules`` (CEL rules, see `setpoint.crd.Rule`) is kept as ``__rules__``, for the schema builder.
     """
@@ -85,10 +85,10 @@ def made_by(
     *,
     also: Iterable[str] = (),
 ) -> Any:
-    """Makes a class for a class statement, as `ModelMeta` does. ``also`` are keywords that a derived metaclass handles.
+    """The class for a class statement, made as by `ModelMeta`. ``also`` are keywords that a derived metaclass handles.
 
     Raises:
-        TypeError: an unknown class keyword; the message names the class and the likely intended keyword.
+        TypeError: a class keyword is unknown; the message names the class and the likely intended keyword.
     """
     for word in options:
         if word not in _KEYWORDS:
@@ -138,7 +138,7 @@ class _Maker(Protocol[P, T_co]):
 
 
 class _Named:
-    """The descriptor behind ``Kind.named``: it carries the constructor's signature along for type checkers."""
+    """The descriptor behind ``Kind.named``, which carries the constructor's signature for type checkers."""
 
     def __get__(self, instance: object, owner: Callable[P, T_co]) -> _Maker[P, T_co]:
         def make(
@@ -163,10 +163,10 @@ class _Named:
 
 
 class Object(Model, dict=True):
-    """An object that an API server stores: it has ``metadata`` and a class-wide `Resource`.
+    """An object that an API server stores. It has ``metadata``, and its class has a `Resource`.
 
-    Objects that came from a server remember the JSON that they were decoded from (`setpoint.meta.raw_of`), so that a
-    patch can be computed that leaves alone the fields that this class does not know.
+    Objects that came from a server remember the JSON from which they were decoded (`setpoint.meta.raw_of`), so that a
+    patch can leave alone the fields that this class does not know.
     """
 
     resource: ClassVar[Resource]
@@ -206,19 +206,19 @@ class Object(Model, dict=True):
 
     @property
     def key(self) -> ObjectKey:
-        """``namespace/name``, or ``name`` where there is no namespace."""
+        """``namespace/name``, or ``name`` if there is no namespace."""
         return ObjectKey.of(self.metadata.namespace, self.metadata.name)
 
     @property
     def is_deleting(self) -> bool:
-        """Whether a deletion was requested; the object is removed with its last finalizer."""
+        """Whether deletion of the object was requested; the object is removed together with its last finalizer."""
         return self.metadata.deletion_timestamp is not None
 
     def owner_reference(self, *, controller: bool = True, block_owner_deletion: bool = True) -> OwnerReference:
         """A reference to this object, for the ``metadata.owner_references`` of objects that it owns.
 
         Raises:
-            ValueError: the object has no uid yet; only an object that a server has stored can own another.
+            ValueError: the object has no uid yet; only an object that a server has stored can own other objects.
         """
         if not self.metadata.uid:
             raise ValueError(
@@ -242,7 +242,7 @@ def resource_of(kind: type[Object]) -> Resource:
     """The `Resource` of a class.
 
     Raises:
-        TypeError: the class has none (it is an abstract base), or ``kind`` is not a class.
+        TypeError: the class has no resource (it is an abstract base), or ``kind`` is not a class.
     """
     try:
         return kind.resource

@@ -1,7 +1,7 @@
 """Validation of names.
 
-Each function returns the list of errors in a value, empty when it is valid, in the words of the API server, so that
-its answers read the same. Rules: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+Each function returns the list of errors in a value, which is empty if the value is valid. The errors have the wording
+of the API server. Rules: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _regex(message: str, pattern: str, *examples: str) -> str:
 
 
 def dns1123_label(value: str) -> list[str]:
-    """A DNS label of RFC 1123: at most 63 of ``a-z``, ``0-9`` and ``-``, alphanumeric at both ends."""
+    """The errors in a DNS label of RFC 1123: at most 63 of ``a-z``, ``0-9`` and ``-``, alphanumeric at both ends."""
     problems = [_too_long(63, "characters")] if len(value) > 63 else []
     if _DNS1123_LABEL.fullmatch(value):
         return problems
@@ -47,7 +47,7 @@ def dns1123_label(value: str) -> list[str]:
 
 
 def dns1123_subdomain(value: str, unit: str = "characters") -> list[str]:
-    """A DNS subdomain of RFC 1123: labels with dots between, at most 253 characters."""
+    """The errors in a DNS subdomain of RFC 1123: labels separated by dots, at most 253 characters."""
     problems = [_too_long(253, unit)] if len(value) > 253 else []
     if not _DNS1123_SUBDOMAIN.fullmatch(value):
         problems.append(
@@ -62,7 +62,7 @@ def dns1123_subdomain(value: str, unit: str = "characters") -> list[str]:
 
 
 def dns1035_label(value: str) -> list[str]:
-    """A DNS label of RFC 1035: as RFC 1123 but starting with a letter (services)."""
+    """The errors in a DNS label of RFC 1035: as in RFC 1123, but starting with a letter (for services)."""
     problems = [_too_long(63, "characters")] if len(value) > 63 else []
     if not _DNS1035_LABEL.fullmatch(value):
         problems.append(
@@ -78,19 +78,19 @@ def dns1035_label(value: str) -> list[str]:
 
 
 def path_segment(value: str) -> list[str]:
-    """Checks a path segment: not ``.`` or ``..``, no ``/`` or ``%``."""
+    """The errors in a path segment, which must not be ``.`` or ``..``, nor contain ``/`` or ``%``."""
     if value in (".", ".."):
         return [f"may not be '{value}'"]
     return path_segment_prefix(value)
 
 
 def path_segment_prefix(value: str) -> list[str]:
-    """Checks the beginning of a path segment: no ``/`` or ``%``."""
+    """The errors in the beginning of a path segment, which must not contain ``/`` or ``%``."""
     return [f"may not contain '{bad}'" for bad in "/%" if bad in value]
 
 
 def qualified_name(value: str) -> list[str]:
-    """A label or annotation key: ``name`` or ``prefix/name``; the name at most 63 characters."""
+    """The errors in a label or annotation key: ``name`` or ``prefix/name``; the name has at most 63 characters."""
     prefix, slash, name = value.rpartition("/")
     problems = []
     if slash:
@@ -130,7 +130,7 @@ def qualified_name(value: str) -> list[str]:
 
 
 def config_key(value: str) -> list[str]:
-    """A key of a config map or secret, which becomes the name of a file."""
+    """The errors in a key of a config map or secret, which becomes the name of a file."""
     problems = [_too_long(253, "characters")] if len(value) > 253 else []
     if not _CONFIG_KEY.fullmatch(value):
         problems.append(
@@ -150,7 +150,7 @@ def config_key(value: str) -> list[str]:
 
 
 def label_value(value: str) -> list[str]:
-    """A label's value: empty, or at most 63 characters, alphanumeric at both ends."""
+    """The errors in a label's value: empty, or at most 63 characters, alphanumeric at both ends."""
     problems = [_too_long(63)] if len(value) > 63 else []
     if not _LABEL_VALUE.fullmatch(value):
         problems.append(

@@ -1,7 +1,7 @@
-"""Whole numbers in input text, read as Go's strconv reads them.
+"""Integers in input text, read as Go's strconv reads them.
 
-Python's ``int`` is too lenient: it accepts spaces, underscores and the digits of every script, and from some
-thousand digits on it raises an error of its own.
+Python's ``int`` is too lenient: it accepts spaces, underscores and the digits of every script. Beyond some
+thousand digits it raises an error of its own.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ __all__ = ["NumberError", "parse_int", "parse_uint"]
 
 
 class NumberError(ValueError):
-    """The text is not a number, or not one of that size; the message is Go's."""
+    """The text is not an integer, or the integer is out of range; the message is Go's."""
 
 
 def parse_int(text: str, bits: int = 64) -> int:
-    """A decimal number with or without a sign. Raises NumberError."""
+    """The value of a decimal integer with or without a sign. Raises NumberError."""
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdecimal()):
         raise NumberError(_problem("Int", text, "invalid syntax"))
@@ -27,7 +27,7 @@ def parse_int(text: str, bits: int = 64) -> int:
 
 
 def parse_uint(text: str, bits: int = 64) -> int:
-    """A decimal number without a sign. Raises NumberError."""
+    """The value of a decimal integer without a sign. Raises NumberError."""
     if not (text.isascii() and text.isdecimal()):
         raise NumberError(_problem("Uint", text, "invalid syntax"))
     number = int(text) if len(text) <= 40 else int(text.lstrip("0")[:40] or "0")

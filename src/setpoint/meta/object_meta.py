@@ -11,7 +11,7 @@ from msgspec import Raw, Struct, field
 
 
 class OwnerReference(Struct, kw_only=True, omit_defaults=True):
-    """Names an owner of this object; the object is removed when all its owners are gone.
+    """A reference from an object to its owner; the object is removed when all its owners are gone.
 
     Owners are in the same namespace or cluster-scoped. At most one reference has ``controller`` set.
     """
@@ -25,9 +25,9 @@ class OwnerReference(Struct, kw_only=True, omit_defaults=True):
 
 
 class ManagedFieldsEntry(Struct, kw_only=True, omit_defaults=True):
-    """The fields that one manager set in one way (``operation``: ``Apply`` or ``Update``).
+    """The fields that one manager set by one ``operation``: ``Apply`` or ``Update``.
 
-    ``fields_v1`` stays the JSON that was read (``msgspec.json.decode`` decodes it), empty where there was none: in many
+    ``fields_v1`` stays the JSON that was read, or is empty if there was none; `msgspec.json.decode` decodes it. In many
     objects it is half of the metadata, and it is rarely read.
     """
 
@@ -41,7 +41,7 @@ class ManagedFieldsEntry(Struct, kw_only=True, omit_defaults=True):
 
 
 class ObjectMeta(Struct, kw_only=True, omit_defaults=True):
-    """The metadata of every object. Strings are ``""`` and collections empty where the server sent nothing."""
+    """The metadata of every object. Where the server sent nothing, strings are ``""`` and collections are empty."""
 
     name: str = ""
     generate_name: str = field(name="generateName", default="")
@@ -61,12 +61,12 @@ class ObjectMeta(Struct, kw_only=True, omit_defaults=True):
 
     @property
     def controller(self) -> OwnerReference | None:
-        """The reference to the managing controller, if there is one."""
+        """The reference to the managing controller, or None."""
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 
 class ListMeta(Struct, kw_only=True, omit_defaults=True):
-    """The metadata of every list. ``continue_`` is the token of the next page, ``""`` on the last one."""
+    """The metadata of every list. ``continue_`` is the token for the next page, or ``""`` on the last page."""
 
     resource_version: str = field(name="resourceVersion", default="")
     continue_: str = field(name="continue", default="")

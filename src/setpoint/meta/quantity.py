@@ -21,9 +21,9 @@ _EXACT = Context(prec=2000, rounding=ROUND_UP)
 class Quantity:
     """A fixed-point number with a suffix, as in ``resource.Quantity``.
 
-    Equal amounts compare and hash equal whatever their suffix (``1000m == 1``). ``str`` gives the canonical form:
-    no fraction is lost, the largest suffix with a whole number is chosen, the family (binary, decimal, exponent)
-    stays that of the text. Parts finer than a nano are rounded up, as upstream does.
+    Equal amounts compare and hash equal, whatever their suffix (``1000m == 1``). ``str`` gives the canonical form: no
+    fraction is lost, the suffix is the largest that leaves a whole number, and the family (binary, decimal, exponent)
+    is that of the text. Parts finer than a nano are rounded up, as upstream does.
 
     Raises:
         ValueError: the text is not a quantity.

@@ -1,7 +1,7 @@
 """Repair: turns values that only Go's decoder would accept into values that a strict decoder accepts.
 
-``null`` for a list, a missing required field, a number instead of a quantity's string: real servers send all of
-these. The steps for a class are derived from its annotations once; after that an object costs one pass over its fields.
+Real servers send ``null`` for a list, leave out a required field, or send a number for a quantity, which is a string.
+The steps for a class are derived from its annotations once; after that, an object costs one pass over its fields.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def repaired(kind: Any, value: Any) -> Any:
 
 
 def _repair_of(annotation: Any) -> Repair | None:
-    """The repair for values of this type; None if values never need one."""
+    """The repair for values of this type, or None if such values never need one."""
     choices = alternatives(annotation)
     inner = _inner(choices)
     if types.NoneType in choices:
@@ -101,7 +101,9 @@ def _record(kind: type, value: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _fields(kind: Any) -> tuple[_Field, ...]:
-    """Looks the plan up when a value comes, not when a plan is made: a class may contain itself."""
+    """The fields of a class with their repairs. This is called when a value arrives and not while a repair is built,
+    because a class may contain itself.
+    """
     found = []
     for item in fields_of(kind):
         choices = alternatives(item.type)

@@ -1,6 +1,7 @@
-"""The requirements that selectors consist of, and their text, read as API servers read it and refused in their words.
+"""The requirements that selectors consist of. Their text is parsed as API servers parse it, with the same error
+messages.
 
-https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors has the grammar; the rules of
+https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors has the grammar; the rules for
 escapes in field selectors are those of apimachinery's ``fields`` package.
 """
 
@@ -36,11 +37,11 @@ _ESCAPE: Final = re.compile(r"\\(.?)|[,=]", re.DOTALL)
 
 
 class SelectorError(ValueError):
-    """A selector can't be parsed; the message says which part and why."""
+    """A selector can't be parsed; the message says which part is wrong, and why."""
 
 
 class Requirement(NamedTuple):
-    """One requirement on one label key."""
+    """A requirement on one label key."""
 
     key: str
     operator: Operator
@@ -81,7 +82,7 @@ def _compares(value: str | None, operator: Operator, bound: str) -> bool:
 
 
 class FieldRequirement(NamedTuple):
-    """One requirement on one field: its value is that, or is not."""
+    """A requirement on one field: that its value equals, or does not equal, a given value."""
 
     field: str
     equal: bool
@@ -98,7 +99,7 @@ def parse_labels(text: str) -> list[Requirement]:
 
 
 class _Labels:
-    """Reads one label selector."""
+    """Parses one label selector."""
 
     def __init__(self, text: str) -> None:
         self._tokens: list[tuple[str, bool]] = []
@@ -191,10 +192,10 @@ class _Labels:
 
 
 def checked(key: str, operator: Operator, values: Iterable[str]) -> Requirement:
-    """The requirement, if its key and its values are valid.
+    """The requirement with this key, operator and values.
 
     Raises:
-        SelectorError: they are not.
+        SelectorError: the key or a value is not valid.
     """
     given = sorted(values)
     problems: list[str] = []
@@ -224,7 +225,7 @@ def parse_fields(text: str) -> list[FieldRequirement]:
     ``\\,``, ``\\=`` and ``\\\\``.
 
     Raises:
-        SelectorError: a part has no operator, or a character that must be escaped is not.
+        SelectorError: a part has no operator, or a character that must be escaped is not escaped.
     """
     made: list[FieldRequirement] = []
     for part in sorted(_FIELD_TERM.findall(text)):

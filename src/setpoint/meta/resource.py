@@ -8,17 +8,17 @@ from msgspec import Struct
 
 
 class GroupVersion(NamedTuple):
-    """A group and a version; the core group is ``""``."""
+    """A group and a version; the group is ``""`` for the core group."""
 
     group: str
     version: str
 
     @classmethod
     def parse(cls, api_version: str) -> GroupVersion:
-        """Parses an object's ``apiVersion``: ``v1`` or ``apps/v1``.
+        """The group and version in an object's ``apiVersion``: ``v1`` or ``apps/v1``.
 
         Raises:
-            ValueError: more than one slash.
+            ValueError: ``api_version`` has more than one slash.
         """
         if api_version.count("/") > 1:
             raise ValueError(f"unexpected apiVersion {api_version!r}: want VERSION or GROUP/VERSION")
@@ -68,10 +68,10 @@ class GroupVersionResource(NamedTuple):
 
 
 class Resource(Struct, frozen=True, kw_only=True):
-    """One REST resource of one version: its names, scope, verbs and subresources.
+    """A REST resource in one version: its names, scope, verbs and subresources.
 
-    ``plural`` is the path segment. ``subresources`` maps a subresource's name to the kind it exchanges, as
-    ``group/version/Kind`` parts, e.g. ``{"scale": GroupVersionKind("autoscaling", "v1", "Scale")}``.
+    ``plural`` is the path segment. ``subresources`` maps the name of each subresource to the kind of its objects, e.g.
+    ``{"scale": GroupVersionKind("autoscaling", "v1", "Scale")}``.
     """
 
     group: str
@@ -108,7 +108,7 @@ class Resource(Struct, frozen=True, kw_only=True):
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The request path of the collection, an object, or its subresource.
+        """The request path of the collection, of an object, or of a subresource of an object.
 
         Names are not escaped: check untrusted ones with `setpoint.meta.names.path_segment`.
         """

@@ -1,4 +1,4 @@
-"""Label and field selectors: parsed once, matched often."""
+"""Label and field selectors, which are parsed once and matched often."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["FieldSelector", "LabelSelector", "LabelSelectorRequirement", "Requir
 
 
 class LabelSelectorRequirement(Struct, kw_only=True, omit_defaults=True):
-    """One of ``matchExpressions``: operator ``In``, ``NotIn``, ``Exists`` or ``DoesNotExist``."""
+    """An entry of ``matchExpressions``: its operator is ``In``, ``NotIn``, ``Exists`` or ``DoesNotExist``."""
 
     key: str
     operator: str
@@ -30,7 +30,7 @@ class LabelSelectorRequirement(Struct, kw_only=True, omit_defaults=True):
 
 
 class LabelSelector(Struct, kw_only=True, omit_defaults=True):
-    """A label selector in an object's spec. An empty one selects everything; requirements are ANDed."""
+    """A label selector in an object's spec. An empty one selects everything; all requirements must hold."""
 
     match_labels: dict[str, str] = field(name="matchLabels", default={})
     match_expressions: list[LabelSelectorRequirement] = field(name="matchExpressions", default=[])
@@ -39,7 +39,7 @@ class LabelSelector(Struct, kw_only=True, omit_defaults=True):
 class Selector:
     """Requirements on labels, all of which must hold. The empty selector matches everything.
 
-    Equal selectors (after sorting) compare and hash equal, so they can name a shared informer.
+    Selectors with the same requirements, in any order, compare and hash equal, so they can identify a shared informer.
     """
 
     __slots__ = ("requirements",)
@@ -51,7 +51,7 @@ class Selector:
 
     @classmethod
     def parse(cls, text: str) -> Selector:
-        """Parses kubectl's form: ``app=web,tier!=db,env in (a,b),!legacy,gen>3``.
+        """The selector in kubectl's form: ``app=web,tier!=db,env in (a,b),!legacy,gen>3``.
 
         Raises:
             SelectorError: the syntax, a key or a value is not valid.
@@ -60,7 +60,8 @@ class Selector:
 
     @classmethod
     def of(cls, selector: str | Mapping[str, str] | LabelSelector | Selector | None) -> Selector:
-        """Parses any form that users write: a string, a mapping of equal labels, a `LabelSelector`; None is empty.
+        """The selector in any form that users write: a string, a mapping from labels to values, a `LabelSelector`, or
+        None, which is the empty selector.
 
         Raises:
             SelectorError: the selector is not valid.
@@ -113,7 +114,9 @@ EVERYTHING = Selector()
 
 
 class FieldSelector:
-    """Requirements on fields: ``metadata.name=web,status.phase!=Running``. The kind determines the fields."""
+    """Requirements on fields: ``metadata.name=web,status.phase!=Running``. The kind determines which fields it may
+    use.
+    """
 
     __slots__ = ("requirements",)
 
@@ -122,10 +125,10 @@ class FieldSelector:
 
     @classmethod
     def parse(cls, text: str) -> FieldSelector:
-        """Parses ``metadata.name=web``; values may contain ``\\,``, ``\\=`` and ``\\\\``.
+        """The selector in text such as ``metadata.name=web``; values may contain ``\\,``, ``\\=`` and ``\\\\``.
 
         Raises:
-            SelectorError: a part has no operator, or a character that must be escaped is not.
+            SelectorError: a part has no operator, or a character that must be escaped is not escaped.
         """
         return cls(parse_fields(text))
 

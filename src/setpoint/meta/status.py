@@ -8,7 +8,7 @@ from setpoint.meta.object_meta import ListMeta
 
 
 class StatusCause(Struct, kw_only=True, omit_defaults=True):
-    """One cause, with its field in dotted form (``spec.containers[0].image``)."""
+    """A cause of an error, with its field in dotted form (``spec.containers[0].image``)."""
 
     reason: str = ""
     message: str = ""
@@ -16,7 +16,7 @@ class StatusCause(Struct, kw_only=True, omit_defaults=True):
 
 
 class StatusDetails(Struct, kw_only=True, omit_defaults=True):
-    """The object or collection of the failed request. ``kind`` holds the resource's plural, as upstream has it."""
+    """The object or collection of the failed request. As upstream, ``kind`` holds the plural of the resource."""
 
     name: str = ""
     group: str = ""
@@ -27,9 +27,9 @@ class StatusDetails(Struct, kw_only=True, omit_defaults=True):
 
 
 class Status(Struct, kw_only=True, omit_defaults=True):
-    """The body of every error answer, and of some others.
+    """The body of every error answer, and of some other answers.
 
-    ``code`` is the HTTP status; ``reason`` one word for machines, such as ``NotFound``.
+    ``code`` is the HTTP status; ``reason`` is a machine-readable word such as ``NotFound``.
     """
 
     status: str = ""

@@ -1,5 +1,6 @@
-"""Text that can be sent and shown: Python's strings may contain code points that are not Unicode characters, and Go's
-programs quote strings in their own way."""
+"""Text for sending and showing. Python's strings may contain code points that are not Unicode characters, and Go's
+programs quote strings in their own way.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +17,6 @@ def quote(text: str) -> str:
 def unicode_text(text: str) -> str:
     """``text`` with halves of surrogate pairs as escapes (``\\\\udc80``), so that it can be encoded as UTF-8 and JSON.
 
-    File names that are not UTF-8 contain such halves (PEP 383), and so does the message of an error that names one.
+    File names that are not UTF-8 contain such halves (PEP 383), and so do error messages that contain such file names.
     """
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()

@@ -6,32 +6,32 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime
 
 
 class MicroTime(datetime):
-    """A time with exactly six fractional digits on the wire (``metav1.MicroTime``: leases and events).
+    """A datetime that has exactly six fractional digits on the wire (``metav1.MicroTime``, used in leases and events).
 
-    The API server's parser requires six digits, even if they are zeros; `datetime` would drop them.
+    The API server's parser requires six digits, even if they are zeros, which `datetime` would leave out.
     """
 
     @classmethod
     def of(cls, moment: datetime) -> MicroTime:
-        """The same moment as a MicroTime. A naive ``moment`` is taken for UTC."""
+        """``moment`` as a MicroTime. A naive ``moment`` is taken to be in UTC."""
         return cls.fromtimestamp(_aware(moment).timestamp(), UTC)
 
 
 def format_time(moment: datetime) -> str:
-    """``metav1.Time`` on the wire: RFC 3339 in UTC, whole seconds. A naive ``moment`` is taken for UTC."""
+    """The wire form of ``metav1.Time``: RFC 3339 in UTC, whole seconds. A naive ``moment`` is taken to be in UTC."""
     return _utc(moment, "seconds")
 
 
 def format_micro_time(moment: datetime) -> str:
-    """``metav1.MicroTime`` on the wire: RFC 3339 in UTC with six fractional digits."""
+    """The wire form of ``metav1.MicroTime``: RFC 3339 in UTC with six fractional digits."""
     return _utc(moment, "microseconds")
 
 
 def parse_time(text: str) -> datetime:
-    """An aware datetime from RFC 3339.
+    """The aware datetime in a text of RFC 3339.
 
     Raises:
-        ValueError: ``text`` is not RFC 3339, it has no offset, or it is before the year 1 or after 9999 in UTC.
+        ValueError: ``text`` is not RFC 3339, has no offset, or is before the year 1 or after 9999 in UTC.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None or "T" not in text.upper():

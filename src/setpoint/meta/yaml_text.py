@@ -1,9 +1,9 @@
 """YAML that every parser reads as the same JSON values.
 
-Parsers disagree on plain scalars: kubectl follows YAML 1.1 as go-yaml reads it (``y`` and ``off`` are
-booleans, ``1:30`` and ``0777`` are numbers, ``<<`` merges), others follow YAML 1.2. So a string is plain only if every
-parser reads it as that string, and quoted otherwise; values are never aliased.
-https://yaml.org/type/ and https://github.com/kubernetes-sigs/yaml
+Parsers disagree on plain scalars: kubectl follows YAML 1.1 as go-yaml reads it (``y`` and ``off`` are booleans,
+``1:30`` and ``0777`` are numbers, ``<<`` merges), and others follow YAML 1.2. So a string is left plain only if every
+parser reads it as that string, and is quoted otherwise. Aliases are never used. https://yaml.org/type/ and
+https://github.com/kubernetes-sigs/yaml
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _Dumper: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def to_yaml(documents: Iterable[dict[str, Any]], *, sort_keys: bool = False) -> str:
-    """The documents, plain JSON values, as one YAML stream for ``kubectl apply -f -``.
+    """The documents, given as plain JSON values, as one YAML stream for ``kubectl apply -f -``.
 
-    Values of type `msgspec.Raw`, bytes of JSON, are decoded when they are written.
+    Values of type `msgspec.Raw`, which hold JSON, are decoded when they are written.
 
     Raises:
-        ValueError: a value is not JSON (``nan``, a date, a key that is not a string, half a character); the message
-            shows it.
+        ValueError: a value is not JSON (``nan``, a date, a key that is not a string, half of a surrogate pair); the
+            message shows it.
     """
     try:
         text: str = yaml.emit(_events(documents, sort_keys), Dumper=_Dumper, allow_unicode=True, width=_WIDTH)
@@ -50,7 +50,9 @@ def to_yaml(documents: Iterable[dict[str, Any]], *, sort_keys: bool = False) -> 
 
 
 def _events(documents: Iterable[Any], sort_keys: bool) -> Iterator[Any]:
-    """Emits event by event, so that there is no limit on the depth."""
+    """The YAML events of the documents. They are produced one by one, without recursion, so there is no limit on the
+    depth.
+    """
     yield yaml.StreamStartEvent()
     for document in documents:
         yield yaml.DocumentStartEvent(explicit=False)
@@ -112,7 +114,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _number(value: float) -> str:
-    """Writes a decimal point before an exponent, because YAML 1.1 requires one there."""
+    """The text of a number, with a decimal point before an exponent, because YAML 1.1 requires one there."""
     text = repr(value)
     return text.replace("e", ".0e", 1) if "." not in text and "e" in text else text
 
