@@ -10,11 +10,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import aiohttp
 import msgspec
+from posting import Answer, Collector
 
 import setpoint as sp
 from setpoint.models.events_v1 import Event
@@ -23,8 +23,6 @@ FIRST_WAIT = 1.0
 """Seconds after the first failure; each further one doubles them, up to 64."""
 MOST_PATIENCE = 300.0
 """Seconds that a collector may ask to wait, at most: Events live for an hour."""
-TIMEOUT = 10.0
-"""Seconds for which an answer is waited for."""
 TOO_LARGE = 413
 GATHER = sp.Rule(
     rule="duration(self) >= duration('0s') && duration(self) <= duration('5m')", message="must be 0s to 5m"
@@ -32,8 +30,8 @@ GATHER = sp.Rule(
 
 
 class EventSinkSpec(sp.Model):
-    url: Annotated[str, sp.Field(pattern=r"^https?://[^/\s]+(/\S*)?$", max_length=2048)]
-    """The collector's URL, to which batches are posted."""
+    url: Annotated[str, sp.Field(pattern=r"^(https?://[^/\s]+(/\S*)?|rediss?://[^/\s]+/[^/\s]+)$", max_length=2048)]
+    """The collector's URL, to which batches are posted, or the one of a stream in a Redis, to which they are added."""
     batch: Annotated[int, sp.Field(ge=1, le=1000)] = 200
     """The number of Events that a request has at most."""
     gather: Annotated[sp.Duration, sp.Field(rules=[GATHER])] = sp.Duration(seconds=1)
@@ -67,40 +65,6 @@ class EventSink(
 
     spec: EventSinkSpec
     status: EventSinkStatus = EventSinkStatus()
-
-
-class Answer(NamedTuple):
-    """The answer of a collector: its HTTP status, and the seconds that it asks to wait."""
-
-    code: int
-    retry_after: float = 0.0
-
-
-class Collector:
-    """The client of collectors, with a bearer token from a file if one is given."""
-
-    def __init__(self, session: aiohttp.ClientSession, token_file: str = "") -> None:
-        self._session = session
-        self._token_file = token_file
-
-    def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/cloudevents-batch+json"}
-        if self._token_file:  # read each time: projected tokens are replaced every hour
-            headers["Authorization"] = f"Bearer {Path(self._token_file).read_text('utf-8').strip()}"
-        return headers
-
-    async def post(self, url: str, batch: bytes) -> Answer:
-        """Posts a batch. Raises OSError if no answer came, whether the collector got the batch or not."""
-        limit = aiohttp.ClientTimeout(TIMEOUT)
-        try:
-            async with self._session.post(
-                url, data=batch, headers=self._headers(), timeout=limit, allow_redirects=False
-            ) as answer:
-                await answer.read()
-                seconds = answer.headers.get("Retry-After", "")
-                return Answer(answer.status, float(seconds) if seconds.isdecimal() else 0.0)
-        except aiohttp.ClientError as problem:
-            raise ConnectionError(str(problem) or type(problem).__name__) from problem
 
 
 def version(head: sp.Head) -> int:
@@ -192,13 +156,21 @@ class Options:
     """The program's own flags of ``run``."""
 
     token_file: str = ""
-    """The file of the bearer token that collectors ask for."""
+    """The file of the bearer token, or the password, that collectors ask for."""
+    streams: bool = False
+    """Whether sinks may be streams of a Redis. Needs the package ``redis``."""
 
 
 @asynccontextmanager
 async def lifespan(program: sp.Program[Options]) -> AsyncGenerator[Collector]:
     async with aiohttp.ClientSession() as session:
-        yield Collector(session, program.options.token_file)
+        if not program.options.streams:
+            yield Collector(session, program.options.token_file)
+            return
+        from streams import Streams
+
+        async with Streams(session, program.options.token_file) as collector:
+            yield collector
 
 
 if __name__ == "__main__":

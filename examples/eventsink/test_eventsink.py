@@ -12,7 +12,8 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
-from eventsink import Answer, Collector, EventSink, EventSinkSpec, controller
+from eventsink import EventSink, EventSinkSpec, controller
+from posting import Answer, Collector
 
 import setpoint as sp
 from setpoint.client import Invalid
@@ -206,6 +207,8 @@ async def test_a_url_that_is_none_is_refused_with_its_field() -> None:
     async with running(Fake()) as cluster:
         with pytest.raises(Invalid, match=r"spec\.url"):
             await cluster.create(sink(url="collector.example.net"))
+        with pytest.raises(Invalid, match=r"spec\.url"):
+            await cluster.create(sink(url="redis://without.a.stream.example.net"))
         with pytest.raises(Invalid, match=r"spec\.batch"):
             await cluster.create(sink(batch=0))
         with pytest.raises(Invalid, match=r"spec\.gather.*0s to 5m"):
@@ -234,6 +237,8 @@ async def test_a_collector_over_http_gets_cloud_events_with_the_token_of_the_fil
         await runner.cleanup()
         with pytest.raises(OSError, match=r"127\.0\.0\.1"):
             await collector.post(url, b"[]")
+        with pytest.raises(OSError, match="--streams"):
+            await collector.post("redis://127.0.0.1/events", b"[]")
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
