@@ -1,4 +1,6 @@
-"""Requests of commands to the debug pages of processes: addresses, tokens, certificates, and errors in words."""
+"""Sends the requests of commands to the debug pages of processes, with tokens and certificates, and words the
+errors.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ class Refused(Exception):
 
 
 class Asked(NamedTuple):
-    """The processes to ask, and how to reach them."""
+    """The addresses of the processes to ask, and the credentials for the requests."""
 
     addresses: Sequence[str]
     token: str
@@ -42,7 +44,7 @@ class Asked(NamedTuple):
         return cls(addresses, token, _trust(ca_file))
 
     def session(self) -> ClientSession:
-        """A session for `get`; use it with ``async with``."""
+        """A session to pass to `get`; use it with ``async with``."""
         import aiohttp
 
         headers = {"authorization": f"Bearer {self.token}"} if self.token else {}
@@ -51,7 +53,7 @@ class Asked(NamedTuple):
     async def get(
         self, session: ClientSession, address: str, path: str, query: dict[str, str | list[str]], type: type[T]
     ) -> T:
-        """The process's answer.
+        """The answer of the process at ``address``.
 
         Raises:
             Refused: the process has not answered, or has given an unexpected answer.
@@ -76,7 +78,7 @@ class Asked(NamedTuple):
 
 
 def _token(file: Path, addresses: Sequence[str]) -> str:
-    """The bearer token. Raises `UsageError` if the file has none, or if it would be sent in plain text."""
+    """The bearer token in ``file``. Raises `UsageError` if there is none, or if it would be sent in plain text."""
     try:
         token = file.read_text().strip()
     except (OSError, UnicodeDecodeError) as problem:

@@ -1,4 +1,4 @@
-"""``setpoint crd``: changes of custom resources over time."""
+"""``setpoint crd``: compares and migrates the versions of custom resources."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def migrate(
 ) -> None:
     """Rewrite stored objects to the storage version, then clean status.storedVersions.
 
-    NAME is the definition's name, such as mykinds.grp.example.com. It can be stopped at any time: the next run
-    continues. Concurrent writes by other clients do no harm.
+    NAME is the definition's name, such as mykinds.grp.example.com. The migration can be stopped at any time: the next
+    run continues it. Concurrent writes by other clients do no harm.
 
     Parameters
     ----------

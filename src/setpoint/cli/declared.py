@@ -1,4 +1,4 @@
-"""The declarations in a user's program, found in its named objects."""
+"""Finds the declarations in a user's program, among its named objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ __all__ = ["Declared", "declared_by", "served_by"]
 
 @dataclass(frozen=True)
 class Declared:
-    """The declared objects, each once, in the order of their definition; ``kinds`` are the custom resource classes."""
+    """The declarations that were found, each once and in the order in which they were found. ``kinds`` are the custom
+    resource classes.
+    """
 
     controllers: Sequence[Controller[Any]]
     admissions: Sequence[Admission[Any]]
@@ -26,13 +28,13 @@ class Declared:
 
     @property
     def all_kinds(self) -> list[type[Any]]:
-        """These classes, and the kinds of all controllers and admissions."""
+        """``kinds``, the kinds that the controllers watch, and the kinds of the admissions; each once."""
         admitted = (admission.kind for admission in self.admissions)
         return list(dict.fromkeys((*self.kinds, *watched_kinds(self.controllers), *admitted)))
 
 
 def declared_by(values: Iterable[Any]) -> Declared:
-    """The declarations among the objects; other objects are ignored."""
+    """The declarations among ``values``; other objects are ignored."""
     found: list[Any] = []
     for value in values:
         is_kind = isinstance(value, type) and issubclass(value, CustomResource) and hasattr(value, "definition")

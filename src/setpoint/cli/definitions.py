@@ -1,4 +1,4 @@
-"""The sources of CustomResourceDefinitions for ``setpoint crd``: files, a cluster, classes."""
+"""Reads CustomResourceDefinitions for ``setpoint crd`` from files, a cluster or classes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ Connect = Callable[[], Awaitable[Client]]
 
 
 def from_files(source: str) -> list[Document]:
-    """The definitions of a YAML or JSON file (several documents, lists), of a folder's files, or of ``-`` (stdin).
+    """The definitions in a YAML or JSON file (which may hold several documents, or lists), in a folder's files, or in
+    standard input (``-``).
 
     Raises:
         SourceError: the source can't be read, or does not contain a definition.
@@ -67,9 +68,10 @@ def _parsed(text: str, where: str, *, needed: bool = True) -> list[Document]:
 
 
 def from_classes(source: str) -> list[Document]:
-    """The definitions of all classes that ``source`` names, or of all in its module; see `loading.loaded`.
+    """The definitions of the classes that ``source`` names or, if it names none, of all in its module; see
+    `loading.loaded`.
 
-    They have a conversion webhook if versions need one, like an installed definition with its webhooks.
+    They have a conversion webhook if the versions need one, as definitions have that are installed with their webhooks.
 
     Raises:
         SourceError: the module can't be imported, or the class does not exist.

@@ -102,7 +102,9 @@ def _short(seconds: float) -> str:
 
 
 def _as_of(age: float | None) -> str:
-    """The freshness of a read: the time of the last message from the server to the cache."""
+    """The freshness of a read in words: the time since the cache last heard from the server, or ``live`` if the read
+    went to the server.
+    """
     return "live" if age is None else f"as of {_short(age)} before"
 
 

@@ -65,9 +65,7 @@ def init(
 
 
 def _is_for_projects(folder: Path) -> bool:
-    """Whether a project may be made in the folder: it is empty or a git repository, which may have a README and a
-    licence. Existing files are kept.
-    """
+    """Whether a project may be made in the folder: it is empty, or the root of a git repository. All files are kept."""
     return not any(folder.iterdir()) or (folder / ".git").exists()
 
 
@@ -132,7 +130,7 @@ def _add(what: str, change: Callable[[Project], tuple[Project, dict[str, File]]]
 
 
 def _write(folder: Path, project: Project, files: dict[str, File], force: bool) -> None:
-    """Writes the files and, with the program that these make, ``deploy/``."""
+    """Writes the files and, if they make a program, that program's ``deploy/``."""
     _tell(folder, generate.create(folder, project, files, force=force))
     package = folder / "src" / project.names.package
     try:

@@ -26,12 +26,14 @@ _loading: ContextVar[str] = ContextVar("loading", default="")
 
 
 class SourceError(Exception):
-    """A source on the command line can't be used; the message names it and the remedy."""
+    """A source on the command line can't be used; the message names the source and the remedy."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A user's module. ``named`` are the objects named after the colon of the source, if any."""
+    """A user's module. ``named`` are the objects that are named after the colon of the source; None if there is no
+    colon.
+    """
 
     source: str
     module: ModuleType
@@ -59,18 +61,18 @@ class _Place:
 
 
 def being_loaded() -> str:
-    """The source that is currently being imported, or None."""
+    """The source that is being imported at the moment; ``""`` if there is none."""
     return _loading.get()
 
 
 @contextmanager
 def loaded(source: str) -> Iterator[Loaded]:
-    """The program at ``source``: ``app.py``, ``folder/package`` or ``package.module``, each optionally with
+    """Loads the program at ``source``: ``app.py``, ``folder/package`` or ``package.module``, each optionally with
     ``:name,name``.
 
     A file of a package is imported as part of the package, so relative imports work; any file can import its
     neighbours. At the end ``sys.path`` and ``sys.modules`` are restored, so a different program with modules of the
-    same names can be loaded afterwards. The output of the program during the import goes to standard error.
+    same names can be loaded afterwards. What the program prints during the import goes to standard error.
 
     Raises:
         SourceError: the source does not exist, or its import failed; in that case the message has the user's own
@@ -131,7 +133,7 @@ def _hint(where: str) -> str:
 
 
 def _of_file(path: Path) -> _Place:
-    """Imports a file, or a package's folder, under its name within the outermost enclosing package."""
+    """The place of a file or of a package's folder: its name within the outermost enclosing package."""
     path = Path(os.path.abspath(path))
     folder, parts = path.parent, [path.name.removesuffix(".py")]
     while (folder / "__init__.py").is_file() and "." not in folder.name:
@@ -145,7 +147,7 @@ def _of_file(path: Path) -> _Place:
 
 
 def _free_name(stem: str) -> str:
-    """A unique module name, because files may be called ``operator.py`` or ``my-operator.py``."""
+    """A module name that is not taken. The name of the file may not do, as in ``operator.py`` or ``my-operator.py``."""
     name = re.sub(r"\W", "_", stem)
     while name in sys.modules or name in sys.stdlib_module_names:
         name += "_"

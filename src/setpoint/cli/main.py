@@ -1,4 +1,4 @@
-"""The ``setpoint`` command. Each command's code is loaded when it is called."""
+"""The ``setpoint`` command. The code of each command is imported only when that command is called."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def server(
     kubeconfig
         Write a kubeconfig for this server to FILE (an existing file is replaced). No other file is changed.
     data_dir
-        Keep the objects in this directory (SQLite). Without it they are in memory and end with the process.
+        Keep the objects in this directory (SQLite). Without it they are kept in memory, until the process ends.
     control_plane
         Also run Kubernetes' own controllers, a scheduler and hollow nodes.
     controllers
         The controllers to run, separated by commas, as for kube-controller-manager: * is all of them, NAME one of them,
         -NAME all but that one (--controllers='*,-cronjob').
     nodes
-        The number of hollow nodes, on which pods become Running though no container is executed. "local" is one
-        node on which pods of images process.setpoint.dev/PROGRAM, or with an annotation process.setpoint.dev/command,
-        are processes of this machine: whoever reaches the server runs programs as you.
+        The number of hollow nodes, on which pods become Running although no container is executed. "local" is one
+        node that runs pods as processes of this machine if their image is process.setpoint.dev/PROGRAM, or if they
+        have an annotation process.setpoint.dev/command: anyone who can reach the server can run programs as you.
     ui
-        Also serve a page for people, at /ui/: the objects, those first that are not as they are wanted, and the control
-        plane's controllers. It can't change anything; with --auth it asks for a token.
+        Also serve a page for people, at /ui/: the objects (first those that are not in their wanted state) and the
+        control plane's controllers. The page can't change anything; with --auth it asks for a token.
     ui_bind_address
         The loopback address of the page, HOST:PORT (default: 127.0.0.1 and the port after --port, 0 for a free one).
     """
@@ -82,15 +82,15 @@ def server(
 def envtest(*, install: Path | None = None, controllers: str = "") -> None:
     """Print a directory for KUBEBUILDER_ASSETS, whose kube-apiserver and etcd start the embedded server.
 
-    export KUBEBUILDER_ASSETS="$(setpoint envtest)", and tests that use controller-runtime's envtest, or their like in
-    other languages, run as they are.
+    After export KUBEBUILDER_ASSETS="$(setpoint envtest)", tests that use controller-runtime's envtest, or a similar
+    library in another language, run without any change.
 
     Parameters
     ----------
     install
         Write the programs into this directory instead of the user's cache.
     controllers
-        Controllers to run beside each server, as for kube-controller-manager: '*' is all of them. Without it there
+        Controllers to run beside each server, as for kube-controller-manager: '*' is all of them. By default there
         are none, as with the real envtest.
     """
     from setpoint.apps.envtest.install import assets
@@ -130,13 +130,13 @@ def init(
     name
         The project's name and folder, such as shop.
     group
-        The API group of its kinds, a domain name of yours; default: NAME.example.com.
+        The API group of the project's kinds, a domain name that you own; default: NAME.example.com.
     kind
         The first kind; default: the name in CamelCase.
     version
         The first kind's version.
     source
-        kopf FILE: the port of a kopf operator, whose handlers become comments where their work belongs.
+        kopf FILE: port a kopf operator; its handlers become comments in the places where their work belongs.
     force
         Overwrite existing files that have different contents, and say which.
     """
@@ -157,7 +157,7 @@ def rbac(
     asked: Path | None = None,
     strict: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Compare the permissions that a program declares, that its tests ask for, and that a role grants.
+    """Compare the permissions that a program declares, its tests request, and a role grants.
 
     The exit status is 0 if nothing is missing, 1 if something is, 2 if the command fails.
 
@@ -166,14 +166,14 @@ def rbac(
     app
         A file (app.py), a package's folder or a module, with Controllers and Admissions in global names.
     command
-        After --: the tests to run, such as python -m pytest. The requests of controllers in clusters of
+        After --: the tests to run, such as python -m pytest. The requests that controllers make in clusters of
         sp.testing.cluster and sp.simulation are recorded.
     role
-        A YAML file, or a folder of them, with the roles to compare with; with bindings, only roles that are bound.
+        A YAML file, or a folder of them, with the roles to compare with. If it has bindings, only bound roles count.
     asked
-        Add what is recorded to this file and compare with all of the file, so several runs count.
+        Add the recorded requests to this file and compare with everything in it, so the tests may run in parts.
     strict
-        Return 1 also for permissions that are never used.
+        Also return 1 if there are permissions that are never used.
     """
     from setpoint.cli.rbac import rbac as compare
 
@@ -198,7 +198,7 @@ def explain(
     key
         NAMESPACE/NAME, or NAME for kinds without namespaces.
     address
-        The address of the process's metrics, default http://127.0.0.1:8080; repeat it for every replica.
+        The address of the process's metrics, default http://127.0.0.1:8080; give the option once for each replica.
     token_file
         A file with the bearer token to send, for processes that require one (kubectl create token ... > FILE).
     ca_file
@@ -222,20 +222,20 @@ def top(
 ) -> None:
     """Watch a running operator: its queues, workers and caches, and the objects that need attention first.
 
-    It is shown until Ctrl-C on a terminal, and once, as plain lines, if the output goes elsewhere.
+    On a terminal it is shown until Ctrl-C; otherwise it is printed once, as plain lines.
 
     Parameters
     ----------
     address
-        The address of the process's metrics, default http://127.0.0.1:8080; repeat it for every replica.
+        The address of the process's metrics, default http://127.0.0.1:8080; give the option once for each replica.
     find
         Show only objects whose namespace or name contains these words.
     state
-        Show only objects in this state, such as "backing off" or failed; repeat it for more.
+        Show only objects in this state, such as "backing off" or failed; give the option again for more states.
     every
-        Seconds between two looks.
+        Seconds between two updates.
     once
-        Look once on a terminal, too.
+        Print once, even on a terminal.
     token_file
         A file with the bearer token to send, for processes that require one (kubectl create token ... > FILE).
     ca_file
@@ -267,8 +267,8 @@ def record(
 ) -> None:
     """Record the changes in a live cluster until Ctrl-C, for simulate --from to replay.
 
-    Values of Secrets are replaced by stand-ins, equal values by equal ones. An existing recording is continued.
-    It needs the rights to list and to watch the kinds.
+    Values of Secrets are replaced by stand-ins; equal values get equal stand-ins. An existing recording is continued.
+    You need permission to list and watch the kinds.
 
     Parameters
     ----------
@@ -283,9 +283,9 @@ def record(
     namespace
         Record only the objects in this namespace.
     redact
-        More to replace, such as "configmaps data.password" or "* spec.token". May be repeated.
+        Further values to replace, such as "configmaps data.password" or "* spec.token". May be repeated.
     max_size
-        Megabytes after which the recording ends.
+        The size of the file, in megabytes, at which the recording ends.
     """
     from setpoint.cli.record import record as run
 
@@ -320,8 +320,8 @@ def torture(
 ) -> int:
     """Run a controller in any language under the faults of a real cluster: crashes, lost answers, late watches.
 
-    For each fault the program is started on a fresh embedded server, the scenario's users act, and the end is compared
-    with that of an undisturbed run. Each finding is repeated, to measure how often it occurs.
+    For each fault the program is started with a fresh embedded server, the scenario's users act, and the final state is
+    compared with that of an undisturbed run. Each finding is tried again several times, to see how often it occurs.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def torture(
     before
         A YAML file, or a folder of them, applied before the program starts, such as its CRDs. May be repeated.
     budget
-        How long to go on: 60s, 5m, 1h or 500runs.
+        The limit of the search: 60s, 5m, 1h or 500runs.
     faults
         Only these faults, by name, separated by commas: crash,lost,conflict,lag,...
     off
@@ -344,14 +344,14 @@ def torture(
     workers
         The number of programs that run at once; default: the number of cores.
     repeat
-        How often a finding is tried again before it is reported.
+        The number of times that a finding is tried again before it is reported.
     converge
-        Seconds after the last fault in which everything must be as it should be; longer than the program's longest
-        back-off, or it is accused for it.
+        Seconds after the last fault within which everything must reach its expected state. Choose a time longer than
+        the program's longest back-off, which would otherwise be reported as a finding.
     silence
-        Seconds without a write that count as rest, instead of what the program's own rhythm says.
+        Seconds without a write after which the program counts as idle; default: derived from the program's rhythm.
     start_within
-        Seconds in which the program must have asked the server for something.
+        Seconds within which the program must have sent the server its first request.
     every
         Continue after the first finding.
     directory
@@ -379,7 +379,7 @@ def torture(
 
 
 def main() -> None:
-    """Runs the ``setpoint`` command: the entry point of the console script."""
+    """Runs the ``setpoint`` command. This is the entry point of the console script."""
     from setpoint.apps.failures import reported
 
     with reported("setpoint"):

@@ -32,7 +32,9 @@ Form = Literal["plain", "kustomize", "helm", "olm"]
 
 
 def _files(form: Form, operator: Operator) -> dict[str, File]:
-    """The files of a form that has a folder. The form's code is loaded only now, since ``run`` does not need it."""
+    """The files of a form that consists of a folder. The form's code is imported only here, because ``run`` does not
+    need it.
+    """
     if form == "helm":
         from setpoint.deploy.helm import helm
 
@@ -49,7 +51,9 @@ def _files(form: Form, operator: Operator) -> dict[str, File]:
 def manifests_command(
     command: str, controllers: Sequence[Controller[Any]], admissions: Sequence[Admission[Any]], given: str | None
 ) -> Callable[..., None]:
-    """The command ``manifests`` of a program with these controllers and admissions, which is called ``given``."""
+    """The command ``manifests`` of a program with these controllers and admissions; ``given`` is the program's name, if
+    it sets one.
+    """
 
     def manifests(
         *,
@@ -87,18 +91,18 @@ def manifests_command(
         namespace
             The namespace that the program runs in.
         watch_namespace
-            The only namespace that the controllers see: they get a Role there instead of a ClusterRole.
+            The only namespace that the controllers watch: they get a Role in it instead of a ClusterRole.
         certificates
-            own: the program makes the certificate of its webhooks. cert-manager: that issues it.
+            The issuer of the webhooks' certificate. own: the program itself; cert-manager: cert-manager.
         replicas
             The number of replicas; one of them leads.
         shards
-            All replicas work, each on its share of the objects.
+            Let all replicas work, each on its share of the objects.
         resources
-            A file of run --measure, from which requests and limits follow; default: a guess.
+            A file of run --measure, from which requests and limits are computed; default: a guess.
         monitoring
             Also print a ServiceMonitor, alerts and a dashboard, which need the kinds of prometheus-operator. The forms
-            with folders always have them, to be switched on.
+            with folders always contain them, to switch on as needed.
         release
             The version, such as 1.2.3; default: the image's tag.
         rbac
@@ -162,8 +166,8 @@ def operator_of(
     given: str | None,
     **more: Any,
 ) -> Operator:
-    """The operator of these controllers and admissions, whose program is called ``given``; ``more`` are fields of
-    `Operator`.
+    """The operator of these controllers and admissions. ``given`` is the program's name, if it sets one; ``more`` are
+    fields of `Operator`.
 
     Raises:
         UsageError: the program does not have a name of its own.
@@ -185,7 +189,9 @@ def _kinds(controllers: Sequence[Controller[Any]], admissions: Sequence[Admissio
 
 
 def _check_folder(folder: Path, form: Form) -> None:
-    """Raises UsageError if the folder has the files of a different form, with which the new files would be mixed."""
+    """Raises `UsageError` if the folder holds the files of a different form, which would be mixed with the new
+    files.
+    """
     try:
         scopes = recorded(folder).get("files", {})
     except OSError as problem:

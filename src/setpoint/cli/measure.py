@@ -1,4 +1,4 @@
-"""``run --measure FILE``: the CPU and memory that a run uses, from which a Deployment's requests and limits follow."""
+"""``run --measure FILE``: records the CPU and memory that a run uses, to compute a Deployment's requests and limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _EVERY: Final = 10.0
 
 
 class Measuring:
-    """A runnable that writes a `Measured` when the program stops and, in case it is killed, every ten seconds."""
+    """A runnable that writes a `Measured` when the program stops, and every ten seconds in case the program is
+    killed.
+    """
 
     leader_only = False
     group = "servers"

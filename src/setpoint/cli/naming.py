@@ -33,10 +33,10 @@ def checked(name: str) -> str:
 
 
 def webhook_name(served: Iterable[Admission[Any] | Converter], name: str | None = None) -> str:
-    """The name of the webhook configurations: ``name``, or the only API group of the webhooks' kinds.
+    """The name of the webhook configurations: ``name`` or, without it, the API group of the webhooks' kinds.
 
     Raises:
-        UsageError: the name is not valid, or there is none and the kinds are built in or belong to several groups.
+        UsageError: the name is not valid; or there is none, and the kinds are built in or belong to several groups.
     """
     if name is not None:
         return checked(name)
@@ -55,11 +55,11 @@ def program_name(
     name: str | None = None,
     served: Sequence[Admission[Any] | Converter] = (),
 ) -> str:
-    """The name of a program's role and Lease: ``name``, or the name of its first controller with the API group of that
-    controller's kind. A program without controllers has the name of its webhook configurations.
+    """The name of a program's role and Lease: ``name`` or, without it, the name of the first controller with the API
+    group of that controller's kind. A program without controllers has the name of its webhook configurations.
 
     Raises:
-        UsageError: the name is not valid, or there is none and the kind is built in.
+        UsageError: the name is not valid; or there is none, and the kind is built in.
     """
     if name is not None:
         return checked(name)
@@ -89,7 +89,9 @@ def manager_name(
 
 
 def shard_group(name: str) -> str:
-    """``name`` as a label's value of at most 63 characters: the end of a longer name is replaced by a checksum."""
+    """``name`` as a value of a label, with at most 63 characters: the end of a longer name is replaced by a
+    checksum.
+    """
     if len(name) <= _LONGEST_LABEL:
         return name
     return f"{name[: _LONGEST_LABEL - 9].rstrip('.-')}-{crc32(name.encode()):08x}"

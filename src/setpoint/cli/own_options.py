@@ -1,4 +1,4 @@
-"""Options: the flags that a program adds to its ``run``, and the argument of its lifespan."""
+"""Options: the flags that a program adds to its ``run`` command, and the argument of its lifespan."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ ProgramLifespan: TypeAlias = Callable[[Program[Own]], AbstractAsyncContextManage
 
 
 def with_options(command: Callable[..., None], options: type[Any] | None, taken: set[str]) -> Callable[..., None]:
-    """``command`` with the fields of ``options`` as flags; their object becomes its argument ``own``.
+    """``command`` with the fields of ``options`` as further flags. It is called with their values, as an object of the
+    class ``options``, in its argument ``own``.
 
     Raises:
         UsageError: ``options`` is not a dataclass, or one of its fields has the name of another flag.
@@ -61,7 +62,8 @@ def with_options(command: Callable[..., None], options: type[Any] | None, taken:
 
 
 def bound(lifespan: ProgramLifespan[Any] | None, options: type[Any] | None, own: Any) -> Lifespan | None:
-    """The lifespan of a manager, made from its program's lifespan with these options; None stands for their defaults.
+    """The lifespan of a manager: the program's lifespan with the options ``own``, or with the defaults if ``own`` is
+    None. None if the program has no lifespan.
 
     Raises:
         UsageError: an option does not have a default.

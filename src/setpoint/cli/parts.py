@@ -1,4 +1,4 @@
-"""Parts: the parts of a program, for its commands."""
+"""Parts: everything that a program consists of, as its commands need it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """The arguments of `setpoint.main`; ``command`` is the word that starts the program, for messages."""
+    """The arguments of `setpoint.main`. ``command`` is the command that starts the program, for messages."""
 
     command: str
     controllers: Sequence[Controller[Any]]

@@ -1,4 +1,4 @@
-"""``run --processes``: how a program becomes a supervisor and its child processes."""
+"""``run --processes``: turns a program into a supervisor and its child processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def launcher() -> Launcher:
 
 
 def connect(manager: Manager, seat: Seat, lease: ParentLease) -> None:
-    """Adds the link to the supervisor to the manager of a child process."""
+    """Connects the manager of a child process to the supervisor."""
 
     def state() -> State:
         return State(
@@ -54,7 +54,9 @@ def connect(manager: Manager, seat: Seat, lease: ParentLease) -> None:
 
 @contextmanager
 def shared_with(launch: Launcher | None, cluster: EmbeddedCluster | None) -> Iterator[None]:
-    """Within the block, child processes that are started use this process's embedded server, if it has one."""
+    """Makes the child processes that are started within the block use this process's embedded server, if there is
+    one.
+    """
     if launch is None or cluster is None:
         yield
         return
@@ -66,5 +68,5 @@ def shared_with(launch: Launcher | None, cluster: EmbeddedCluster | None) -> Ite
 
 
 def kubeconfig_of(seat: Seat) -> Path | None:
-    """The kubeconfig file of the server that the supervisor has started."""
+    """The kubeconfig file of the embedded server that the supervisor has started; None if there is none."""
     return Path(seat.kubeconfig) if seat.kubeconfig else None

@@ -54,26 +54,27 @@ def main(
     lifespan: ProgramLifespan[Any] | None = None,
     registry: CollectorRegistry | None = None,
 ) -> None:
-    """The program of these controllers, admissions and runnables: ``run`` it, or print its ``manifests``.
+    """Runs the program of these controllers, admissions and runnables, with its commands ``run``, ``manifests`` and
+    others.
 
-    Call it under ``if __name__ == "__main__":``. ``argv`` defaults to the process's arguments. Webhooks, the admissions
-    and the conversions of the controllers' kinds, are called by an ``--embedded`` server automatically; in a
-    cluster ``run --webhook-service`` or ``setpoint webhook`` serves them, with any number of replicas. A program may
-    have admissions and no controller.
+    Call it under ``if __name__ == "__main__":``. ``argv`` defaults to the process's arguments. The program's webhooks
+    are the admissions, and the conversions of the controllers' kinds. An ``--embedded`` server calls them
+    automatically; in a cluster, ``run --webhook-service`` or ``setpoint webhook`` serves them, with any number of
+    replicas. A program may have admissions and no controller.
 
-    ``name`` is the name of the program's objects in a cluster, a DNS name that no other program has: of its role, its
-    Lease, its webhook configurations, and its field manager. By default a role and a Lease are named after the first
-    controller and its API group (``mykind.grp.example.com``), webhook configurations after the API group; a program
-    whose kinds are all built in has to set it if it needs one. ``--name`` overrides it.
+    ``name`` is the name of the program's role, Lease and webhook configurations in a cluster, and of its field manager:
+    a DNS name that no other program has. By default a role and a Lease are named after the first controller and its API
+    group (``mykind.grp.example.com``), and webhook configurations after the API group; a program whose kinds are all
+    built in has to set a name if it needs one. ``--name`` overrides it.
 
     Further parts of a program:
 
-    - runnables among the ``parts``: anything with ``async def run(self)`` runs while its manager does, and only while
-      that leads, unless it says ``leader_only = False`` (`setpoint.Manager.add`);
-    - ``options``, a dataclass: its fields are flags of ``run``;
+    - runnables among the ``parts``: objects with ``async def run(self)``, which run while the manager does; only while
+      the manager leads, unless they have ``leader_only = False`` (`setpoint.Manager.add`);
+    - ``options``, a dataclass: its fields become flags of ``run``;
     - ``lifespan(program)``, an asynchronous context manager around everything that runs. It gets the `Program` with its
       manager, options and registry of metrics; reconciles get the object that it yields, as ``ctx.state(App)``;
-    - ``registry``, prometheus_client's, whose metrics are served with all others.
+    - ``registry``, a registry of prometheus_client, whose metrics are served with all others.
     """
     if source := being_loaded():
         raise SourceError(f"sp.main() is called while {source} is imported; put it under if __name__ == '__main__':")

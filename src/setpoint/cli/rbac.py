@@ -1,4 +1,4 @@
-"""``setpoint rbac``: compares the permissions that are declared, requested in tests, and granted by a role."""
+"""``setpoint rbac``: compares the permissions that a program declares, its tests request, and a role grants."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def rbac(app: str, command: Sequence[str], *, role: Path | None, asked: Path | N
 
 
 def _asked(command: Sequence[str], kept: Path | None) -> list[Grant]:
-    """Runs the tests and returns the recorded permissions."""
+    """Runs the tests and returns the permissions that they requested."""
     with tempfile.TemporaryDirectory(prefix="setpoint-") as folder:
         path = kept.absolute() if kept is not None else Path(folder) / "asked"
         if command:

@@ -24,7 +24,7 @@ def record(
     redact: Sequence[str],
     most: int,
 ) -> None:
-    """Records until a signal arrives or the file is full.
+    """Records until a signal arrives or the file has reached its maximum size.
 
     Raises:
         UsageError: an argument is invalid.

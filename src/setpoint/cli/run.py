@@ -42,7 +42,9 @@ BLOCKED_AFTER = 1.0
 
 
 def run_command(parts: Parts) -> Callable[..., None]:
-    """The command for a program of these parts; the fields of its options are flags, too."""
+    """The command ``run`` of a program with these parts. The fields of the program's options become flags of the
+    command.
+    """
     command, controllers, admissions, given = parts[:4]
     runnables, options, lifespan, registry = parts[4:]
 
@@ -88,7 +90,7 @@ def run_command(parts: Parts) -> Callable[..., None]:
         name
             The program's name in the cluster; default: the first controller and its API group.
         embedded
-            Start an API server in this process, with the CustomResourceDefinitions installed; needs no cluster.
+            Use an API server in this process, with the CustomResourceDefinitions installed, instead of a cluster.
         port
             With --embedded: the server's port; 0 picks one.
         write_kubeconfig
@@ -100,14 +102,14 @@ def run_command(parts: Parts) -> Callable[..., None]:
         leader_election_namespace
             The Lease's namespace; default: that of the kubeconfig's context.
         shards
-            Share the objects with all other processes of this program with --shards, instead of electing a leader;
-            their Leases have the name and namespace of an election's.
+            Share the objects with all other processes of this program that run with --shards, instead of electing a
+            leader. The name and namespace of their Leases are set by the flags of leader election.
         processes
-            Split the objects over this many processes, to use as many cores; this one starts them, leads for them,
-            replaces them and serves their metrics and health.
+            Split the objects among this many processes, to use as many cores. This process starts them, replaces
+            those that end, takes part in the election for them, and serves their metrics and health.
         clusters
-            Run in every cluster with a kubeconfig in this folder, which may change, instead of the one cluster
-            of --kubeconfig; Leases stay in that one.
+            Run in every cluster that has a kubeconfig in this folder (files may come and go) instead of in the
+            cluster of --kubeconfig, where the Leases stay.
         metrics_bind_address
             The address for Prometheus metrics, such as :8080; 0 means off.
         metrics_secure
@@ -117,18 +119,18 @@ def run_command(parts: Parts) -> Callable[..., None]:
         profiling
             Also serve profiles of CPU, heap and tasks below /debug/profile, beside the metrics.
         ui
-            Also serve a page for people, /ui/, beside the metrics: controllers, objects, and why an object is stuck.
+            Also serve a page for people beside the metrics, at /ui/: controllers, objects, and why an object is stuck.
         health_probe_bind_address
             The address for /healthz and /readyz, such as :8081; 0 means off.
         webhook_cert_dir
             Also serve the webhooks, over HTTPS with tls.crt and tls.key from this directory, and follow their changes.
         webhook_service
             Also serve the webhooks behind this Service of the client's namespace: make certificates in the Secret
-            SERVICE-tls, and have API servers trust them. Without either use setpoint webhook.
+            SERVICE-tls, and have API servers trust them. To serve the webhooks separately, use setpoint webhook.
         webhook_port
             The port to serve webhooks on.
         measure
-            At the end, write the use of CPU and memory to this file, for manifests --resources.
+            At the end, write the CPU and memory that were used to this file, for manifests --resources.
         log_format
             text, or json for one JSON object a line.
         log_level

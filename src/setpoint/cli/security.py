@@ -1,4 +1,4 @@
-"""The flags of ``setpoint server`` about TLS and users; most have the names that they have in kube-apiserver."""
+"""The flags of ``setpoint server`` for TLS and users; most have the same names as in kube-apiserver."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ class SecurityFlags:
     http
         Speak plain HTTP instead of TLS.
     auth
-        Authenticate users and hold them to roles (RBAC), as a cluster does. The kubeconfig is an administrator's.
+        Authenticate users and authorize them by roles (RBAC), as a cluster does. The kubeconfig is an administrator's.
     tls_cert_file
-        The certificate to serve (PEM). Without it the server makes one, and an authority that the kubeconfig trusts.
+        The serving certificate (PEM). Without it the server makes one, with an authority that the kubeconfig trusts.
     tls_private_key_file
-        Its key.
+        The key of the serving certificate.
     client_ca_file
         With --auth: the authority of clients' certificates (common name: the user; organizations: the groups).
     token_auth_file
         With --auth: tokens, in lines of token,user,uid,"group1,group2".
     service_account_issuer
-        The issuer of tokens of service accounts; repeat it to accept those of other issuers, too.
+        The issuer of service accounts' tokens; repeatable, to accept the tokens of further issuers, too.
     service_account_key_file
-        A key (PEM) whose tokens of service accounts are accepted; repeatable.
+        A key (PEM): service accounts' tokens that were signed with it are accepted; repeatable.
     service_account_signing_key_file
-        The private key that signs tokens of service accounts. Without it the server makes one.
+        The private key that signs service accounts' tokens. Without it the server makes one.
     api_audiences
-        The names of this server in tokens of service accounts (default: the issuer); repeatable.
+        A name of this server in service accounts' tokens (default: the issuer); repeatable.
     anonymous_auth
-        With --auth: whether requests without credentials are those of system:anonymous; else they are refused.
+        With --auth: treat requests without credentials as those of system:anonymous, instead of refusing them.
     audit_policy_file
         Log requests as this audit policy (audit.k8s.io/v1) says; with --audit-log-path.
     audit_log_path
@@ -65,15 +65,15 @@ class SecurityFlags:
     oidc_username_claim
         The claim that names the user.
     oidc_username_prefix
-        What comes before user names; '-' for nothing. Without it ISSUER#, unless the claim is email.
+        The prefix of user names; '-' for none. By default it is ISSUER#, unless the claim is email.
     oidc_groups_claim
         The claim that names the groups.
     oidc_groups_prefix
-        What comes before groups.
+        The prefix of groups.
     oidc_required_claim
-        NAME=VALUE that a token must have; repeatable.
+        A claim, as NAME=VALUE, that a token must have; repeatable.
     oidc_signing_algs
-        The algorithms that identity tokens may be signed with, with commas between.
+        The algorithms with which identity tokens may be signed, separated by commas.
     """
 
     http: _Switch = False
@@ -101,7 +101,9 @@ class SecurityFlags:
     oidc_signing_algs: str = "RS256"
 
     def made(self) -> Security | None:
-        """The security of the server; None for plain HTTP. Raises UsageError for flags that don't fit together."""
+        """The security settings of the server; None for plain HTTP. Raises `UsageError` if flags contradict each
+        other.
+        """
         from setpoint.cluster.security import OidcOptions, Security
 
         if self.http:

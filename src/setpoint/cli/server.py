@@ -1,4 +1,4 @@
-"""``setpoint server``: the embedded API server in the foreground."""
+"""``setpoint server``: runs the embedded API server in the foreground."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ def serve(
     ui: str = "0",
     security: Security | None = None,
 ) -> None:
-    """Serves until a signal arrives; prints one line with the URL when the server is ready, and one with the URL of the
-    page. Without ``controllers`` no control plane runs; without ``security`` the server speaks plain HTTP; ``ui`` is
-    the address of the page.
+    """Serves until a signal arrives. When the server is ready, prints its URL and, if there is a page, the page's URL.
+
+    Without ``controllers`` no control plane runs; without ``security`` the server speaks plain HTTP; ``ui`` is the
+    address of the page, ``"0"`` for none.
 
     Raises:
-        UsageError: there is no controller with one of the names, the number of nodes is negative, or the page's address
-            is invalid.
+        UsageError: a name in ``controllers`` does not exist, the number of nodes is negative, or the page's address is
+            invalid.
     """
     configure("text", "WARNING")
     if isinstance(nodes, int) and nodes < 0:

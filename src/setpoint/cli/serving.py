@@ -1,4 +1,4 @@
-"""The server that a program talks to (the embedded one, if it has no other), and the webhooks that it serves."""
+"""Provides the server that a program talks to (embedded on request), and serves the program's webhooks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ DRAIN_DELAY = 5.0
 def serve_webhooks(
     manager: Manager, served: Sequence[Admission[Any] | Converter], place: Path | str, port: int, configuration: str
 ) -> None:
-    """Serves webhooks with the certificates in a folder or, behind the Service of that name, with the program's own."""
+    """Serves webhooks. ``place`` is the folder of the certificates or, as a string, the name of the Service in front of
+    the program, which then makes its own certificates.
+    """
     metrics = WebhookMetrics(manager.metrics.registry if manager.metrics is not None else None)
     webhooks = Webhooks(*served, factory=manager.factory, metrics=metrics)
     certificates: CertificateFiles | SecretCertificates

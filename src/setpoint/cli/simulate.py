@@ -1,4 +1,4 @@
-"""``simulate``: the simulation of a program's controllers, from the command line."""
+"""``simulate``: runs the simulation of a program's controllers from the command line."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ def simulate(
 
 
 def parse_budget(text: str) -> Budget:
-    """Parses ``60s``, ``5m``, ``1h`` or ``500runs``. Raises UsageError."""
+    """The budget that a text such as ``60s``, ``5m``, ``1h`` or ``500runs`` stands for. Raises `UsageError` for other
+    texts.
+    """
     match = _BUDGET.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"--budget {text!r}: give a duration, such as 60s or 5m, or a number of runs, such as 500runs")
@@ -99,7 +101,7 @@ def parse_budget(text: str) -> Budget:
 
 
 def off_but(faults: str | None) -> dict[str, str]:
-    """All faults that were not requested, as faults to switch off."""
+    """All faults that are not in ``faults``, with the reason why they are switched off; none of them if it is None."""
     if faults is None:
         return {}
     wanted = [name.strip() for name in faults.split(",") if name.strip()]

@@ -13,7 +13,7 @@ from setpoint.cli.parts import Parts
 
 
 def simulate_command(parts: Parts) -> Callable[..., None]:
-    """The command for a program of these parts."""
+    """The command ``simulate`` of a program with these parts."""
     controllers, admissions, lifespan, options = parts.controllers, parts.admissions, parts.lifespan, parts.options
 
     def simulate(
@@ -38,15 +38,15 @@ def simulate_command(parts: Parts) -> Callable[..., None]:
         budget
             The limit of the search: 60s, 5m, 500runs.
         faults
-            Only these, separated by commas (docs/simulation.md lists them); default: all.
+            Only these faults, separated by commas (docs/simulation.md lists them); default: all.
         replay
-            A token or a counter-example's file: only replay that.
+            Replay only this: a token, or the file of a counter-example.
         recording
-            Instead of a scenario: a file of setpoint record; others' recorded actions are replayed at their times.
+            Instead of a scenario: a file of setpoint record. Others' recorded actions are replayed at their times.
         mine
-            With --from: a field manager whose writes are those of these controllers. May be repeated.
+            With --from: a field manager whose recorded writes were made by these controllers. May be repeated.
         debug
-            With --replay: stop in a debugger where a fault strikes, and where a promise is broken.
+            With --replay: stop in a debugger where a fault occurs, and where a promise is broken.
         seed
             The seed of all random choices.
         every

@@ -1,4 +1,4 @@
-"""``setpoint top``: the queues, workers, caches and objects of running processes, in a terminal."""
+"""``setpoint top``: shows the queues, workers, caches and objects of running processes in a terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST: Final = 200
 
 
 class Look(NamedTuple):
-    """The answers of one process, with the time of the loop's clock at which they were given."""
+    """The answers of one process, and the event loop's time when they arrived."""
 
     at: float
     address: str
@@ -64,7 +64,7 @@ def top(
 
 
 async def look_once(asked: Asked, query: dict[str, str | list[str]]) -> None:
-    """Prints the current answers of every process as `lines`. Raises `SystemExit` if none has answered."""
+    """Prints the current answers of every process, as `lines` does. Raises `SystemExit` if none has answered."""
     async with asked.session() as session:
         looks, problems = await look_at(asked, session, query)
     for look in looks:
@@ -92,7 +92,7 @@ async def _watch(asked: Asked, query: dict[str, str | list[str]], every: float, 
 async def look_at(
     asked: Asked, session: ClientSession, query: dict[str, str | list[str]]
 ) -> tuple[list[Look], list[str]]:
-    """The answers of the processes that have answered, and for the others the reasons why not."""
+    """The answers of the processes that have answered, and a message for each other process."""
     looks: list[Look] = []
     problems: list[str] = []
     for address in asked.addresses:
@@ -108,8 +108,8 @@ async def look_at(
 
 
 def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
-    """A process's answers as lines of words, for pipes: one line for each controller, cache and object, which begins
-    with the kind of the line.
+    """A process's answers as plain lines, for pipes: one line for each controller, cache and object. The first word of
+    a line says what it is about.
     """
     where = f" at {look.address}" if with_address else ""
     yield f"process{where}: {_leadership(look.manager)}"
@@ -135,7 +135,7 @@ def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
 
 
 def shown(looks: Sequence[Look], before: dict[str, Look], problems: Sequence[str], height: int) -> Group:
-    """The answers of all processes, for a terminal that is ``height`` lines high."""
+    """The answers of all processes, laid out for a terminal that is ``height`` lines high."""
     from rich.console import Group
     from rich.text import Text
 

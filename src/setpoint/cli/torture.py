@@ -43,7 +43,7 @@ def torture(
     every: bool,
     directory: Path,
 ) -> int:
-    """Runs the program under faults and prints the findings; returns the exit status: 1 if there is a finding.
+    """Runs the program under faults and prints the findings. Returns the exit status, which is 1 if there is a finding.
 
     Raises:
         UsageError: an argument is invalid.
@@ -95,7 +95,7 @@ def torture(
 
 
 def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
-    """The arguments of the setup that a scenario's file gives."""
+    """The arguments for the setup that come from the scenario's file."""
     path = Path(source)
     if path.suffix in (".yaml", ".yml", ".json"):
         plain = read_plain(path)
@@ -117,7 +117,7 @@ def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
 
 
 def _all_of(module: Any, name: str, kind: Any) -> list[Any]:
-    """The module's list of that name; empty if it has none. Raises UsageError if the list is invalid."""
+    """The module's list called ``name``; empty if there is none. Raises `UsageError` if the list is invalid."""
     found = getattr(module, name, [])
     if not isinstance(found, list | tuple) or not all(isinstance(each, kind) for each in found):
         kinds = {"objects": "objects", "predicates": "predicates", "crds": "CustomResource classes or definitions"}
@@ -126,7 +126,9 @@ def _all_of(module: Any, name: str, kind: Any) -> list[Any]:
 
 
 def _reasons(option: str, given: Sequence[str]) -> dict[str, str]:
-    """The reasons by name, from texts of the form ``NAME=REASON``. Raises UsageError for any other text."""
+    """The reasons by name, from texts of the form ``NAME=REASON``. Raises `UsageError` for a text of a different
+    form.
+    """
     found = {}
     for each in given:
         name, equals, why = each.partition("=")
@@ -137,7 +139,7 @@ def _reasons(option: str, given: Sequence[str]) -> dict[str, str]:
 
 
 class _Live:
-    """Progress: a line that is rewritten on a terminal, and printed from time to time elsewhere."""
+    """Shows the progress: on a terminal as a line that is rewritten, otherwise as a line from time to time."""
 
     def __init__(self) -> None:
         self._console: Any = None
@@ -161,7 +163,7 @@ class _Live:
             self._status = None
 
     def say(self, text: str) -> None:
-        """Prints a line that stays."""
+        """Prints a line that is not rewritten."""
         if self._console is not None:
             self._console.print(text, highlight=False, markup=False)
         else:

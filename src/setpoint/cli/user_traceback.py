@@ -14,7 +14,7 @@ _OURS: Final = f"{Path(__file__).resolve().parents[1]}{os.sep}"
 
 
 def told(problem: BaseException) -> tuple[list[traceback.FrameSummary], str]:
-    """The frames of the user's code, outermost first, and Python's text for them.
+    """The frames of the user's code, outermost first, and the traceback as Python prints it.
 
     Frames of this package and of Python's import system are left out before the first and after the last of the user's
     frames.

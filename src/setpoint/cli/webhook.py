@@ -103,7 +103,7 @@ def serve(
     port
         The port to listen on.
     drain_delay
-        Seconds to continue serving after SIGTERM, until endpoints are updated.
+        Seconds for which to continue serving after SIGTERM, while endpoints are updated.
     kubeconfig
         The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
     context
@@ -200,7 +200,7 @@ class _Registering:
 
 @dataclass(frozen=True)
 class _Stopping:
-    """Stops the server on request; in development it removes the configurations first."""
+    """Stops the server on request; in development it first removes the webhook configurations."""
 
     asked: asyncio.Event
     server: WebhookServer

@@ -46,14 +46,14 @@ def manifests(
 ) -> None:
     """Print the registration of APP's webhooks with API servers, as YAML for kubectl apply.
 
-    These are the webhook configurations, and the CustomResourceDefinitions of the kinds that it converts.
+    It consists of the webhook configurations and the CustomResourceDefinitions of the kinds that APP converts.
 
     Parameters
     ----------
     app
         A file (app.py), a package's folder or a module, with Admissions and custom resource classes in global names.
     service
-        The Service that API servers are to call.
+        The Service that API servers call.
     namespace
         The Service's namespace.
     name
@@ -87,7 +87,7 @@ def install_webhooks(
     app
         A file (app.py), a package's folder or a module, with Admissions and custom resource classes in global names.
     service
-        The Service that API servers are to call.
+        The Service that API servers call.
     namespace
         The Service's namespace.
     url
@@ -95,11 +95,11 @@ def install_webhooks(
     name
         Name of the webhook configurations; default: the API group of the kinds they are for.
     ca_file
-        The CA bundle for API servers, PEM; default: the injected bundle stays.
+        The CA bundle that API servers trust (PEM); default: leave the bundle that is registered or injected.
     definitions
         Also apply the CustomResourceDefinitions of the converted kinds.
     timeout
-        Seconds to wait.
+        Seconds to wait until API servers call the webhooks.
     kubeconfig
         The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
     context
@@ -135,10 +135,10 @@ def uninstall_webhooks(
     kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
     context: str | None = None,
 ) -> None:
-    """Remove the webhooks' registration; do it while they are still served.
+    """Remove the webhooks' registration. Run this command while the webhooks are still served.
 
-    From then on only the stored version of the converted kinds is served. Migrate objects stored in another one
-    before, with setpoint crd migrate.
+    Afterwards API servers serve only the storage version of each converted kind. Before you run it, rewrite objects
+    that are stored in other versions, with setpoint crd migrate.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def uninstall_webhooks(
     name
         Name of the webhook configurations; default: the API group of the kinds they are for.
     keep_conversions
-        Leave conversions registered, for webhooks that will be back.
+        Leave conversions registered, for webhooks that will be served again.
     kubeconfig
         The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
     context
