@@ -1,4 +1,4 @@
-"""The catalog of the control plane: its controllers, under the names that kube-controller-manager gives them."""
+"""The catalog of the control plane: its controllers by the names that kube-controller-manager gives them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class UnknownControllerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The things that controllers are made with: the resources of the server, the caches, and the certificate (PEM) of
+    """The parts from which controllers are made: the resources of the server, the caches, and the certificate (PEM) of
     the certificate authority.
     """
 
@@ -82,7 +82,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry: ``make`` returns all controllers that share the name.
+    """One entry of the catalog: ``make`` returns all controllers that share the entry's name.
 
     They start when the first object of a kind in ``wakes`` appears, or at once if ``wakes`` is empty.
     """
@@ -194,10 +194,10 @@ ENTRIES: Final = (
 def chosen(names: Iterable[str]) -> list[Entry]:
     """The entries that ``names`` select, by the rules of kube-controller-manager's ``--controllers``.
 
-    ``*`` selects all entries that run by default; ``-NAME`` removes the entry of that name, whatever the order.
+    ``*`` selects all entries that run by default; ``-NAME`` removes the entry of that name, wherever it stands.
 
     Raises:
-        UnknownControllerError: no controller has one of the names.
+        UnknownControllerError: one of the names does not belong to any controller.
     """
     wanted, unwanted = set[str](), set[str]()
     everything = False
@@ -216,10 +216,10 @@ def chosen(names: Iterable[str]) -> list[Entry]:
 
 
 def names_of(control_plane: bool | Iterable[str]) -> tuple[str, ...] | None:
-    """The names of the controllers that ``control_plane`` selects; None if it is off.
+    """The names of the controllers that ``control_plane`` selects; None if it selects no control plane.
 
     Raises:
-        UnknownControllerError: no controller has one of the names.
+        UnknownControllerError: one of the names does not belong to any controller.
     """
     if isinstance(control_plane, bool):
         return EVERYTHING if control_plane else None
@@ -232,7 +232,7 @@ def entry_of(name: str) -> Entry:
     """The entry that answers to ``name``.
 
     Raises:
-        UnknownControllerError: no entry answers to it.
+        UnknownControllerError: no entry answers to ``name``.
     """
     for entry in ENTRIES:
         if entry.answers_to(name):

@@ -1,4 +1,4 @@
-"""News of claims: the binder of volumes tells the scheduler which claims it has looked at."""
+"""News of claims: the volume binder tells the scheduler which claims it has processed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from setpoint.meta import ObjectKey
 
 
 class ClaimNews:
-    """The keys of claims that may have changed, because they were bound or because volumes or classes have changed.
+    """A queue of the keys of claims that may have changed, because they were bound or because volumes or classes have
+    changed.
 
     It serves one binder and one scheduler of the same control plane.
     """
@@ -18,8 +19,8 @@ class ClaimNews:
         self._queue: asyncio.Queue[ObjectKey] = asyncio.Queue()
 
     def tell(self, claim: ObjectKey) -> None:
-        """Announces that a claim was looked at, once everything that the binder has written for the claim is on the
-        server.
+        """Announces that the binder has processed a claim. It calls this once everything that it has written for the
+        claim is on the server.
         """
         self._queue.put_nowait(claim)
 

@@ -1,5 +1,5 @@
-"""Claims: the adoption of orphans that match an owner's selector, and the release of children that no
-longer match it.
+"""Claims: the adoption of orphans that match an owner's selector, and the release of children that no longer match
+it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Claims(Generic[P, C]):
     """The rules by which workload controllers own their children (``ControllerRefManager`` in Kubernetes).
 
     - An owner's children have the owner as their controller and match its selector.
-    - A child that matches and has no controller is adopted, unless it or the owner is being deleted; the server is
-      asked about the owner first, since a cache may not yet know that the owner has gone.
+    - A child that matches and has no controller is adopted, unless the child or the owner is being deleted. The server
+      is asked about the owner first, since a cache may not yet know that the owner has gone.
     - A child that has this owner as its controller and no longer matches is released, unless the owner is being
       deleted.
 
@@ -37,7 +37,7 @@ class Claims(Generic[P, C]):
         self._selectors: dict[ObjectKey, Selector] = {}
 
     def of_orphan(self, head: Head) -> Iterable[ObjectKey]:
-        """The owners that may adopt the object, if it does not have an owner (a mapping function)."""
+        """The keys of the owners that may adopt the object if it does not have a controller (a mapping function)."""
         if head.controller is not None or head.is_deleting:
             return ()
         return [
@@ -51,7 +51,7 @@ class Claims(Generic[P, C]):
         return list(self._selectors)
 
     def forget_deleted(self, old: Head | None, new: Head | None) -> bool:
-        """Lets every event through and forgets the selectors of owners that have gone (a predicate)."""
+        """Forgets the selector of an owner that has gone; true for every event (a predicate)."""
         if new is None and old is not None:
             self._selectors.pop(old.key, None)
         return True
@@ -92,7 +92,7 @@ class Claims(Generic[P, C]):
         return found.uid == owner.uid and not found.is_deleting
 
     async def _patch(self, child: C, ctx: Context, change: Callable[[C], Any]) -> C | None:
-        """The changed child; None if it has gone."""
+        """The child as the server has stored it after ``change``; None if the child has gone."""
         made = copy.copy(child)
         made.metadata = copy.copy(child.metadata)
         made.metadata.owner_references = list(child.metadata.owner_references)

@@ -1,4 +1,4 @@
-"""Conditions of pods and nodes; their transition times change only with their status."""
+"""Conditions of pods and nodes. The transition time of a condition changes only with its status."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from setpoint.models.core_v1 import Node, NodeCondition, Pod, PodCondition
 
 
 def set_pod_condition(pod: Pod, condition: PodCondition, now: datetime) -> bool:
-    """Sets a condition in a pod's status; returns whether that changed anything."""
+    """Sets a condition in a pod's status. Returns whether anything changed."""
     if pod.metadata.generation:
         condition.observed_generation = pod.metadata.generation
     return _set(pod.status.conditions, condition, now)
 
 
 def set_node_condition(node: Node, condition: NodeCondition, now: datetime) -> bool:
-    """Sets a condition in a node's status; returns whether that changed anything except the heartbeat."""
+    """Sets a condition in a node's status. Returns whether anything but the heartbeat changed."""
     return _set(node.status.conditions, condition, now)
 
 
 def pod_condition(pod: Pod, type: str) -> PodCondition | None:
-    """The pod's condition of that type; None if it has none."""
+    """The pod's condition of that type; None if the pod does not have one."""
     return next((each for each in pod.status.conditions if each.type == type), None)
 
 
 def node_condition(node: Node, type: str) -> NodeCondition | None:
-    """The node's condition of that type; None if it has none."""
+    """The node's condition of that type; None if the node does not have one."""
     return next((each for each in node.status.conditions if each.type == type), None)
 
 

@@ -40,25 +40,25 @@ class ControlPlane:
 
     It is one `Manager` with ordinary controllers that share one set of caches. Most of the controllers start when their
     first object appears (`OnDemand`). The control plane does nothing while nothing changes: the server is in this
-    process, so a silent watch means a quiet collection and never a dead connection. Its watches are therefore long,
-    without bookmarks and without a limit on silence.
+    process, so a silent watch means that nothing happens, never that a connection is dead. Its watches are therefore
+    long, without bookmarks and without a limit on silence.
 
     ``kubelets`` answers requests for the logs, commands and connections of containers; pass it to `ApiServer.kubelets`.
 
     Args:
-        client: of a server in this process; may do everything (``system:admin``).
+        client: a client of a server in this process, with all permissions (``system:admin``).
         nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending.
             ``local`` is one node on which containers that ask for it are processes of this machine (`Processes`).
         pod_start_seconds, pod_stop_seconds: how long containers take to start and to end unless they say otherwise.
-        behaviour: how a hollow pod behaves (`PodBehaviour`); None for a pod leaves it to its annotations.
-        controllers: their names, as for kube-controller-manager's ``--controllers`` (`catalog`): ``*`` selects all of
-            them, ``-NAME`` removes the one of that name.
+        behaviour: how a hollow pod behaves (`PodBehaviour`); None for a pod leaves its behaviour to its annotations.
+        controllers: the names of the controllers, as for kube-controller-manager's ``--controllers`` (`catalog`): ``*``
+            selects all of them, ``-NAME`` removes the one of that name.
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
         serving: the servers for metrics, debug pages and health of its manager; none by default.
         signer: signs approved CertificateSigningRequests; with None, an authority is made when it is needed.
 
     Raises:
-        UnknownControllerError: no controller has one of the names.
+        UnknownControllerError: one of the names does not belong to any controller.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class ControlPlane:
             self.manager.add(processes)
 
     async def run(self) -> None:
-        """Runs until cancelled; see `Manager.run`."""
+        """Runs until it is cancelled; see `Manager.run`."""
         await self.manager.run()
 
     def stop(self) -> None:

@@ -31,8 +31,8 @@ class CronError(ValueError):
 class Cron:
     """One schedule: ``minute hour day month weekday``, a nickname such as ``@daily``, or ``@every 1h30m``.
 
-    If both the day of the month and the weekday are restricted, a day matches by either of them. A time that a clock
-    change skips is skipped; a time that occurs twice counts twice.
+    If both the day of the month and the weekday are restricted, a day that matches either of them matches. A time that
+    a clock change skips is skipped; a time that occurs twice counts twice.
     """
 
     def __init__(
@@ -45,7 +45,9 @@ class Cron:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parses five fields, ``@every`` or a nickname such as ``@daily``. Raises `CronError`."""
+        """The schedule in ``text``: five fields, ``@every`` with a duration, or a nickname such as ``@daily``. Raises
+        `CronError` if the text is not a schedule.
+        """
         text = text.strip()
         if text.startswith("@every "):
             made = cls(set(), set(), set(), set(), set(), both=True)
@@ -77,7 +79,7 @@ class Cron:
         return None
 
     def last(self, since: datetime, until: datetime, zone: tzinfo = UTC) -> datetime | None:
-        """The latest time after ``since`` and not after ``until``; None if there is none."""
+        """The latest time that is after ``since`` but not after ``until``; None if there is none."""
         span = timedelta(hours=1)
         while True:
             begin = max(since, until - span)
@@ -90,7 +92,7 @@ class Cron:
             span *= 8
 
     def missed(self, since: datetime, until: datetime, zone: tzinfo = UTC, *, most: int) -> int:
-        """The number of times after ``since`` and not after ``until``, capped at ``most``."""
+        """The number of times that are after ``since`` but not after ``until``, or ``most`` if there are more."""
         count, time = 0, self.after(since, zone)
         while time is not None and time <= until and count < most:
             count, time = count + 1, self.after(time, zone)

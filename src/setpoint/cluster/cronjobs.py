@@ -21,8 +21,8 @@ MANY: Final = 100
 class CronJobs:
     """Makes a Job at each time of a schedule, and deletes the oldest finished Jobs.
 
-    A Job's name contains its time, so the Job is made only once even after a crash. Of the missed times, only the
-    latest is made up for, unless it is more than ``startingDeadlineSeconds`` ago.
+    A Job's name contains its time, so the Job is made only once even after a crash. If several times were missed, a Job
+    is made only for the latest of them, and not if that time is more than ``startingDeadlineSeconds`` ago.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class CronJobs:
     # -- what there is -------------------------------------------------------------------------------------------------
 
     def _look_back(self, cron_job: CronJob, jobs: list[Job], ctx: Context) -> None:
-        """Removes Jobs that have finished or gone from the active ones."""
+        """Removes Jobs that have finished or gone from the status's list of active Jobs."""
         by_uid = {job.uid: job for job in jobs}
         status = cron_job.status
         active = []
@@ -153,7 +153,7 @@ def zone_of(cron_job: CronJob) -> tzinfo:
     """The time zone of the schedule, UTC by default.
 
     Raises:
-        ZoneInfoNotFoundError: there is no zone of that name.
+        ZoneInfoNotFoundError: there is no zone with the name in ``timeZone``.
     """
     name = cron_job.spec.time_zone
     if name is None:

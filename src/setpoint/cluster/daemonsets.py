@@ -32,7 +32,7 @@ class DaemonSets:
 
     Each pod is made for its node by affinity, and the scheduler binds it; the pods tolerate the taints of unhealthy
     nodes. `RollingUpdate` replaces at most ``maxUnavailable`` pods at once, or makes up to ``maxSurge`` new pods beside
-    the old ones; `OnDelete` leaves the replacement to others. Pods that have ended are made again.
+    the old ones. With `OnDelete`, old pods stay until users delete them. Pods that have ended are made again.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,9 @@ class DaemonSets:
         return after(min(waits), "pods are not available for long enough") if waits else done()
 
     async def _keep(self, daemon_set: DaemonSet, places: _Places, digest: str, surge: bool, ctx: Context) -> None:
-        """Creates a pod on each node that lacks one, and deletes duplicates and pods on other nodes."""
+        """Creates a pod on each node that should have one and has none. Deletes finished pods, duplicates, and pods on
+        nodes that may not keep one.
+        """
         for name, pods in places.pods.items():
             for pod in pods:
                 if pod.is_finished and not pod.is_deleting:
@@ -192,7 +194,7 @@ class _Places:
 
 
 def tolerations_of(daemon_set: DaemonSet) -> list[Toleration]:
-    """The tolerations of the template, and those that every pod of a DaemonSet has."""
+    """The tolerations of the template and those that every pod of a DaemonSet gets."""
     spec = daemon_set.spec.template.spec
     added = [
         Toleration(key=f"node.kubernetes.io/{name}", operator="Exists", effect="NoExecute")

@@ -1,4 +1,4 @@
-"""Deployments: moves from one ReplicaSet to the next without ever having too few or too many pods."""
+"""Deployments: moves from one ReplicaSet to the next without ever having too few or too many pods on the way."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Deployments:
     async def _resize(
         self, deployment: Deployment, current: ReplicaSet | None, others: list[ReplicaSet], ctx: Context
     ) -> None:
-        """Distributes a changed number of replicas over the ReplicaSets, and does nothing else."""
+        """Distributes a changed number of replicas over the ReplicaSets, without rolling out a new template."""
         desired = desired_of(deployment)
         alone = only_one(current, others)
         if alone is not None:
@@ -207,7 +207,7 @@ def limits(deployment: Deployment) -> tuple[int, int]:
 
 
 def _find(replica_sets: list[ReplicaSet], template: PodTemplateSpec) -> ReplicaSet | None:
-    """The oldest ReplicaSet of this template; None if there is none."""
+    """The ReplicaSet of this template with the lowest revision; None if there is none."""
     wanted = plain(template)
     same = [each for each in replica_sets if each.spec.template is not None and plain(each.spec.template) == wanted]
     return min(same, key=_revision, default=None)
@@ -224,11 +224,11 @@ def _revision(replica_set: ReplicaSet) -> int:
 async def _scale(
     deployment: Deployment, replica_set: ReplicaSet, replicas: int, ctx: Context, *, remember: bool = False
 ) -> None:
-    """Scales a ReplicaSet, and records the Deployment's size in it; with ``remember``, even if its own size does not
-    change.
+    """Scales a ReplicaSet, and records the Deployment's size in it. With ``remember``, the size is recorded even if the
+    number of replicas does not change.
 
-    The size was computed from the sizes that were read, so the write applies only to their version: a late write
-    conflicts with later decisions.
+    The number was computed from the sizes that were read, so the write applies only to the version that was read: a
+    late write conflicts with later decisions.
     """
     before = size_of(replica_set)
     if before == replicas and not remember:
@@ -266,7 +266,9 @@ def _annotations(deployment: Deployment) -> dict[str, str]:
 
 
 def _is_saturated(deployment: Deployment, current: ReplicaSet) -> bool:
-    """Whether the current ReplicaSet was scaled for all replicas, and has them, and all of them are available."""
+    """Whether the current ReplicaSet was scaled to the Deployment's size when that size was the present one, and all
+    its replicas are available.
+    """
     desired = desired_of(deployment)
     return size_of(current) == desired == number_in(current, DESIRED) == (current.status.available_replicas or 0)
 

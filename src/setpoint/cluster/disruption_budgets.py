@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: the number of pods that may be evicted now."""
+"""PodDisruptionBudgets: the number of pods whose eviction is allowed now."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class DisruptionBudgets:
         return after(max(left, 0.1), "an eviction that was allowed may not have happened")
 
     async def _needed(self, budget: PodDisruptionBudget, pods: list[Pod], ctx: Context) -> tuple[int, int]:
-        """The number of expected pods, and the number of them that have to be healthy."""
+        """The number of expected pods, and how many of them have to be healthy."""
         spec = budget.spec
         if spec.max_unavailable is not None:
             expected = await self._scale(pods, ctx)
@@ -104,7 +104,7 @@ class DisruptionBudgets:
 
 
 async def _controller_of(reference: OwnerReference | None, ctx: Context) -> Any:
-    """The object that the reference names; None if it is gone or its kind does not have replicas."""
+    """The object to which the reference refers; None if it is gone or objects of its kind do not have replicas."""
     kind = _SCALED.get(reference.kind) if reference is not None else None
     if kind is None or reference is None:
         return None

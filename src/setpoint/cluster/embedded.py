@@ -170,7 +170,9 @@ class EmbeddedCluster:
         return Serving(metrics_bind_address=self._ui, ui=True, local_access=not tokens, browser=ClusterPages(server))
 
     async def _publish(self, client_ca: bytes) -> None:
-        """Stores the client certificate authority where extension servers look for it."""
+        """Stores the certificate of the client certificate authority in the ConfigMap in which extension servers look
+        for it.
+        """
         data = {"data": {"client-ca-file": client_ca.decode()}}
         body = {"apiVersion": "v1", "kind": "ConfigMap", **data}
         await self.client.patch(
@@ -223,7 +225,8 @@ class EmbeddedCluster:
             new.unlink(missing_ok=True)
 
     async def serve(self, webhooks: Webhooks) -> None:
-        """Calls ``webhooks`` in this process from now on, and applies the definitions of the kinds that they convert.
+        """Makes the server call ``webhooks`` in this process from now on, and applies the definitions of the kinds that
+        they convert.
 
         Raises:
             ApiError: the server refused a configuration or a definition.

@@ -33,7 +33,7 @@ LATE: Final = 5.0
 
 
 class Port(NamedTuple):
-    """One port of a Service, as one pod serves it."""
+    """A port of a Service as one pod serves it."""
 
     name: str
     port: int
@@ -44,8 +44,8 @@ class Port(NamedTuple):
 class ServiceEndpoints:
     """Writes the addresses of a Service's pods into its EndpointSlices and its Endpoints.
 
-    A Service without a selector is left to other controllers. If the Service refers to a port by name, pods without a
-    port of that name are left out for this port.
+    A Service without a selector is left to other controllers. If the Service refers to a port by name, that port is
+    left out for pods without a port of that name.
     """
 
     def __init__(self) -> None:
@@ -125,7 +125,9 @@ class StaleEndpoints:
 
 
 def slices_of(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> Iterator[EndpointSlice]:
-    """The slices that a Service should have; an empty one if it has no pods."""
+    """The slices that a Service should have: one or more for each group of pods, or an empty one if the Service has no
+    pods.
+    """
     labels = {**service.labels, SERVICE: service.name, SLICES_BY: "endpointslice-controller.k8s.io"}
     if service.spec.cluster_ip == "None":
         labels[HEADLESS] = ""
@@ -180,8 +182,8 @@ def _endpoint(service: Service, pod: Pod) -> Endpoint:
 def _subsets(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> Iterator[EndpointSubset]:
     """The subsets of a Service's Endpoints, as kube-controller-manager's endpoints controller writes them.
 
-    Terminating pods are left out unless the Service publishes them, and pods that serve none of its ports unless the
-    Service has no ports.
+    Two kinds of pods are left out: terminating pods, unless the Service publishes them, and pods that serve none of the
+    Service's ports, unless it has no ports.
     """
     published = bool(service.spec.publish_not_ready_addresses)
     for ports, pods in groups.items():

@@ -1,4 +1,4 @@
-"""Finished Jobs: they are deleted when their ``ttlSecondsAfterFinished`` is over."""
+"""Finished Jobs: their deletion after ``ttlSecondsAfterFinished``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from setpoint.models.batch_v1 import Job
 
 
 class FinishedJobs:
-    """Deletes finished Jobs and their pods after ``ttlSecondsAfterFinished``; Jobs without this setting stay."""
+    """Deletes finished Jobs and their pods after ``ttlSecondsAfterFinished``. Jobs without this setting are kept."""
 
     def __init__(self) -> None:
         self.controller = Controller(Job, self._reconcile, name="ttl-after-finished", leader_only=False)

@@ -56,13 +56,13 @@ class GarbageCollector:
     *Guarantees*
 
     - Background: an object whose owners are all gone is deleted; an object with a living owner only loses the
-      references to the others.
+      references to the other owners.
     - Foreground: an owner that waits (``foregroundDeletion``) is deleted after every dependent that blocks it.
     - Orphan: dependents lose their reference before the owner is deleted.
-    - Owners are looked up in the dependent's namespace, or without a namespace if their kind is cluster-scoped: a
-      reference into another namespace has no owner.
-    - Custom resources and resources of aggregated servers are watched as long as they are served: a change of a
-      CustomResourceDefinition or an APIService makes the collector ask the server again what it serves.
+    - Owners are looked up in the dependent's namespace, or without a namespace if their kind is cluster-scoped: the
+      owner of a reference into a different namespace counts as gone.
+    - Custom resources and resources of aggregated servers are watched as long as they are served: a change to a
+      CustomResourceDefinition or an APIService makes the collector ask the server again which resources it serves.
 
     *Caveats*: an owner of a kind that the server does not serve counts neither as living nor as gone: its dependents
     stay until the kind is served again.
@@ -249,7 +249,7 @@ class GarbageCollector:
         return done()
 
     async def _judge(self, monitor: _Monitor, head: Head) -> None:
-        """Deletes the object if no owner is left, or removes the references to owners that are gone."""
+        """Deletes the object if all its owners are gone; otherwise removes the references to owners that are gone."""
         solid: list[OwnerReference] = []
         gone: list[OwnerReference] = []
         waiting: list[OwnerReference] = []
@@ -284,7 +284,7 @@ class GarbageCollector:
         await self._delete(monitor, head, policy)
 
     async def _lives(self, reference: OwnerReference, dependent: Resource, namespace: str) -> bool:
-        """Whether the owner exists: the graph knows it, or the server says so."""
+        """Whether the owner exists, according to the graph or, if the graph does not know it, to the server."""
         owner = self.graph.get(reference.uid)
         resource = await self._resources.find(reference.api_version, reference.kind)
         if resource is None:
@@ -357,7 +357,7 @@ class GarbageCollector:
         await self._patch(monitor, head, {"finalizers": rest or None})
 
     async def _patch(self, monitor: _Monitor, head: Head, metadata: dict[str, Any]) -> None:
-        """Patches the metadata of the version that was read: after a conflict, the object is processed again."""
+        """Patches the metadata of the version that was read. After a conflict, the object is processed again."""
         body = {"metadata": {"uid": head.uid, "resourceVersion": head.resource_version, **metadata}}
         try:
             await self._client.patch(

@@ -11,7 +11,7 @@ from setpoint.meta import GroupVersionResource, ObjectKey
 class Node(NamedTuple):
     """One object: its resource and key, its owners, and the owners whose deletion it blocks.
 
-    ``deleting_dependents``: its deletion waits for its dependents (foreground).
+    ``deleting_dependents`` says whether the object's own deletion waits for its dependents (foreground deletion).
     """
 
     uid: str

@@ -1,4 +1,4 @@
-"""Indexes of Jobs: sets of numbers in the notation of statuses, such as ``0-4,7``."""
+"""Completion indexes of Jobs: sets of numbers, written as in a Job's status, such as ``0-4,7``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INDEX: Final = "batch.kubernetes.io/job-completion-index"
 
 
 def index_of(pod: Pod, completions: int) -> int | None:
-    """A pod's index; None if it has none below ``completions``."""
+    """The pod's completion index; None if the pod does not have one below ``completions``."""
     try:
         index = parse_uint(pod.annotations.get(INDEX, ""))
     except NumberError:
@@ -21,7 +21,7 @@ def index_of(pod: Pod, completions: int) -> int | None:
 
 
 def written(indexes: Iterable[int]) -> str:
-    """The indexes as text: runs of three or more with a dash, all others one by one."""
+    """The indexes as text: runs of three or more with a dash, all others one by one, such as ``0-4,7``."""
     parts: list[str] = []
     first = last = None
     for index in [*sorted(set(indexes)), None]:

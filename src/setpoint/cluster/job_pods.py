@@ -52,7 +52,9 @@ class JobOrphans:
 
 
 def pod_of_job(job: Job, index: int | None = None, failures: int | None = None) -> Pod:
-    """The next pod of a Job, with its index and the number of the index's earlier failures if the Job uses them."""
+    """A new pod of a Job, with its completion index and the number of earlier failures of that index if they are
+    given.
+    """
     if index is None:
         pod = pod_of(job.spec.template, prefix=f"{job.name}-")
     else:
@@ -70,7 +72,7 @@ def pod_of_job(job: Job, index: int | None = None, failures: int | None = None) 
 
 
 def has_failed(job: Job, pod: Pod) -> bool:
-    """Whether a pod counts as failed: it has failed, or it is being deleted and the Job does not wait for it to end."""
+    """Whether the pod counts as failed: it has failed, or it is being deleted and the Job does not wait for its end."""
     if pod.status.phase == "Failed":
         return True
     waits = job.spec.pod_replacement_policy == "Failed" or job.spec.pod_failure_policy is not None
@@ -78,7 +80,7 @@ def has_failed(job: Job, pod: Pod) -> bool:
 
 
 async def release(pod: Pod, ctx: Context) -> None:
-    """Removes the finalizer if the pod has it."""
+    """Removes the finalizer from the pod if the pod has it."""
     if FINALIZER not in pod.metadata.finalizers:
         return
     rest = [each for each in pod.metadata.finalizers if each != FINALIZER]
@@ -98,7 +100,9 @@ def failure_count(pod: Pod) -> int:
 
 
 def finished_at(pod: Pod, now: datetime) -> datetime:
-    """The time at which the last container ended; failing that, when the pod became unready, was deleted or started."""
+    """The time at which the last container ended; if that is unknown, the time at which the pod became unready, was
+    deleted or started.
+    """
     ended = [
         each.state.terminated.finished_at
         for each in pod.status.container_statuses

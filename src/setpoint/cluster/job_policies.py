@@ -1,4 +1,4 @@
-"""Policies of Jobs: the effect of a failed pod, and the successes that complete a Job."""
+"""Policies of Jobs: the effect of a failed pod, and the successes that make a Job complete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ class Verdict(NamedTuple):
 
 
 def verdict(job: Job, pod: Pod) -> Verdict:
-    """The verdict of the first matching rule of the pod failure policy; a failed pod counts if none matches."""
+    """The verdict of the first rule of the pod failure policy that matches the failed pod; ``Count`` if none
+    matches.
+    """
     policy = job.spec.pod_failure_policy
     for number, rule in enumerate(policy.rules if policy is not None else ()):
         if rule.on_exit_codes is not None:

@@ -35,9 +35,9 @@ _DONE: Final = ("CompletionsReached", "Reached expected number of succeeded pods
 class Jobs:
     """Makes pods until enough of them have succeeded or too many have failed.
 
-    A pod that has ended keeps a finalizer until it is counted: first the status names the pod, then the finalizer is
-    removed, then the counters include the pod. A crash in between therefore never counts a pod twice or loses it. Jobs
-    that are ``managedBy`` another controller are left alone.
+    A pod that has ended keeps a finalizer until it is counted: first the pod's uid is written to the Job's status, then
+    the finalizer is removed, then the pod is added to the counters. A crash in between therefore never makes a pod
+    count twice or not at all. Jobs that are ``managedBy`` a different controller are left alone.
     """
 
     def __init__(self) -> None:
@@ -93,8 +93,8 @@ class Jobs:
     # -- counting ------------------------------------------------------------------------------------------------------
 
     async def _track(self, job: Job, known: _Known, end: End | None, ctx: Context) -> bool:
-        """Counts the pods that the status has named, and names those that have ended since; returns whether pods are
-        left to count.
+        """Counts the pods that are named in the status, and names the pods that have ended since. Returns whether there
+        are pods left to count.
         """
         status, uncounted = job.status, _uncounted(job)
         named = {*uncounted.succeeded, *uncounted.failed}
@@ -120,7 +120,7 @@ class Jobs:
         return bool(fresh.succeeded or fresh.failed)
 
     def _judge(self, job: Job, known: _Known, succeeded: int, failed: int, now: datetime) -> End | None:
-        """The end of the Job and its reason; None if it is not over."""
+        """The end of the Job; None if the Job is not over."""
         spec, status = job.spec, job.status
         per_index = spec.backoff_limit_per_index is not None
         limit = spec.backoff_limit if spec.backoff_limit is not None else UNLIMITED if per_index else 6
@@ -148,8 +148,8 @@ class Jobs:
     # -- pods ----------------------------------------------------------------------------------------------------------
 
     async def _adjust(self, job: Job, known: _Known, succeeded: int, ctx: Context) -> float | None:
-        """Makes or deletes pods until the right number is active; returns the seconds until the next check, None if an
-        event will cause it.
+        """Makes or deletes pods until the right number is active. Returns the seconds until the next check; None if an
+        event will cause that check.
         """
         left = _left(job, ctx.now())
         living = [pod for pod in known.active if not pod.is_deleting]
@@ -180,7 +180,7 @@ class Jobs:
         return min((each for each in (left, wait) if each is not None), default=None)
 
     async def _create(self, job: Job, known: _Known, living: list[Pod], missing: int, ctx: Context) -> float | None:
-        """Makes missing pods; returns the seconds until failed pods may be replaced, None if no replacement has to
+        """Makes missing pods. Returns the seconds until failed pods may be replaced; None if no replacement has to
         wait.
         """
         if not known.indexed:
@@ -213,7 +213,7 @@ class Jobs:
         return min(waits, default=None)
 
     async def _without_doubles(self, living: list[Pod], known: _Known, ctx: Context) -> list[Pod]:
-        """Deletes pods of indexes that are complete, out of range or already served by another pod; returns all other
+        """Deletes pods whose index is complete, out of range or already served by a different pod. Returns all other
         pods.
         """
         if not known.indexed:
@@ -230,7 +230,7 @@ class Jobs:
         return list(kept.values())
 
     async def _delete(self, pods: list[Pod], known: _Known, ctx: Context) -> None:
-        """Deletes pods that don't count as failed."""
+        """Deletes pods in such a way that they do not count as failed."""
         for pod in pods:
             await release(pod, ctx)
             await ctx.delete(pod)
@@ -239,7 +239,7 @@ class Jobs:
             ctx.event("Normal", "SuccessfulDelete", f"Deleted pod: {pod.name}")
 
     async def _wind_up(self, job: Job, known: _Known, end: End, ctx: Context) -> None:
-        """Ends the pods that still run; the Job is over when none runs and all are counted."""
+        """Ends the pods that still run. Once none of them runs and all pods are counted, the Job is over."""
         for pod in known.active:
             if not pod.is_deleting:
                 await ctx.delete(pod)
@@ -299,7 +299,7 @@ class _Known:
         return said is not None and said.action == "Ignore"
 
     def failures(self, index: int) -> int | None:
-        """The number of failures of an index; None unless ``backoffLimitPerIndex`` is set."""
+        """The number of failures of the index; None unless the Job sets ``backoffLimitPerIndex``."""
         if self._job.spec.backoff_limit_per_index is None:
             return None
         of_index = [pod for pod in self.failed if self.index(pod) == index]
@@ -307,7 +307,7 @@ class _Known:
 
     def may_count(self, pod: Pod) -> bool:
         """Whether a failed pod may be counted now. If failures are counted by index, a replacement that carries the
-        higher number must exist first.
+        higher number of failures must exist first.
         """
         index = self.index(pod)
         if self._job.spec.backoff_limit_per_index is None or index is None or index in self.lost | self.done:
@@ -315,7 +315,7 @@ class _Known:
         return any(failure_count(other) > failure_count(pod) for other in self.pods if self.index(other) == index)
 
     def back_off(self, failed: list[Pod], now: datetime) -> float:
-        """The seconds that the next pod still has to wait after the last failure."""
+        """The seconds for which the next pod has to wait after the last failure; 0 or less if it need not wait."""
         succeeded = [finished_at(pod, now) for pod in self.pods if pod.status.phase == "Succeeded"]
         since = max(succeeded, default=None)
         times = [finished_at(pod, now) for pod in failed if since is None or finished_at(pod, now) > since]
@@ -338,7 +338,7 @@ def _left(job: Job, now: datetime) -> float | None:
 
 
 def _ending(job: Job) -> End | None:
-    """The end that the Job has already announced."""
+    """The end that the Job's conditions have already announced; None if they have not announced any."""
     for condition in job.status.conditions:
         if condition.status == "True" and condition.type in ("SuccessCriteriaMet", "FailureTarget"):
             type = "Complete" if condition.type == "SuccessCriteriaMet" else "Failed"
@@ -351,7 +351,7 @@ def _announce(job: Job, end: End, now: datetime) -> None:
 
 
 def _set(job: Job, type: str, holds: bool, reason: str, message: str, now: datetime) -> bool:
-    """Sets a condition of the Job; returns whether that changed anything."""
+    """Sets a condition of the Job. Returns whether anything changed."""
     moment = now.replace(microsecond=0)
     status = "True" if holds else "False"
     new = JobCondition(

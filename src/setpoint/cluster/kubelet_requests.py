@@ -1,4 +1,4 @@
-"""Kubelets' CertificateSigningRequests: requests from users with the permission to make them are approved."""
+"""Kubelets' CertificateSigningRequests, which are approved if the requesting user has the permission to make them."""
 
 from __future__ import annotations
 

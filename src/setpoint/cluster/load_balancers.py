@@ -16,12 +16,13 @@ _TYPE: Final = "LoadBalancer"
 
 
 class LoadBalancers:
-    """Writes an address into the status of each Service of type LoadBalancer, and removes it when the type changes.
+    """Writes an address into the status of each Service of type LoadBalancer, and removes the address when the type
+    changes.
 
     Services with a ``loadBalancerClass`` belong to the controllers of that class. The address is derived from the name
-    of the Service; if another Service has it, the next free address is used.
+    of the Service; if a different Service has that address, the next free one is used.
 
-    *Guarantees*: a Service keeps its address, even if another controller assigned it.
+    *Guarantees*: a Service keeps its address, even if a different controller has assigned it.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Webhooks of this process behind an embedded server, without a port, a certificate or any setup."""
+"""Webhooks in this process that an embedded server calls without a port, a certificate or any setup."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class LocalWebhooks:
     """
 
     def __init__(self, resolve: Callable[[tuple[str, str, int]], str | None] | None = None) -> None:
-        """Makes a caller that finds Services by ``resolve``, as `HttpCaller` does."""
+        """Makes a caller that finds the addresses of Services with ``resolve``, as `HttpCaller` does."""
         self._here = InProcessCaller({})
         self._elsewhere: WebhookCaller = HttpCaller(resolve)
         self._served = 0
 
     async def serve(self, client: Client, webhooks: Webhooks) -> None:
-        """Calls ``webhooks`` from now on; see `setpoint.webhook.install` for the errors too.
+        """Calls ``webhooks`` from now on. Raises the same errors as `setpoint.webhook.install`.
 
         Definitions of the kinds that the webhooks convert are applied if the server does not have them yet.
         """
@@ -55,7 +55,8 @@ class LocalWebhooks:
 def with_conversions(
     served: Iterable[Admission[Any] | Converter], kinds: Iterable[type[Any]]
 ) -> list[Admission[Any] | Converter]:
-    """The given webhooks, and conversions for those versions of ``kinds`` that the webhooks don't cover.
+    """The given webhooks, plus conversions for the ``kinds`` that need conversion and for which no given webhook
+    converts.
 
     The kinds of the admissions are included, and any version of a kind stands for all its versions.
 

@@ -97,7 +97,7 @@ class NamespaceLifecycle:
         return done()
 
     def _pause(self, namespace: Namespace, ctx: Context) -> float:
-        """The seconds until the next check: few at first, more when the namespace has waited for a long time."""
+        """The seconds until the next check, which increase with the time for which the namespace has waited."""
         since = namespace.metadata.deletion_timestamp
         waited = (ctx.now() - since).total_seconds() if since is not None else 0.0
         return min(max(waited / 8, self._poll_seconds), 8 * self._poll_seconds)
@@ -129,7 +129,9 @@ class NamespaceLifecycle:
 
 
 class Remains:
-    """The remains found so far in a namespace: objects by resource, their finalizers, and failures."""
+    """The remaining content of a namespace: the number of objects by resource and by finalizer, and the failures to
+    delete them.
+    """
 
     def __init__(self) -> None:
         self.left: dict[str, int] = {}
@@ -143,7 +145,7 @@ class Remains:
         return bool(self.left or self.failed or self.undiscovered)
 
     async def delete(self, resources: Iterable[Resource], namespace: str, client: Client) -> None:
-        """Requests the deletion of all objects of these resources, and records those that remain for now."""
+        """Requests the deletion of all objects of these resources, and records the objects that remain for now."""
         for resource in resources:
             try:
                 items = await _empty(client, resource, namespace)
@@ -157,7 +159,7 @@ class Remains:
                 self.finalizers[finalizer] = self.finalizers.get(finalizer, 0) + 1
 
     def explain(self, namespace: Namespace) -> None:
-        """Sets the conditions of the namespace that say what prevents its deletion."""
+        """Sets the conditions of the namespace that report what prevents its deletion."""
         groups = "; ".join(f"{group}: {why}" for group, why in sorted(self.undiscovered.items()))
         failures = ", ".join(sorted(self.failed))
         left = ", ".join(f"{name} has {count} resource instances" for name, count in sorted(self.left.items()))
@@ -197,7 +199,7 @@ class Remains:
 
 
 async def _empty(client: Client, resource: Resource, namespace: str) -> list[_Item]:
-    """Requests the deletion of all objects of one resource; returns those that are still there."""
+    """Requests the deletion of all objects of a resource in the namespace. Returns the objects that still exist."""
     found = await _list(client, resource, namespace)
     if not found or all(item.metadata.deletion_timestamp for item in found):
         return found

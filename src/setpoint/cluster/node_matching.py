@@ -20,7 +20,7 @@ _NAME = "metadata.name"
 
 
 def fits(spec: PodSpec, node: Node) -> bool:
-    """Whether the node matches the node selector and the required node affinity."""
+    """Whether the node matches the pod's node selector and required node affinity."""
     if any(node.labels.get(name) != value for name, value in spec.node_selector.items()):
         return False
     terms = _terms(spec)
@@ -33,13 +33,13 @@ def selects(selector: NodeSelector, node: Node) -> bool:
 
 
 def tolerates(tolerations: Iterable[Toleration], taints: Iterable[Taint], effects: Iterable[str]) -> bool:
-    """Whether every taint of these effects is tolerated."""
+    """Whether every taint with one of these effects is tolerated."""
     known, counted = list(tolerations), set(effects)
     return all(any(covers(each, taint) for each in known) for taint in taints if taint.effect in counted)
 
 
 def pin(spec: PodSpec, node: str) -> None:
-    """Sets the node affinity of a pod to this node alone, in place of its previous requirements."""
+    """Limits the node affinity of a pod to this node, in place of its previous requirements."""
     term = NodeSelectorTerm(match_fields=[NodeSelectorRequirement(key=_NAME, operator="In", values=[node])])
     spec.affinity = spec.affinity or Affinity()
     spec.affinity.node_affinity = spec.affinity.node_affinity or NodeAffinity()
@@ -49,7 +49,7 @@ def pin(spec: PodSpec, node: str) -> None:
 
 
 def pinned(spec: PodSpec) -> str | None:
-    """The node that the affinity is limited to; None if it does not name a single node."""
+    """The node to which the pod's node affinity is limited; None if it is not limited to a single node."""
     for term in _terms(spec) or ():
         for each in term.match_fields:
             if (each.key, each.operator) == (_NAME, "In") and len(each.values) == 1:
@@ -93,7 +93,7 @@ def _meets(requirement: NodeSelectorRequirement, value: str | None) -> bool:
 
 
 def covers(toleration: Toleration, taint: Taint) -> bool:
-    """Whether the toleration tolerates this taint."""
+    """Whether the toleration tolerates the taint."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:

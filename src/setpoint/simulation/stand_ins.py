@@ -13,13 +13,14 @@ _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class StandIns:
-    """Replaces values: equal values get equal stand-ins, and all stand-ins have the same length.
+    """Replaces values: equal values get equal stand-ins, and the stand-ins of texts have the same length.
 
     Args:
         key: the key of the stand-ins. Readers without it can't find a value by trying candidates; a recording has to be
             continued with the same key.
-        fields: ``"configmaps data.password"`` or ``"* spec.token"``, collection and path; ``*`` in a path stands for
-            every name, and for every place in a list. Values of Secrets are always replaced.
+        fields: the fields to replace, each as a collection and a path, such as ``"configmaps data.password"``. ``*``
+            stands for every collection (``"* spec.token"``) and, in a path, for every name and every place in a list.
+            Values of Secrets are always replaced.
 
     Raises:
         ValueError: a field is not of that form.

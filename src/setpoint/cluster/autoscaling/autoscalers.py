@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers: a controller that sets the number of replicas that the metrics call for."""
+"""HorizontalPodAutoscalers: a controller that sets the number of replicas for which the metrics call."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Autoscalers:
     async def _desired(
         self, autoscaler: HorizontalPodAutoscaler, scale: dict[str, Any], current: int, pace: Pace, ctx: Context
     ) -> tuple[int | None, str]:
-        """The number of replicas to scale to, or None if it can't be computed; and the reason."""
+        """The number of replicas to which to scale, and the reason. The number is None if it can't be computed."""
         spec = autoscaler.spec
         least = 1 if spec.min_replicas is None else spec.min_replicas
         if current == 0 and least != 0:
@@ -175,7 +175,7 @@ class Autoscalers:
 
 
 def _kind_of(spec: MetricSpec) -> str:
-    """The name that upstream gives the metric in events."""
+    """The metric's kind in upstream's events, such as ``cpu resource``."""
     if spec.resource is not None:
         return f"{spec.resource.name} resource"
     if spec.container_resource is not None:
@@ -184,7 +184,7 @@ def _kind_of(spec: MetricSpec) -> str:
 
 
 async def _rescale(ctx: Context, resource: Resource, path: str, scale: dict[str, Any], replicas: int) -> None:
-    """Sets the replicas of the scale, provided that its version has not changed since it was read."""
+    """Sets the number of replicas in ``scale``, provided that its version has not changed since it was read."""
     scale["spec"] = {**(scale.get("spec") or {}), "replicas": replicas}
     await ctx.client.request("PUT", path, body=msgspec.json.encode(scale), verb="update", resource=resource)
 

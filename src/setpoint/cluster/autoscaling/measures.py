@@ -47,7 +47,7 @@ REASONS = {
 
 
 class Proposal(NamedTuple):
-    """The number of replicas that one metric needs."""
+    """The number of replicas that one metric needs, and the status of that metric."""
 
     replicas: int
     metric: str
@@ -183,7 +183,7 @@ class Measures:
         return Proposal(replicas, f"external metric {name}", MetricStatus(type="External", external=status))
 
     def _of_one(self, value: int, target: MetricTarget, name: str) -> tuple[int, MetricValueStatus]:
-        """The replicas for a metric with a single value for all pods, and that value."""
+        """The number of replicas for a metric that has a single value for all pods, and the status of that value."""
         if target.average_value is not None:
             replicas, average = by_total(
                 value, replicas=self._present, target=milli(target.average_value), tolerance=self._tolerance
@@ -216,7 +216,7 @@ def _named(metric: MetricIdentifier) -> MetricIdentifier:
 
 
 def _shown(name: str, amount: int) -> str:
-    """A quantity in upstream's notation: memory in powers of two."""
+    """An amount in thousandths as a quantity in upstream's notation, with memory in powers of two where possible."""
     whole, rest = divmod(amount, 1000)
     if name == "memory" and not rest and not whole % 1024:
         return str(Quantity(f"{whole // 1024}Ki"))

@@ -24,8 +24,8 @@ class Verdict(NamedTuple):
 class Pace:
     """The memory of one autoscaler: its recommendations, and the times and sizes of its changes.
 
-    As upstream, this memory is lost with the process; the number of replicas found afterwards counts as the first
-    recommendation.
+    As upstream, this memory is lost when the process ends. In the next process, the number of replicas that it finds
+    counts as the first recommendation.
     """
 
     def __init__(self) -> None:
@@ -33,20 +33,20 @@ class Pace:
         self._changed: list[tuple[float, int]] = []
 
     def begin(self, replicas: int, now: float) -> None:
-        """Records the number of replicas that there were before the first recommendation."""
+        """Records the number of replicas from before the first recommendation."""
         if not self._recommended:
             self._recommended.append((now, replicas))
 
     def changed(self, by: int, now: float) -> None:
-        """Records a change of the number of replicas."""
+        """Records a change to the number of replicas."""
         self._changed = [(at, each) for at, each in self._changed if now - at <= 3600.0]
         self._changed.append((now, by))
 
     def stabilized(
         self, wanted: int, current: int, behavior: HorizontalPodAutoscalerBehavior | None, now: float
     ) -> Verdict:
-        """The recommendation to follow: the highest of the last minutes before scaling down, the lowest before scaling
-        up.
+        """The recommendation to follow: before scaling down, the highest one within the stabilization window; before
+        scaling up, the lowest one.
         """
         up_window = _window(behavior.scale_up if behavior is not None else None, 0)
         down_window = _window(behavior.scale_down if behavior is not None else None, DOWN_WINDOW)
@@ -76,7 +76,9 @@ class Pace:
         behavior: HorizontalPodAutoscalerBehavior | None,
         now: float,
     ) -> Verdict:
-        """The wanted number of replicas, or the nearest one that limits and the behavior's policies allow now."""
+        """The wanted number of replicas, or the nearest number that the limits and the policies of ``behavior`` allow
+        now.
+        """
         upper, lower = most, least
         rate = False
         if behavior is None:

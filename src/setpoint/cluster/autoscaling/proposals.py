@@ -19,7 +19,7 @@ READINESS: Final = timedelta(seconds=30)
 
 
 class MetricsError(Exception):
-    """No number of replicas can be computed from a metric; the message has the reason."""
+    """No number of replicas can be computed from a metric; the message gives the reason."""
 
 
 class Tolerance(NamedTuple):
@@ -33,7 +33,7 @@ class Tolerance(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Pods grouped by how their metrics count."""
+    """The pods grouped by the way in which their metrics count."""
 
     ready: int
     unready: frozenset[str]
@@ -127,7 +127,7 @@ def by_average(
 
 
 def by_total(total: int, *, replicas: int, target: int, tolerance: Tolerance) -> tuple[int, int]:
-    """The number of replicas for an amount that belongs to all pods together, and the share of each replica."""
+    """The number of replicas for an amount that belongs to all pods together, and the present share of each replica."""
     if not replicas:
         return ceil(total / target), total
     proposed = replicas if tolerance.covers(total / (target * replicas)) else ceil(total / target)
@@ -135,7 +135,7 @@ def by_total(total: int, *, replicas: int, target: int, tolerance: Tolerance) ->
 
 
 def by_value(value: int, pods: Sequence[Pod], *, current: int, target: int, tolerance: Tolerance) -> int:
-    """The number of replicas that brings a total amount near its target."""
+    """The number of replicas that brings an amount, which does not belong to single pods, near its target."""
     ratio = value / target
     if not current:
         return ceil(ratio)
@@ -155,10 +155,10 @@ def _proposed(
     is_cpu: bool,
     now: datetime,
 ) -> tuple[int, int, int]:
-    """The number of replicas that the metrics of the pods call for.
+    """The number of replicas for which the metrics of the pods call, and the utilization and average usage of the pods.
 
     Pods without metrics count as ``full`` when scaling down and as zero when scaling up, so neither goes too far. When
-    scaling up, pods that are not ready count as zero too.
+    scaling up, pods that are not ready count as zero, too.
     """
     if not pods:
         raise MetricsError("no pods returned by selector while calculating replica count")

@@ -1,4 +1,4 @@
-"""Sources of metrics: the metrics APIs if the server has them, otherwise annotations of the objects."""
+"""Sources of metrics: the metrics APIs if the server has them, otherwise the annotations of the objects."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ async def resource_usage(
 async def pod_metric(
     client: Client, pods: Sequence[Pod], namespace: str, selector: Selector, name: str, of: LabelSelector | None
 ) -> dict[str, int]:
-    """The value of a metric for each pod, from ``custom.metrics.k8s.io``."""
+    """The value of a metric for each pod, from the annotations of the pods or, taking precedence, from
+    ``custom.metrics.k8s.io``.
+    """
     path = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/pods/*/{quote(name, safe='')}"
     query = [("labelSelector", str(selector)), ("metricLabelSelector", str(Selector.of(of)))]
     found = annotated(pods, name)
@@ -69,8 +71,8 @@ async def pod_metric(
 async def object_metric(
     client: Client, obj: Object | None, path: str, name: str, of: LabelSelector | None
 ) -> int | None:
-    """The value of a metric for one object, from ``custom.metrics.k8s.io``; ``path`` leads to the object
-    (``services/web``).
+    """The value of a metric for one object, from ``custom.metrics.k8s.io`` or else from the object's annotation; None
+    if neither has it. ``path`` leads to the object (``services/web``).
     """
     query = [("metricLabelSelector", str(Selector.of(of)))]
     where = f"/apis/custom.metrics.k8s.io/v1beta2/{path}/{quote(name, safe='')}"
@@ -81,7 +83,9 @@ async def object_metric(
 
 
 async def external_metric(client: Client, owner: Object, name: str, of: LabelSelector | None) -> int | None:
-    """The sum of an external metric, from ``external.metrics.k8s.io``."""
+    """The sum of an external metric, from ``external.metrics.k8s.io`` or else from an annotation of ``owner``; None if
+    neither has it.
+    """
     path = f"/apis/external.metrics.k8s.io/v1beta1/namespaces/{owner.namespace}/{quote(name, safe='')}"
     items = await _items(client, path, [("labelSelector", str(Selector.of(of)))])
     if items:

@@ -1,4 +1,4 @@
-"""Histories: the latest versions of an object that the storage still has, and the changes between them."""
+"""Histories: the latest versions of an object that the storage still has, and the changes from one to the next."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ABSENT: Final = object()
 
 
 class Changed(msgspec.Struct, rename="camel", kw_only=True):
-    """A field with its old and new value as JSON; None for a value that did not exist."""
+    """A field with its old and its new value as JSON; None stands for a value that does not exist."""
 
     path: str
     before: str | None
@@ -33,8 +33,8 @@ class Changed(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Version(msgspec.Struct, rename="camel", kw_only=True):
-    """A version of an object. ``by`` are the field managers that wrote it and ``at`` is the time of the write, both
-    taken from its managed fields; ``more`` is the number of changed fields that are not listed.
+    """A version of an object. ``by`` has the field managers that wrote it and ``at`` is the time of the write; both
+    come from the object's managed fields. ``more`` is the number of changed fields that are not listed.
     """
 
     revision: int
@@ -56,8 +56,8 @@ class History:
         self._known: dict[tuple[str, str, str], tuple[int, list[Version], Record | None]] = {}
 
     async def of(self, collection: str, namespace: str, name: str) -> tuple[list[Version], Record | None]:
-        """The versions that the storage still has, the newest first, and the last record of the object, even if it has
-        been deleted. Other tasks may run in the meantime.
+        """The versions that the storage still has, the newest first, and the last record of the object, even if the
+        object has been deleted. Other tasks may run in the meantime.
         """
         place = collection, namespace, name
         revision = self._storage.changed_since(collection)
@@ -98,7 +98,7 @@ class History:
 
 
 def _nothing() -> None:
-    """Does nothing: no task waits for further changes."""
+    """Does nothing, as no task waits for further changes."""
 
 
 def _version(change: Change) -> Version:
@@ -130,8 +130,9 @@ Path = tuple[str, ...]
 
 
 def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[Path, Any, Any]]:
-    """The fields that differ. Items of a list are matched by their ``name`` or ``type`` if all of them have distinct
-    ones, otherwise by position. The depth is limited only by the documents, whose depth the server limits.
+    """The fields that differ, with their old and new values. Items of a list are matched by their ``name`` or ``type``
+    if these are distinct for all items, otherwise by position. The depth is not limited here, since the server limits
+    that of documents.
     """
     return _compared((), before, after)
 
@@ -187,7 +188,7 @@ def _entries(obj: Mapping[str, Any]) -> dict[tuple[str, str, str], Mapping[str, 
 
 
 def _owns(entry: Mapping[str, Any], path: Path) -> bool:
-    """Whether a field manager's entry has the field; for an item of a list or set, whether it has the list."""
+    """Whether a field manager's entry contains the field or, for an item of a list or set, the whole list."""
     fields = entry.get("fieldsV1")
     for part in path:
         if part.startswith("["):

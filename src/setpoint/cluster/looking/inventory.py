@@ -1,4 +1,4 @@
-"""Inventories: every object of an embedded cluster with its standing, cheap enough for frequent queries."""
+"""Inventories: every object of an embedded cluster with its standing, at a cost that allows frequent queries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TURN: Final = 200
 
 
 class Held(NamedTuple):
-    """A stored object: the data that can be shown without reading it again."""
+    """A stored object with the data that can be shown without decoding it again."""
 
     resource: Resource
     record: Record
@@ -29,7 +29,7 @@ class Held(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The key of the object: NAMESPACE/NAME, or NAME."""
+        """The key of the object: NAMESPACE/NAME, or NAME if the object does not have a namespace."""
         return key_of(self.record)
 
 
@@ -45,7 +45,7 @@ class Inventory:
         self._held: dict[str, tuple[int, dict[str, Held]]] = {}
 
     def served(self) -> dict[str, ServedResource]:
-        """The stored resources by name, PLURAL or PLURAL.GROUP, each in its storage version."""
+        """The stored resources, each in its storage version, by name (PLURAL or PLURAL.GROUP)."""
         found: dict[str, ServedResource] = {}
         for each in self._server.registry:
             if each.stored_as is each and not each.computed:
@@ -53,8 +53,8 @@ class Inventory:
         return found
 
     async def refresh(self) -> None:
-        """Reads the changes since the last time. Other tasks may run in the meantime, so states may be from different
-        moments.
+        """Reads the changes since the previous call. Other tasks may run in the meantime, so the states may be from
+        different moments.
         """
         served = self.served()
         for name in [name for name in self._held if name not in served]:
@@ -89,7 +89,7 @@ class Inventory:
         return self._held.get(name, (0, {}))[1]
 
     def all(self, names: Iterable[str] = ()) -> Iterator[tuple[str, Held]]:
-        """The objects of these resources, each with the name of its resource; of all resources by default."""
+        """The objects of the resources ``names`` (by default, of all resources), each with the name of its resource."""
         for name in names or list(self._held):
             for held in list(self.of(name).values()):  # it may be refreshed between two of them
                 yield name, held
@@ -103,5 +103,5 @@ def _held(resource: Resource, record: Record) -> Held:
 
 
 def key_of(record: Record) -> str:
-    """The key of a record: NAMESPACE/NAME, or NAME."""
+    """The key of a record: NAMESPACE/NAME, or NAME if the record does not have a namespace."""
     return f"{record.namespace}/{record.name}" if record.namespace else record.name

@@ -39,8 +39,8 @@ _QUIET: Final = frozenset({*_EVENTS, "leases.coordination.k8s.io"})
 
 
 class KindTold(msgspec.Struct, rename="camel", kw_only=True):
-    """A stored resource; ``name`` is PLURAL or PLURAL.GROUP, ``attention`` the number of its objects that aren't
-    current.
+    """A stored resource. ``name`` is PLURAL or PLURAL.GROUP, and ``attention`` is the number of its objects that are
+    not in their wanted state.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Pair(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class StoredTold(msgspec.Struct, rename="camel", kw_only=True):
-    """An object as it is stored, and further facts about it. ``hidden`` describes the data that are not shown."""
+    """An object as it is stored, with further facts about it. ``hidden`` describes the data that are not shown."""
 
     resource: str
     kind: str
@@ -102,7 +102,7 @@ class StoredTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class ClusterPages:
-    """The pages of an embedded cluster's objects; see `setpoint.manager.parts.Browser`.
+    """The pages about an embedded cluster's objects; see `setpoint.manager.parts.Browser`.
 
     - ``/debug/kinds``: the stored resources (`KindTold`);
     - ``/debug/named?find=WORDS&state=STATE&kind=NAME&limit=NUMBER``: a `Listing` of objects, beginning with those
@@ -126,7 +126,7 @@ class ClusterPages:
         return {KINDS: self.kinds, NAMED: self.named, STORED: stored}
 
     async def kinds(self, _path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-        """The answer of ``/debug/kinds``: the resources that have objects, and all custom ones."""
+        """The answer of ``/debug/kinds``: the resources that have objects, and all custom resources."""
         await self._inventory.refresh()
         told = [
             KindTold(
@@ -234,7 +234,7 @@ class ClusterPages:
         return [_link(name, held, []) for name, held in self._inventory.all() if held.uid in wanted] if wanted else []
 
     def _owned(self, uid: str) -> list[Link]:
-        """The tree of the objects with an owner reference to that object, limited to `OWNED` objects."""
+        """The tree of the objects with an owner reference to the object of that uid, limited to `OWNED` objects."""
         below: dict[str, list[tuple[str, Held]]] = {}
         for name, held in self._inventory.all():
             for owner in held.owners:
@@ -252,7 +252,7 @@ class ClusterPages:
         return links(uid, DEPTH) if uid else []
 
     def _events(self, uid: str) -> list[EventTold]:
-        """The stored events about the object, the newest first."""
+        """The stored events about the object of that uid, the newest first."""
         if not uid:
             return []
         about = b'"%s"' % uid.encode()
@@ -281,7 +281,9 @@ def _has(place: str, words: Iterable[str]) -> bool:
 
 
 def _is_the_clusters(held: Held, custom: bool) -> bool:
-    """Whether the object is probably one that every cluster has, such as a default role; these come last."""
+    """Whether the object is probably one that every cluster has, such as a default role. These objects are listed
+    last.
+    """
     namespace = held.record.namespace
     return namespace.startswith("kube-") or held.record.name == "kube-root-ca.crt" or not (namespace or custom)
 

@@ -29,14 +29,14 @@ _COUNTED: Final = ("readyReplicas", "updatedReplicas", "availableReplicas")
 
 
 class Standing(NamedTuple):
-    """The state of an object and its reason: ``text`` is ``""`` if the object does not give a reason."""
+    """The state of an object, and the reason for it; ``text`` is ``""`` if the object does not give a reason."""
 
     state: State
     text: str
 
 
 class Difference(NamedTuple):
-    """A field of the spec, and the field of the status that shows how far it has been carried out."""
+    """A field of the spec, and the field of the status that shows how far the spec has been carried out."""
 
     wanted: str
     is_wanted: Any
@@ -67,7 +67,7 @@ def standing(obj: Mapping[str, Any]) -> Standing:
 
 def differences(obj: Mapping[str, Any]) -> list[Difference]:
     """The pairs of a wanted and an actual value: the generation and the observed generation, the replicas and the ready
-    replicas, and scalar fields of the same name in spec and status.
+    replicas, and scalar fields that have the same name in spec and status.
     """
     metadata, spec, status = (_mapping(obj, name) for name in ("metadata", "spec", "status"))
     found: list[Difference] = []

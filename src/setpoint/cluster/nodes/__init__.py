@@ -1,4 +1,4 @@
-"""Hollow nodes: their registration and lifecycle, and kubelets that run nothing."""
+"""Hollow nodes: their registration and lifecycle, and kubelets that execute nothing."""
 
 from setpoint.cluster.nodes.behaviour import NEVER, ContainerBehaviour, PodBehaviour
 from setpoint.cluster.nodes.calls import Command, Connection

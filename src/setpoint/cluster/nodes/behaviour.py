@@ -32,7 +32,7 @@ PortFunction = Callable[["Connection"], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class ContainerBehaviour:
-    """The life of a container; None stands for the value of a container without trouble.
+    """The behaviour of a container. A value of None means that of a container without trouble.
 
     Times are in seconds; ``NEVER`` (`math.inf`) is a time that never comes.
     """
@@ -66,7 +66,7 @@ class ContainerBehaviour:
     """Answer connections to ports of the pod."""
 
     def over(self, other: ContainerBehaviour) -> ContainerBehaviour:
-        """Merges two behaviours: the values of ``other`` count where this one does not set any."""
+        """Merges two behaviours: the values of ``other`` apply where this behaviour does not set any."""
         said = {each.name: getattr(self, each.name) for each in fields(ContainerBehaviour)}
         missing = {name: getattr(other, name) for name, value in said.items() if value in (None, (), {})}
         return replace(self, **missing)
@@ -74,7 +74,7 @@ class ContainerBehaviour:
 
 @dataclass(frozen=True, kw_only=True)
 class PodBehaviour(ContainerBehaviour):
-    """The behaviour of a pod's containers: one for all of them, and one by name for each that differs."""
+    """The behaviour of a pod's containers: the default for all of them, and the exceptions by name."""
 
     containers: Mapping[str, ContainerBehaviour] = field(default_factory=dict)
 
@@ -89,7 +89,9 @@ def as_annotated(_pod: Pod) -> PodBehaviour | None:
 
 
 class Habits:
-    """The behaviour of one pod's containers: from a function first, then from annotations, then from the defaults."""
+    """The behaviour of one pod's containers. Values come from a function first, then from annotations, then from
+    defaults.
+    """
 
     def __init__(self, pod: Pod, given: PodBehaviour | None, pulls: float, stops: float) -> None:
         self._pod = pod
@@ -97,7 +99,7 @@ class Habits:
         self._default = ContainerBehaviour(pulls=pulls, stops=stops)
 
     def of(self, container: Container) -> ContainerBehaviour:
-        """The behaviour of one container, with defaults for all but its functions and its log."""
+        """The behaviour of a container, in which every value is set except its functions and its log."""
         given = self._given
         found = ContainerBehaviour()
         if given is not None:

@@ -14,7 +14,7 @@ __all__ = ["Command", "Connection", "TerminalSize"]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One `kubectl exec` or `attach`: the pod, the container, the arguments (none for attach) and the streams.
+    """A `kubectl exec` or `attach`: the pod, the container, the arguments (none for attach) and the streams.
 
     A function that answers it reads ``stdin``, writes to ``stdout`` and ``stderr``, and returns the exit code (None
     means 0). With ``tty`` there is no ``stderr``. The function is cancelled when the client disconnects.

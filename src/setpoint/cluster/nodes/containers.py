@@ -1,4 +1,4 @@
-"""States of hollow containers, as kubelets write them."""
+"""The statuses of hollow containers, as kubelets write them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def waiting(container: Container, reason: str, message: str | None = None) -> Co
 
 
 def wait(status: ContainerStatus, reason: str, message: str | None) -> None:
-    """Makes the container wait for that reason; its last terminated state is kept."""
+    """Marks the container as waiting for that reason; its last terminated state is kept."""
     state = status.state
     if state is not None and state.terminated is not None:
         status.last_state = state
@@ -51,7 +51,7 @@ def wait(status: ContainerStatus, reason: str, message: str | None) -> None:
 
 
 def start(status: ContainerStatus, container: Container, pod: Pod, now: datetime) -> None:
-    """Marks the container as running from now on; as restarted, if it has run before."""
+    """Marks the container as running from now on, and counts a restart if it has run before."""
     state = status.state
     if state is not None and state.terminated is not None:
         status.last_state = state
@@ -101,7 +101,7 @@ def reason(status: ContainerStatus) -> str:
 
 
 def back_off(crashes: int) -> float:
-    """The seconds before the next start of a container that has ended ``crashes`` times: 0 before the first start."""
+    """The seconds before a container that has ended ``crashes`` times is restarted: 0 for the first restart."""
     return 0.0 if crashes < 2 else min(BACK_OFF * 2.0 ** (crashes - 2), MAX_BACK_OFF)
 
 

@@ -24,21 +24,22 @@ _NODE_INDEX: Final = "node"
 
 
 class HollowKubelet:
-    """The kubelets of all hollow nodes in one controller.
+    """The kubelets of all hollow nodes in a single controller.
 
-    The containers of a pod on one of the nodes start, run, become ready and end as its behaviour says: the function
-    given here comes first, then annotations, then defaults (`setpoint.cluster.nodes.behaviour`). Containers are
-    restarted by their restart policies, with upstream's back-off; init containers run first, one after the other, and
-    sidecars stay. A pod that is being deleted is gone when its containers have ended, at the latest at the end of its
-    grace period. A node that is annotated as dead does nothing. Pods that are bound to other nodes are left alone.
+    The containers of a pod on one of the nodes start, run, become ready and end as the pod's behaviour says: the
+    function given here comes first, then annotations, then defaults (`setpoint.cluster.nodes.behaviour`). Containers
+    are restarted by their restart policies, with upstream's back-off; init containers run first, one after the other,
+    and sidecars keep running. A pod that is being deleted is gone when its containers have ended, at the latest at the
+    end of its grace period. A node that is annotated as dead does nothing. Pods that are bound to other nodes are left
+    alone.
 
     Containers that ``processes`` runs are child processes with real ends and exit codes; all others are hollow.
 
     ``start_seconds`` and ``stop_seconds`` are the times that containers take to start and to end unless they say
     otherwise.
 
-    *Guarantees*: the status contains the complete state, so another process can continue where this one stopped. A
-    status is written when something has changed, and states that last no time are not written.
+    *Guarantees*: the status contains the complete state, so a new process can continue where this one stopped. A status
+    is written when something has changed; states that last no time are not written.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class HollowKubelet:
         return Habits(pod, self._behaviour(pod), self._start_seconds, self._stop_seconds)
 
     def has(self, pod: Pod) -> bool:
-        """Whether a pod is on one of the nodes, and that node is alive."""
+        """Whether the pod is on one of the hollow nodes, and that node is alive."""
         return self.answers(pod.spec.node_name or "")
 
     def answers(self, node: str) -> bool:
@@ -112,7 +113,7 @@ class HollowKubelet:
         return True
 
     def _pods_of(self, node: Head, caches: Caches) -> Iterable[ObjectKey]:
-        """The pods of a node that has died or come back."""
+        """The keys of the pods on the node if the node has died or come back; otherwise none."""
         now = caches.lister(Node).head(node.name)
         is_dead = now is not None and now.annotations.get(NODE) == DEAD
         if is_dead == (node.name in self._dead):
@@ -148,7 +149,9 @@ class HollowKubelet:
         return PodLife(pod, self.habits(pod), self._stopwatch, ctx.now(), ctx.event, self.processes)
 
     def _place(self, pod: Pod) -> None:
-        """Sets the addresses of the pod and its node; the pod gets its own when its first container has started."""
+        """Sets the addresses of the pod and its node. The pod gets its own address when its first container has
+        started.
+        """
         status = pod.status
         node_ip = self._nodes[pod.spec.node_name or ""]
         status.host_ip, status.host_ips = node_ip, [HostIP(ip=node_ip)]

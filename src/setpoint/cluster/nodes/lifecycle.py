@@ -38,7 +38,8 @@ class NodeLifecycle:
 
     A node whose kubelet is dead (annotation ``hollow.setpoint.io/node: dead``) has unknown conditions after `GRACE`
     seconds, and its pods are not ready; both recover when the annotation is removed. Taints follow from conditions
-    (``not-ready``, ``unreachable``, pressures) and from being cordoned (``unschedulable``); all other taints stay.
+    (``not-ready``, ``unreachable``, pressures) and from whether the node is cordoned (``unschedulable``); all other
+    taints stay.
     """
 
     def __init__(self) -> None:
@@ -51,7 +52,9 @@ class NodeLifecycle:
         )
 
     async def _reconcile(self, node: Node, ctx: Context) -> Outcome:
-        """Writes the conditions first, and then the taints and the states of the pods that follow from them."""
+        """Writes the conditions first, and then the taints and the readiness of the pods, which follow from the
+        conditions.
+        """
         if (node.spec.provider_id or "").startswith(PROVIDER):
             left = self._silence(node)
             if await self._hear(node, left, ctx):
@@ -65,7 +68,7 @@ class NodeLifecycle:
         return done() if left is None or left <= 0 else after(left, "a kubelet is silent")
 
     def _silence(self, node: Node) -> float | None:
-        """The seconds until the silence of a node's kubelet counts; None if the kubelet is alive."""
+        """The seconds until the node counts as dead because its kubelet is silent; None if the kubelet is alive."""
         if node.annotations.get(NODE) != DEAD:
             self._silent.pop(node.name, None)
             return None
@@ -74,7 +77,7 @@ class NodeLifecycle:
 
     @staticmethod
     async def _hear(node: Node, left: float | None, ctx: Context) -> bool:
-        """Updates the conditions when a kubelet has died or come back; returns whether anything changed."""
+        """Updates the conditions when a kubelet has died or come back. Returns whether anything changed."""
         ready = node_condition(node, "Ready")
         is_known = ready is None or ready.status != "Unknown"
         if left is None and not is_known:
@@ -127,8 +130,8 @@ class NodeLifecycle:
 
 
 class TaintEvictions:
-    """Deletes pods that don't tolerate a ``NoExecute`` taint of their node: at once, or at the end of the time for
-    which they tolerate it.
+    """Deletes pods that don't tolerate a ``NoExecute`` taint of their node, either at once or at the end of the time
+    for which they tolerate it.
     """
 
     def __init__(self) -> None:
@@ -201,7 +204,7 @@ class TaintEvictions:
 
 
 def taints_of(node: Node) -> list[Taint]:
-    """The taints that follow from a node's conditions, and from being cordoned."""
+    """The taints that follow from a node's conditions and from whether the node is cordoned."""
     ready = node_condition(node, "Ready")
     found = []
     if ready is not None and ready.status != "True":
@@ -217,9 +220,10 @@ def taints_of(node: Node) -> list[Taint]:
 
 
 def tolerated(pod: Pod, taints: Iterable[Taint]) -> float | None:
-    """The seconds for which a pod tolerates the ``NoExecute`` taints: 0.0 if it does not tolerate them, None for ever.
+    """The seconds for which a pod tolerates the ``NoExecute`` taints: 0.0 if it does not tolerate one of them, None if
+    it tolerates them for ever.
 
-    Of the tolerations that apply, the shortest time counts.
+    If several tolerations apply, the one with the shortest time counts.
     """
     seconds: list[float] = []
     for taint in taints:

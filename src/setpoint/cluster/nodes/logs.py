@@ -1,4 +1,4 @@
-"""Logs of hollow containers: the lines written so far, computed from behaviour and status."""
+"""Logs of hollow containers: the lines written so far, computed from their behaviour and status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Run", "encoded", "lines_of", "run_of"]
 
 
 class Line(NamedTuple):
-    """One line, and the time when it was written."""
+    """A line of a log, and the time at which it was written."""
 
     at: datetime
     text: str
@@ -31,7 +31,7 @@ class Run(NamedTuple):
 
 
 def run_of(pod: Pod, asked: LogRequest) -> Run:
-    """The run that a request refers to: the last one, or the previous one.
+    """The run to which a request refers: the last one or the previous one.
 
     Raises:
         ApiStatusError: there is no such run (400).
@@ -57,7 +57,8 @@ def run_of(pod: Pod, asked: LogRequest) -> Run:
 
 
 def lines_of(run: Run, habit: ContainerBehaviour, what: str) -> Iterator[Line]:
-    """Every line of a run until its end, if the end is known; future lines have times in the future.
+    """Every line of a run until its end, if the end is known. Lines that have not been written yet have times in the
+    future.
 
     A container whose behaviour does not set a log says that it is hollow; ``what`` is its name in that message.
     """
@@ -73,7 +74,7 @@ def lines_of(run: Run, habit: ContainerBehaviour, what: str) -> Iterator[Line]:
 
 
 def encoded(line: Line, asked: LogRequest) -> bytes:
-    """A line as the bytes that the request asks for."""
+    """A line as bytes, with the time at which it was written if the request asks for timestamps."""
     stamp = line.at.strftime("%Y-%m-%dT%H:%M:%S.%f000Z ") if asked.timestamps else ""
     return f"{stamp}{line.text}\n".encode()
 

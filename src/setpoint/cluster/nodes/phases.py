@@ -12,7 +12,7 @@ from setpoint.models.core_v1 import ContainerStatus, Pod, PodCondition
 def phase_of(pod: Pod, *, ending: bool = False) -> str:
     """The phase that follows from the states of the containers.
 
-    ``ending``: the pod is being ended, so no container is started again.
+    ``ending`` says that the pod is being ended, so no container is started again.
     """
     spec, status = pod.spec, pod.status
     policy = "Never" if ending else spec.restart_policy or "Always"
