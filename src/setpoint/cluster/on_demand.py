@@ -21,9 +21,9 @@ class OnDemand:
     cache when its controllers run. A controller that has been started runs until the end.
 
     Args:
-        factory: of the caches.
-        sleepers: the controllers, by the kind that wakes them.
-        start: is called once with each controller.
+        factory: the factory of the caches.
+        sleepers: the controllers, by the kind whose first object starts them.
+        start: a function that is called once with each controller.
     """
 
     leader_only = False
@@ -37,7 +37,7 @@ class OnDemand:
         self._woken: asyncio.Queue[type[Object]] = asyncio.Queue()
 
     async def run(self) -> None:
-        """Waits for the first object of each kind until it is cancelled."""
+        """Waits for the first object of each kind, and starts the controllers for it, until it is cancelled."""
         informers: dict[type[Object], Informer[Any]] = {}
         try:
             for kind in self._sleepers:

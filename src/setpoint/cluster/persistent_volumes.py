@@ -1,4 +1,6 @@
-"""PersistentVolumes: their phases (available, bound, released), and their reclaiming when their claim has gone."""
+"""PersistentVolumes: their phases (available, bound, released), and how they are reclaimed when their claim has
+gone.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,9 @@ class PersistentVolumes:
 
 
 async def _unbind(volume: PersistentVolume, ctx: Context) -> None:
-    """Makes a volume available again; one that an administrator reserved for a claim stays reserved for its name."""
+    """Makes a volume available again. A volume that an administrator has reserved for a claim stays reserved for the
+    claim's name.
+    """
     if BOUND_BY_CONTROLLER in volume.annotations:
         patch: dict[str, Any] = {"metadata": {"annotations": {BOUND_BY_CONTROLLER: None}}, "spec": {"claimRef": None}}
     else:

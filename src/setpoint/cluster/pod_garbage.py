@@ -19,10 +19,11 @@ _GONE: Final = "PodGC: node no longer exists"
 
 
 class PodGarbage:
-    """Ends pods that no kubelet ends: pods of nodes that have gone, pods that are deleted before they have a node, and
-    deleted pods on a node that is out of service.
+    """Ends the pods that no kubelet ends: pods of nodes that have gone, pods that are deleted before they have a node,
+    and deleted pods on a node that is out of service.
 
-    A pod that has not ended is first marked as failed with the condition ``DisruptionTarget``, so that Jobs know why.
+    A pod that has not ended is first marked as failed with the condition ``DisruptionTarget``, which tells Jobs the
+    reason.
 
     *Caveats*: the number of pods that have ended is not limited (upstream: 12,500).
     """
@@ -66,7 +67,7 @@ class PodGarbage:
         return done()
 
     async def _end(self, pod: Pod, why: str, ctx: Context) -> None:
-        """Marks the pod as failed, then deletes it; a crash may follow either step."""
+        """Marks the pod as failed, and then deletes it. A crash after either step does no harm."""
         if not pod.is_finished:
             condition = PodCondition(
                 type="DisruptionTarget", status="True", reason="DeletionByPodGC", message=why,
@@ -80,7 +81,7 @@ class PodGarbage:
 
 
 def _may_be_garbage(old: Head | None, new: Head | None) -> bool:
-    """Whether the pod is new or being deleted; changes that concern its node are reported by the node."""
+    """Whether the pod is new or being deleted. Changes to its node are reported by the node."""
     return new is not None and (old is None or new.is_deleting)
 
 

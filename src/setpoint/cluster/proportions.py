@@ -24,8 +24,8 @@ def was_scaled(desired: int, replica_sets: Sequence[ReplicaSet]) -> bool:
 
 
 def only_one(current: ReplicaSet | None, others: Sequence[ReplicaSet]) -> ReplicaSet | None:
-    """The ReplicaSet that takes all replicas: the only active one, or the newest if none is active; None if several are
-    active.
+    """The ReplicaSet that gets all replicas: the only active one or, if none is active, the newest. None if several are
+    active or there are none at all.
     """
     everything = [*others, *([current] if current is not None else [])]
     active = [each for each in everything if size_of(each)]
@@ -59,7 +59,9 @@ def shared(
 
 
 def _part(deployment: Deployment, replica_set: ReplicaSet, desired: int, most: int) -> int:
-    """The growth of a ReplicaSet, before the remainder from rounding is distributed."""
+    """The number of replicas by which a ReplicaSet grows or shrinks, before the remainder from rounding is
+    distributed.
+    """
     size = size_of(replica_set)
     if not desired:
         return -size

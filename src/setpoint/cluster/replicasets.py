@@ -30,10 +30,10 @@ BURST: Final = 500
 class Replicas(Generic[K]):
     """Creates and deletes pods until there are as many as the spec asks for, and counts them in the status.
 
-    Pods with generated names are never made twice: the next reconcile of the object sees the pods that the last one
-    made. Pods that match its selector and have no controller are adopted; those that no longer match are released.
-    While a quota or admission refuses pods, the condition ``ReplicaFailure`` gives the reason, and their creation is
-    retried with the back-off of a failed reconcile.
+    No pod is made twice although names are generated: the next reconcile of the object sees the pods that the last one
+    made. Pods that match its selector and have no controller are adopted; pods that no longer match are released. While
+    a quota or admission refuses pods, the condition ``ReplicaFailure`` gives the reason, and their creation is retried
+    with the back-off of a failed reconcile.
     """
 
     def __init__(self, kind: type[K], name: str, selector_of: Callable[[K], LabelSelector | None]) -> None:
@@ -68,7 +68,7 @@ class Replicas(Generic[K]):
 
     @staticmethod
     async def _resize(replica_set: K, active: list[Pod], wanted: int, ctx: Context) -> None:
-        """Creates or deletes pods one after the other, so a refusal costs one request and not all of them."""
+        """Creates or deletes pods one after the other, so a refusal costs one request instead of one for each pod."""
         template = replica_set.spec.template
         if template is not None:
             for _ in range(min(wanted - len(active), BURST)):
@@ -136,9 +136,9 @@ def _unsay(replica_set: ReplicaSet | ReplicationController) -> None:
 
 
 def _in_order_of_deletion(pods: Sequence[Pod]) -> list[Pod]:
-    """The pods in the order of their deletion: first those that are not bound, not running, not ready, with the lowest
-    ``pod-deletion-cost``, with the most other replicas on their node, ready for the shortest time, with the most
-    restarts, youngest.
+    """The pods in the order of their deletion. These pods come first, by decreasing importance of the rule: pods that
+    are not bound, not running, not ready, with the lowest ``pod-deletion-cost``, with the most other replicas on their
+    node, ready for the shortest time, with the most restarts, and the youngest pods.
     """
     neighbours = Counter(pod.spec.node_name for pod in pods)
 
@@ -161,6 +161,6 @@ def _in_order_of_deletion(pods: Sequence[Pod]) -> list[Pod]:
 
 
 def _deletion_cost(pod: Pod) -> int:
-    """The number in the annotation; as upstream, an unreadable one counts as 0."""
+    """The number in the annotation for the deletion cost. As upstream, unreadable text counts as 0."""
     text = pod.annotations.get(DELETION_COST, "0")
     return int(text) if _NUMBER.fullmatch(text) else 0

@@ -1,4 +1,4 @@
-"""ResourceQuotas: keeps the used amounts of each namespace in their status up to date."""
+"""ResourceQuotas: a controller that keeps the used amounts in their statuses up to date."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class _Status(msgspec.Struct):
 
 
 class _Phase(msgspec.Struct):
-    """The few fields of a pod that decide whether it counts."""
+    """The fields of a pod that decide whether the pod counts."""
 
     status: _Status = msgspec.field(default_factory=_Status)
 
 
 class ResourceQuotas:
-    """Counts how much of each quota a namespace uses, for the server to enforce.
+    """Counts how much of each quota a namespace uses, so that the server can enforce the quota.
 
-    The server counts new objects itself when it admits them. This controller counts again when a quota is made or
-    changed, and when an object of a kind that it limits has gone or ended, including custom kinds
+    The server itself counts new objects when it admits them. This controller counts again when a quota is made or
+    changed, and when an object of a kind that the quota limits has gone or ended, including custom kinds
     (``count/widgets.example.com``).
 
     *Guarantees*: the count starts from a version of the quota and is written only to that version, so an object that is
@@ -43,7 +43,7 @@ class ResourceQuotas:
 
     Args:
         resources: the resources that the server serves.
-        factory: of the caches that follow deletions of all kinds except pods, claims and services.
+        factory: the factory of the caches that follow deletions of all kinds except pods, claims and services.
     """
 
     def __init__(self, resources: ServedResources, factory: InformerFactory) -> None:
@@ -102,7 +102,7 @@ class ResourceQuotas:
         return done()
 
     def _follow(self, resource: Resource) -> None:
-        """Counts quotas again whenever an object of this kind is deleted, from now on."""
+        """Makes each deletion of an object of this kind, from now on, cause quotas to be counted again."""
         if resource.gvr in self._followed or "watch" not in resource.verbs:
             return
         informer = self._factory.informer(dynamic(resource), namespace="", metadata_only=True)
@@ -129,7 +129,7 @@ class ResourceQuotas:
 
 
 def _scopes(quota: ResourceQuota) -> JsonObject:
-    """The spec as JSON, limited to the fields that `matches` reads."""
+    """The quota's scopes as JSON, with only the fields that `matches` reads."""
     selector = quota.spec.scope_selector
     requirements = selector.match_expressions if selector is not None else []
     return {
@@ -144,7 +144,7 @@ def _scopes(quota: ResourceQuota) -> JsonObject:
 
 
 async def _objects(client: Client, resource: Resource, namespace: str, *, whole: bool) -> list[JsonObject]:
-    """The objects of a kind as they are on the server; only their metadata unless ``whole``."""
+    """The objects of a kind as they are on the server, without anything but their metadata unless ``whole`` is true."""
     try:
         body = await client.request(
             "GET",

@@ -54,7 +54,7 @@ class ServedResources:
             return self._found
 
     async def find(self, api_version: str, kind: str) -> Resource | None:
-        """The resource of a kind, in the version that its group prefers; None if the kind is not served."""
+        """The resource of a kind, in the version that the resource's group prefers; None if the kind is not served."""
         await self()
         return self._kinds.get((GroupVersion.parse(api_version).group, kind))
 

@@ -1,4 +1,4 @@
-"""Revisions: a workload's earlier templates, each in a ControllerRevision, as ``kubectl rollout`` reads them."""
+"""Revisions: the templates of a workload, each in a ControllerRevision, as ``kubectl rollout`` reads them."""
 
 from __future__ import annotations
 
@@ -42,14 +42,16 @@ class Revisions(Generic[P]):
         return self._claims.of_orphan(head)
 
     def forget_deleted(self, old: Head | None, new: Head | None) -> bool:
-        """Lets every event through (a predicate); see `Claims.forget_deleted`."""
+        """Forgets the selector of an owner that has gone; true for every event (a predicate). See
+        `Claims.forget_deleted`.
+        """
         return self._claims.forget_deleted(old, new)
 
     async def of(self, owner: P, template: PodTemplateSpec, ctx: Context) -> list[ControllerRevision]:
-        """The owner's revisions, oldest first; the last one is the revision of ``template``, created if it does not
-        exist.
+        """The owner's revisions, the oldest first. The last one is the revision of ``template``; it is created if it
+        does not exist.
 
-        ``status.collisionCount`` of the owner counts names that were taken by other templates.
+        ``status.collisionCount`` of the owner counts the names that were already taken by other templates.
         """
         claimed = await self._claims.claim(owner, ctx)
         revisions = sorted((each for each in claimed if not each.is_deleting), key=_age)
@@ -99,8 +101,8 @@ class Revisions(Generic[P]):
 def data_of(template: PodTemplateSpec) -> dict[str, Any]:
     """The data of a revision: a strategic merge patch that restores the template.
 
-    All keys are sorted, because Go clients (``kubectl rollout undo`` of a DaemonSet) compare its bytes with those that
-    they make of the template.
+    All keys are sorted, because Go clients (``kubectl rollout undo`` of a DaemonSet) compare the bytes of these data
+    with the bytes that they make of the template.
     """
     patch = {"spec": {"template": {**msgspec.to_builtins(plain(template)), "$patch": "replace"}}}
     data: dict[str, Any] = msgspec.to_builtins(patch, order="deterministic")
@@ -108,10 +110,10 @@ def data_of(template: PodTemplateSpec) -> dict[str, Any]:
 
 
 def template_of(revision: ControllerRevision) -> PodTemplateSpec:
-    """The template that a revision holds.
+    """The template in a revision.
 
     Raises:
-        msgspec.ValidationError: the revision holds something else.
+        msgspec.ValidationError: the revision's data are not those of a template.
     """
     document = msgspec.convert(revision.data, dict[str, dict[str, Any]])["spec"]["template"]
     return msgspec.convert({key: value for key, value in document.items() if key != "$patch"}, PodTemplateSpec)

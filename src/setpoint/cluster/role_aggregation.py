@@ -1,4 +1,4 @@
-"""ClusterRole aggregation: roles that combine the rules of others."""
+"""ClusterRole aggregation: roles that combine the rules of other roles."""
 
 from __future__ import annotations
 

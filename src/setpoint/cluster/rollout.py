@@ -21,7 +21,7 @@ NO_DEADLINE: Final = 2**31 - 1
 
 
 class Counts(NamedTuple):
-    """The numbers of replicas by which progress is measured."""
+    """The numbers of replicas by which the progress of a rollout is measured."""
 
     replicas: int
     updated: int
@@ -37,7 +37,7 @@ class Counts(NamedTuple):
         )  # fmt: skip
 
     def further_than(self, before: Counts) -> bool:
-        """Whether there are more new pods, fewer old ones, or more that are ready or available."""
+        """Whether there are more new pods, fewer old ones, or more ready or available pods than in ``before``."""
         return (
             self.updated > before.updated
             or self.replicas - self.updated < before.replicas - before.updated
@@ -89,7 +89,9 @@ def report(
 
 
 def _failure(deployment: Deployment, replica_sets: Sequence[ReplicaSet], now: datetime) -> None:
-    """Copies the failure of the first ReplicaSet whose pods are refused to the Deployment."""
+    """Copies to the Deployment the failure of the first ReplicaSet whose pods are refused; without one, removes the
+    condition.
+    """
     for replica_set in replica_sets:
         for each in replica_set.status.conditions:
             if each.type == FAILURE:
@@ -132,7 +134,7 @@ def _progress(
 
 
 def seconds_left(deployment: Deployment, now: datetime) -> float | None:
-    """The seconds until the rollout is late; None if it has no deadline."""
+    """The seconds until the rollout is late; None if it has no deadline, is paused, or is already complete or late."""
     deadline, known = deadline_of(deployment), progressing(deployment)
     if deadline is None or known is None or known.last_update_time is None or deployment.spec.paused:
         return None
@@ -153,7 +155,7 @@ def is_late(deployment: Deployment, now: datetime) -> bool:
 
 
 def is_complete(deployment: Deployment) -> bool:
-    """Whether all pods exist, are new, and are available."""
+    """Whether the wanted number of pods exists, and all of them are new and available."""
     counts, desired = Counts.of(deployment), desired_of(deployment)
     return (counts.updated, counts.replicas, counts.available) == (desired, desired, desired)
 

@@ -42,7 +42,7 @@ _ASYMMETRIC: Final = frozenset(
 
 
 class SecurityError(ValueError):
-    """A file or value of `Security` can't be used; the message names it and says why."""
+    """A file or value of `Security` can't be used; the message names the file or value and gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class OidcOptions:
 
     The provider's keys come from ``jwks_file``; without it, they are fetched from ``issuer_url``, at the start and when
     the provider has changed them (`ProviderKeys`). The provider's certificate is checked against ``ca_file`` or the
-    system's authorities. ``username_prefix``: see `OidcProvider`.
+    system's authorities. For ``username_prefix``, see `OidcProvider`.
     """
 
     issuer_url: str
@@ -70,9 +70,10 @@ class OidcOptions:
 class Security:
     """TLS and authentication of an `EmbeddedCluster`; each field has the meaning of kube-apiserver's flag of that name.
 
-    ``auth``: whether users are authenticated and restricted by roles; without it, every client that reaches the server
-    may do everything. The cluster's kubeconfig belongs to an administrator in either case. Without ``tls_cert_file``
-    and ``tls_private_key_file``, the server makes an authority and a certificate, and keeps them in the data directory.
+    ``auth`` says whether users are authenticated and restricted by roles; without it, every client that reaches the
+    server may do everything. The cluster's kubeconfig belongs to an administrator in either case. Without
+    ``tls_cert_file`` and ``tls_private_key_file``, the server makes an authority and a certificate, and keeps them in
+    the data directory.
     """
 
     auth: bool = False
@@ -92,9 +93,9 @@ class Security:
 
 @dataclass(frozen=True, slots=True)
 class Secured:
-    """The result of `secure`: ``authority`` (PEM) is the CA that clients trust. ``token`` is an administrator's token
-    if users are authenticated; otherwise any token works. ``client_ca`` are the authorities of users; ``signer`` is the
-    server's own authority, unless its certificate comes from files.
+    """The result of `secure`. ``authority`` (PEM) is the CA that clients trust. ``token`` is an administrator's token
+    if users are authenticated; otherwise any token works. ``client_ca`` has the authorities of users, and ``signer`` is
+    the server's own authority, unless its certificate comes from files.
     """
 
     tls: ssl.SSLContext
@@ -159,10 +160,10 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
 
 
 def audit_log(policy: Path | None, path: Path | None) -> AuditLog | None:
-    """A log to which lines are appended; ``-`` is stdout.
+    """A log that appends its lines to the file ``path``; ``-`` is stdout. None if neither a policy nor a path is given.
 
     Raises:
-        SecurityError: the policy or the log file can't be used.
+        SecurityError: the policy or the log file can't be used, or only one of them is given.
     """
     if policy is None and path is None:
         return None
@@ -201,7 +202,9 @@ def _only_with_auth(security: Security) -> str:
 
 
 def _certificate(security: Security, host: str, directory: Path | None) -> tuple[Pair, bytes, Pair | None]:
-    """The serving certificate, the certificates that clients trust, and the authority if it was made here."""
+    """The serving certificate, the certificates that clients trust, and the authority if the server has made it
+    itself.
+    """
     certificate, key = security.tls_cert_file, security.tls_private_key_file
     if (certificate is None) != (key is None):
         raise SecurityError("--tls-cert-file and --tls-private-key-file belong together, and only one of them is given")
@@ -251,7 +254,7 @@ def _keep(directory: Path | None, name: str, pair: Pair) -> Pair:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Writes a file atomically, readable only by its owner."""
+    """Writes a file atomically. Only its owner can read it."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -26,7 +26,8 @@ _PODS: Final = "pods"
 
 
 class ServiceAddresses:
-    """Finds the address of a Service's port, as a kube-apiserver does: the address of one ready pod, each pod in turn.
+    """Finds the address of a Service's port, as a kube-apiserver does: the address of a ready pod, a different pod each
+    time.
 
     There is no pod network here. The pods that can be reached are processes of this machine, and hollow pods with an
     annotation that names the address of a program that answers for them (`AT`). A Service of type ExternalName leads to
@@ -66,7 +67,7 @@ class ServiceAddresses:
         raise CallFailed(f'no endpoints available for service "{name}"')
 
     def _endpoints(self, namespace: str, service: str, port: str) -> Iterator[tuple[str, int, str]]:
-        """The ready endpoints of a port: the address, the number, and the name of the pod."""
+        """The ready endpoints of a Service's port: the address, the port number, and the name of the pod."""
         for record in self._storage.scan(_SLICES, namespace):
             found: Document = msgspec.json.decode(record.value)
             if (found["metadata"].get("labels") or {}).get(SERVICE) != service:

@@ -1,4 +1,4 @@
-"""CertificateSigningRequests: approved ones for the built-in signers of Kubernetes are signed, and old ones deleted."""
+"""CertificateSigningRequests: approved requests to the built-in signers of Kubernetes are signed, old ones deleted."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ def _usages(found: frozenset[str], allowed: frozenset[str], needed: str) -> str:
 
 
 def _exactly(found: frozenset[str], needed: frozenset[str]) -> str:
-    """The reason for a refusal, or ``""``. Kubelets ask for all usages; only keys other than RSA may omit key
-    encipherment.
+    """The reason for refusing these usages, or ``""`` if there is none. Kubelets ask for all usages; only keys other
+    than RSA may omit key encipherment.
     """
     if found not in (needed, needed - {"key encipherment"}):
         return f"usages are {sorted(found)}: this signer needs {sorted(needed)}"

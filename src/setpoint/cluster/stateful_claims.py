@@ -1,5 +1,5 @@
-"""Claims of StatefulSets: one for each template and pod, and whether it is deleted with the pod, the set,
-or neither.
+"""Claims of StatefulSets: one for each template and pod. A claim is deleted with the pod, with the set, or with
+neither.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from setpoint.models.core_v1 import PersistentVolumeClaim, PersistentVolumeClaim
 
 
 class StatefulClaims:
-    """Makes the claims of a StatefulSet's pods, and sets the owners of those that are deleted with their pod or set."""
+    """Makes the claims of a StatefulSet's pods, and sets the owners of claims that are deleted with their pod or
+    set.
+    """
 
     async def create(self, stateful_set: StatefulSet, ordinal: int, ctx: Context) -> None:
         """Creates the missing claims of a pod."""
@@ -33,7 +35,7 @@ class StatefulClaims:
             ctx.event("Normal", "SuccessfulCreate", said)
 
     async def is_stale(self, stateful_set: StatefulSet, ordinal: int, ctx: Context) -> bool:
-        """Whether a claim still belongs to an earlier pod and will be deleted with it."""
+        """Whether one of the pod's claims still belongs to an earlier pod and will be deleted with that pod."""
         for claim in claims_of(stateful_set, ordinal):
             found = await ctx.get(PersistentVolumeClaim, claim.name)
             if found is not None and any(owner.kind == "Pod" for owner in found.metadata.owner_references):
@@ -43,7 +45,7 @@ class StatefulClaims:
     async def retain(self, stateful_set: StatefulSet, pod: Pod, *, condemned: bool, ctx: Context) -> None:
         """Makes the pod, the set or neither of them the owner of the pod's claims, as the policy says.
 
-        ``condemned``: the pod is being removed by scaling down.
+        ``condemned`` says that the pod is being removed by scaling down.
         """
         policy = stateful_set.spec.persistent_volume_claim_retention_policy
         scaled = policy is not None and policy.when_scaled == "Delete" and condemned
@@ -81,7 +83,7 @@ def claim_name(stateful_set: StatefulSet, template: PersistentVolumeClaim, ordin
 
 
 def with_claims(stateful_set: StatefulSet, ordinal: int, volumes: Sequence[Volume]) -> list[Volume]:
-    """A pod's volumes: its claims, and the volumes of the template with different names."""
+    """A pod's volumes: its claims, and those volumes of the template whose names differ from theirs."""
     templates = stateful_set.spec.volume_claim_templates
     claimed = [
         Volume(

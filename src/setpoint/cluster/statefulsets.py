@@ -1,4 +1,4 @@
-"""StatefulSets: pods with stable names and claims of their own that outlive them."""
+"""StatefulSets: pods with stable names, and with claims of their own that outlive the pods."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class StatefulSets:
 
     With `OrderedReady`, a pod is made when all pods before it are available, and surplus pods are ended from the last
     one down while all pods that stay are available; with `Parallel`, all are made or ended at once. `RollingUpdate`
-    replaces pods from the last one down to the partition, ``maxUnavailable`` at a time; `OnDelete` leaves the
-    replacement to others. Pods that have ended are made again. Claims are made before their pod, and stay unless the
+    replaces pods from the last one down to the partition, ``maxUnavailable`` at a time. With `OnDelete`, old pods stay
+    until users delete them. Pods that have ended are made again. Claims are made before their pod, and stay unless the
     retention policy says otherwise.
     """
 
@@ -115,7 +115,7 @@ class StatefulSets:
         revision: ControllerRevision,
         ctx: Context,
     ) -> bool:
-        """Makes or repairs one pod; returns whether the next pod has to wait for it."""
+        """Makes or repairs one pod. Returns whether the next pod has to wait for this one."""
         if pod is None:
             if await self._volumes.is_stale(stateful_set, ordinal, ctx):
                 return True
@@ -237,7 +237,7 @@ def ordinals_of(stateful_set: StatefulSet) -> range:
 
 
 def ordinal_of(stateful_set: StatefulSet, pod: Pod) -> int | None:
-    """The ordinal of a pod; None if its name is not one that the StatefulSet gives."""
+    """The ordinal of a pod; None if its name is not one that the StatefulSet gives to its pods."""
     name, _, number = pod.name.rpartition("-")
     if name != stateful_set.name:
         return None

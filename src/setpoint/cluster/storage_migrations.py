@@ -26,8 +26,8 @@ class StorageMigrations:
     in the current storage version, under the current key.
 
     The conditions are upstream's: ``Running``, then ``Succeeded``, or ``Failed`` if an object is refused or the
-    resource is not served within a minute of the migration's creation. An object that another client writes or deletes
-    in the meantime does not need a further write.
+    resource is not served within a minute of the migration's creation. An object that a different client writes or
+    deletes in the meantime does not need a further write.
 
     *Guarantees*: after a crash, the migration runs again from the beginning, which does no harm; a finished migration
     is never run again.
@@ -76,7 +76,7 @@ class StorageMigrations:
 
 
 def _finish(migration: StorageVersionMigration, ctx: Context, type: str, message: str) -> Outcome:
-    """Sets the condition ``type``; ``Running`` becomes false for the same reason."""
+    """Sets the condition ``type`` to true and, if it exists, the condition ``Running`` to false for the same reason."""
     if any(each.type == RUNNING for each in migration.status.conditions):
         ctx.set_condition(RUNNING, False, f"{_REASON}{type}", message)
     ctx.set_condition(type, True, f"{_REASON}{type}", message)

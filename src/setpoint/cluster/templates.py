@@ -33,7 +33,8 @@ def pod_of(template: PodTemplateSpec, *, name: str = "", prefix: str = "") -> Po
 
 
 async def create_pod(pod: Pod, ctx: Context) -> Pod | None:
-    """Creates a pod and reports it in an event; None if its name is taken, so the next reconcile tries again.
+    """Creates a pod and reports that in an event. Returns None if its name is taken, in which case the next reconcile
+    tries again.
 
     Raises:
         ApiError: the server refused; an event gives the reason, unless the namespace is being deleted, where no pod can
@@ -52,7 +53,7 @@ async def create_pod(pod: Pod, ctx: Context) -> Pod | None:
 
 
 async def delete_pod(pod: Pod, ctx: Context) -> None:
-    """Requests the deletion of a pod and reports it in an event.
+    """Requests the deletion of a pod and reports that in an event.
 
     Raises:
         ApiError: the server refused; an event gives the reason.
@@ -66,8 +67,8 @@ async def delete_pod(pod: Pod, ctx: Context) -> None:
 
 
 def until_available(pod: Pod, min_ready: int | None, now: datetime) -> float | None:
-    """The seconds until a pod has been ready for ``min_ready`` seconds, 0.0 or less if it has; None if it
-    is not ready.
+    """The seconds until a pod has been ready for ``min_ready`` seconds; 0.0 or less if it already has, None if it is
+    not ready.
     """
     if not pod.is_ready:
         return None
@@ -93,7 +94,7 @@ def template_hash(template: PodTemplateSpec, collisions: int = 0) -> str:
 
 
 def plain(template: PodTemplateSpec) -> Any:
-    """A template as JSON values, without the additions of Deployments."""
+    """A template as JSON values, without the label that Deployments add."""
     document = to_wire(template)
     metadata = dict(document.get("metadata") or {})
     labels = {name: value for name, value in metadata.get("labels", {}).items() if name != HASH_LABEL}
@@ -103,7 +104,9 @@ def plain(template: PodTemplateSpec) -> Any:
 
 
 def share(value: int | str | None, whole: int, *, up: bool, default: int | str) -> int:
-    """A number of pods, given as a number or as a percentage of ``whole``; at least 0. An invalid text counts as 0."""
+    """A number of pods that is given as an integer or as a percentage of ``whole``; at least 0. Invalid text counts as
+    0.
+    """
     text = default if value is None else value
     if isinstance(text, str):
         try:

@@ -104,7 +104,7 @@ class VolumeClaims:
         return done()
 
     async def _bound(self, claim: PersistentVolumeClaim, ctx: Context) -> None:
-        """Handles a claim that has been bound before."""
+        """Handles a claim that has already been bound."""
         if not claim.spec.volume_name:
             _lose(claim, ctx, "ClaimLost", f"Bound claim has lost reference to PersistentVolume. {_LOST}")
             return
@@ -134,7 +134,7 @@ class VolumeClaims:
             await self._bind(claim, volume, ctx)
 
     async def _search(self, claim: PersistentVolumeClaim, ctx: Context) -> None:
-        """Handles a claim that takes any volume that fits."""
+        """Handles a claim that takes any volume that fits it."""
         wanted = class_of(claim)
         storage_class = await ctx.get(StorageClass, wanted) if wanted else None
         delayed = storage_class is not None and storage_class.volume_binding_mode == DELAYED
@@ -188,7 +188,7 @@ class VolumeClaims:
         await self._bind(claim, made, ctx)
 
     async def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume, ctx: Context) -> None:
-        """Binds the volume first, then the claim; a crash may follow either step."""
+        """Binds the volume first, and then the claim. A crash after either step does no harm."""
         reference = volume.spec.claim_ref
         if reference is None or reference.uid != claim.uid:
             patch: dict[str, Any] = {
@@ -259,8 +259,8 @@ def reference_to(claim: PersistentVolumeClaim) -> ObjectReference:
 
 
 async def _selected_node(claim: PersistentVolumeClaim, ctx: Context) -> Node | None:
-    """The node of a waiting claim: the one that the scheduler has recorded, or the node of a pod that uses
-    the claim.
+    """The node for a waiting claim: the one that the scheduler has recorded, or else the node of a pod that uses the
+    claim.
     """
     name = claim.annotations.get(SELECTED_NODE)
     if not name:
@@ -271,7 +271,7 @@ async def _selected_node(claim: PersistentVolumeClaim, ctx: Context) -> Node | N
 
 
 async def _standard(ctx: Context) -> None:
-    """Makes the class ``standard`` if there is no class."""
+    """Makes the class ``standard`` if the cluster does not have any StorageClass."""
     if (await ctx.client.list(StorageClass)).items:
         return
     made = StorageClass(
@@ -288,7 +288,7 @@ async def _standard(ctx: Context) -> None:
 
 
 def _claims_of_volume(head: Head, caches: Caches) -> Iterable[str]:
-    """The claims that have the volume, and all claims that wait for one."""
+    """The keys of the claims that name the volume, and of all claims that wait for a volume."""
     claims = caches.lister(PersistentVolumeClaim)
     return [*claims.keys(index=(BY_VOLUME, head.name)), *claims.keys(index=(BY_VOLUME, WAITING))]
 

@@ -1,4 +1,4 @@
-"""Protection of objects in use: claims that pods mount, volumes that claims use, and VolumeAttributesClasses."""
+"""Protection of objects that are in use: claims, volumes and VolumeAttributesClasses."""
 
 from __future__ import annotations
 
@@ -116,7 +116,9 @@ async def _protect(obj: Object, finalizer: str, ctx: Context) -> None:
 
 
 def _mounts(pod: Pod, claim: PersistentVolumeClaim) -> bool:
-    """Whether the pod is on a node and uses the claim; an ephemeral volume uses a claim only if the pod owns it."""
+    """Whether the pod is on a node and uses the claim. An ephemeral volume uses a claim only if the pod owns that
+    claim.
+    """
     if not pod.spec.node_name:
         return False
     name, owner = claim.name, claim.metadata.controller
@@ -134,7 +136,9 @@ def _classes_of_claim(claim: PersistentVolumeClaim) -> list[str]:
 
 
 def _claims_that_go(pod: Head, caches: Caches) -> Iterable[str]:
-    """The claims in the pod's namespace that are being deleted: a deleted pod no longer says which ones it mounted."""
+    """The keys of the claims in the pod's namespace that are being deleted: a deleted pod no longer says which claims
+    it mounted.
+    """
     heads = caches.lister(PersistentVolumeClaim).heads(namespace=pod.namespace)
     return [head.key for head in heads if head.is_deleting]
 

@@ -1,4 +1,4 @@
-"""Volumes: the claim that a PersistentVolume belongs to, and the volume that fits a claim best."""
+"""Volumes: the claim to which a PersistentVolume belongs, and the volume that fits a claim best."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class PodLife:
         self._waits: list[float] = []
 
     def advance(self) -> float | None:
-        """Brings the status up to date; returns the seconds until it changes by itself, None if it doesn't."""
+        """Brings the status up to date. Returns the seconds until the status changes by itself; None if it does not."""
         pod, status = self._pod, self._pod.status
         if status.start_time is None:
             status.start_time = self._now
@@ -71,8 +71,8 @@ class PodLife:
         return min(self._waits, default=None)
 
     def stop(self) -> float:
-        """Ends the containers; returns the seconds until all of them have ended, 0.0 when they have and their states
-        say so.
+        """Ends the containers. Returns the seconds until all of them have ended; 0.0 when they have ended and the
+        status says so.
         """
         pod = self._pod
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
@@ -96,7 +96,7 @@ class PodLife:
     # -- a round -------------------------------------------------------------------------------------------------------
 
     def _round(self) -> None:
-        """Advances every container that the containers before it allow to run."""
+        """Advances every container that may run because the containers before it are ready or have ended."""
         pod = self._pod
         ready = True
         for container in pod.spec.init_containers:
@@ -166,7 +166,9 @@ class PodLife:
             containers.wait(status, PULL_WAITS, f"{why}: {PULL_FAILED}: {text}")
 
     def _start(self, container: Container, status: ContainerStatus, pulled: float = 0.0) -> None:
-        """Starts a container. ``pulled``: the seconds that pulling its image took; 0.0 if the image was there."""
+        """Starts a container. ``pulled`` is the number of seconds for which its image was pulled; 0.0 if the image was
+        present.
+        """
         image = f'image "{container.image or ""}"'
         took = f"{pulled:g}s"
         self._say(
@@ -208,7 +210,9 @@ class PodLife:
         status.ready = elapsed >= max(started, ready)
 
     def _fails(self, container: Container, status: ContainerStatus, habit: ContainerBehaviour, elapsed: float) -> bool:
-        """Ends a container whose startup or liveness probe has failed; returns whether it did."""
+        """Ends a container whose startup or liveness probe has failed. Returns whether a probe has failed and the
+        container has ended.
+        """
         grace = self._pod.spec.termination_grace_period_seconds
         failed = probes.failure(container, habit, probes.GRACE if grace is None else float(grace))
         if failed is None:
@@ -275,7 +279,7 @@ class PodLife:
         return self._processes is not None and self._processes.has(self._pod, container)
 
     def _end_processes(self, grace: float) -> bool:
-        """Asks the processes to end; returns whether any is still running."""
+        """Asks the processes to end. Returns whether any of them is still running."""
         any_left = False
         for container, status in self._pairs():
             if self._processes is None or containers.running(status) is None or not self._is_process(container):
@@ -300,7 +304,7 @@ class PodLife:
         return bool(found) and phase_of(self._pod) in ("Succeeded", "Failed")
 
     def _say_killing(self) -> None:
-        """Reports which containers are asked to end, when a deleted pod is looked at for the first time."""
+        """Reports the containers that are asked to end, when a deleted pod is looked at for the first time."""
         if not self._stopwatch.begins(self._pod.uid, "killing"):
             return
         for container, status in self._pairs():
@@ -308,7 +312,9 @@ class PodLife:
                 self._say("Normal", "Killing", f"Stopping container {container.name}")
 
     def _stopping(self) -> tuple[float, dict[str, float]]:
-        """The seconds until all containers have ended, and until each has; sidecars end last, in reverse order."""
+        """The seconds until all containers have ended, and the seconds until each has ended. Sidecars end last, in
+        reverse order.
+        """
         spec = self._pod.spec
         takes: dict[str, float] = {}
         for container in spec.containers:
@@ -354,6 +360,6 @@ class PodLife:
 
 
 def delay_text(seconds: float) -> str:
-    """A duration in the notation of Go."""
+    """A duration in Go's notation, such as ``1m20s``."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"

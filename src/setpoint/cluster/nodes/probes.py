@@ -15,7 +15,9 @@ GRACE: Final = 30.0
 
 
 class Failure(NamedTuple):
-    """The failure of a probe that ends a container, ``at`` seconds after its start, with this grace period."""
+    """The failure of a probe that ends a container ``at`` seconds after the container's start, with this grace
+    period.
+    """
 
     probe: str
     at: float
@@ -23,10 +25,10 @@ class Failure(NamedTuple):
 
 
 def failure(container: Container, habit: ContainerBehaviour, grace: float) -> Failure | None:
-    """The first probe failure that ends and restarts the container; None if no probe does.
+    """The first probe failure that ends the container, which is then restarted; None if no probe fails.
 
     A startup probe fails if the container starts later than the probe allows; a liveness probe fails from the time that
-    the behaviour gives. A container without the probe is not ended.
+    the behaviour gives. A probe that the container does not have never ends it.
     """
     started = habit.started or 0.0
     probe = container.startup_probe
@@ -42,7 +44,9 @@ def failure(container: Container, habit: ContainerBehaviour, grace: float) -> Fa
 
 
 def _last(probe: Probe, first: float) -> float:
-    """The seconds from the start to the failure that reaches the threshold, if the first failure is at ``first``."""
+    """The seconds from the container's start to the failure that reaches the threshold, if the first failure is at
+    ``first``.
+    """
     return first + ((probe.failure_threshold or _FAILURES) - 1) * (probe.period_seconds or _PERIOD)
 
 

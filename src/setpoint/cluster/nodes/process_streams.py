@@ -1,4 +1,4 @@
-"""Logs, commands and connections of containers that are processes of this machine."""
+"""Logs, commands and connections of containers that run as processes of this machine."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def log_of(run: ProcessRun, asked: LogRequest) -> AsyncIterator[bytes]:
 
 
 def command_in(processes: Processes, pod: Pod, container: Container, asked: CommandRequest) -> Run:
-    """Runs a command beside a container, with the container's environment, directory and limits.
+    """A function that runs a command beside a container, with the container's environment, directory and limits.
 
     Raises:
         ApiStatusError: the request is a `kubectl attach`, which processes don't support.
@@ -83,7 +83,7 @@ def command_in(processes: Processes, pod: Pod, container: Container, asked: Comm
 
 
 def port_of(port: int) -> Talk:
-    """Connects to a port of this machine, at the loopback address."""
+    """A function that connects a client's stream to a port of this machine, at the loopback address."""
 
     async def talk(received: Input, sent: Output) -> None:
         reader, writer = await asyncio.open_connection(LOOPBACK, port)

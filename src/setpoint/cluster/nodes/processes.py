@@ -51,13 +51,13 @@ class ProcessRun:
 class Processes:
     """Runs containers as child processes: their output is the log, and their memory and storage limits are rlimits.
 
-    Only containers whose image is of ``process.setpoint.dev``, or whose pod has the annotation for a command, are run.
-    A process has the environment that its container sets, and only a few variables of the server's, such as PATH and
+    Only containers whose image is in ``process.setpoint.dev``, or whose pod has the annotation for a command, are run.
+    A process has the environment that its container sets and only a few of the server's variables, such as PATH and
     HOME. It gets SIGTERM when its pod ends, and SIGKILL after the grace period. All processes end with `run`.
 
     *Caveats*: there is no isolation: a process belongs to the user that runs the server. Probes are decided by their
     settings alone; ``envFrom``, volumes and values from Secrets are not supported. A process does not outlive the
-    server: a container that another server left running has ended with code 137.
+    server: a container that an earlier server left running counts as ended with code 137.
     """
 
     leader_only = False
@@ -74,11 +74,11 @@ class Processes:
     # -- for the kubelet -----------------------------------------------------------------------------------------------
 
     def has(self, pod: Pod, container: Container) -> bool:
-        """Whether the container is to run as a process."""
+        """Whether the container has to run as a process."""
         return bool(command_of(pod, container))
 
     def begin(self, pod: Pod, container: Container, number: int) -> None:
-        """Starts a run of a container unless it has been started already."""
+        """Starts a run of a container unless that run has been started already."""
         if (pod.uid, container.name, number) in self._runs:
             return
         run = self._runs[pod.uid, container.name, number] = ProcessRun(pod.key)
@@ -86,7 +86,9 @@ class Processes:
         self._due.put_nowait((run, command_of(pod, container), pod, container))
 
     def code(self, pod: Pod, container: str, number: int) -> int | None:
-        """The exit code of a run; None while it goes on."""
+        """The exit code of a run; None while the run goes on. A run that this server has not started has ended with
+        code 137.
+        """
         run = self._runs.get((pod.uid, container, number))
         return _UNKNOWN if run is None else run.code
 
@@ -95,7 +97,7 @@ class Processes:
         return self._runs.get((pod.uid, container, number))
 
     def end(self, pod: Pod, container: str, number: int, grace: float) -> None:
-        """Asks a run to end, and kills it after ``grace`` seconds."""
+        """Asks a run to end, and kills its processes after ``grace`` seconds."""
         run = self._runs.get((pod.uid, container, number))
         if run is not None and run.code is None and not run.stopping:
             run.stopping = True
@@ -117,7 +119,7 @@ class Processes:
     # -- the runnable --------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Runs processes until it is stopped or cancelled; none of them is left afterwards."""
+        """Runs processes until it is stopped or cancelled. It ends all of them before it returns."""
         async with TaskScope() as scope:
             stopping = scope.start(self._stopped.wait())
             while not self._stopped.is_set():
@@ -233,7 +235,9 @@ def limits_of(container: Container) -> str:
 
 
 def _value(variable: EnvVar, pod: Pod) -> str:
-    """The value of a variable; of the pod's fields, only those about its name and location are supported."""
+    """The value of an environment variable. Of the pod's fields, only those about its name and location are
+    supported.
+    """
     source = variable.value_from.field_ref if variable.value_from is not None else None
     if source is None:
         return variable.value or ""
@@ -251,10 +255,10 @@ def _value(variable: EnvVar, pod: Pod) -> str:
 
 @asynccontextmanager
 async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
-    """A reader, and the file descriptor to write to, which the caller closes.
+    """A reader, and the file descriptor for writing, which the caller closes.
 
-    It is used instead of the pipe that asyncio makes for a process: with that pipe, some versions of Python report the
-    end of the process only when no other process has the pipe open any more.
+    It is used instead of the pipe that asyncio makes for a process: with asyncio's pipe, some versions of Python report
+    the end of the process only when no other process has the pipe open any more.
     """
     reading, into = os.pipe()
     output = asyncio.StreamReader(limit=_LINE)
@@ -268,7 +272,9 @@ async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
 
 
 def _signal(run: ProcessRun, number: signal.Signals) -> None:
-    """Sends a signal to a process, as to a container; SIGKILL also goes to all its descendants."""
+    """Sends a signal to a process, as a container runtime does to a container. SIGKILL also goes to all its
+    descendants.
+    """
     if run.process is None or run.process.returncode is not None:
         return
     if number is signal.SIGKILL:
@@ -279,6 +285,6 @@ def _signal(run: ProcessRun, number: signal.Signals) -> None:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """Kills a process and all its descendants: a container ends with its first process."""
+    """Kills a process and all its descendants, since a container ends with its first process."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -36,8 +36,9 @@ _PRESSURES: Final = (
 class HollowNode:
     """One node: its name and its resources.
 
-    A ``name`` of None means ``hollow-N``. ``labels`` are added to those that every node has (hostname, os, arch, zone,
-    region, instance type), and override them. ``extended`` are further resources, such as ``{"example.com/gpu": "2"}``.
+    A ``name`` of None means ``hollow-N``. ``labels`` are added to the labels that every node has (hostname, os, arch,
+    zone, region, instance type), and override them. ``extended`` has further resources, such as ``{"example.com/gpu":
+    "2"}``.
     """
 
     name: str | None = None
@@ -62,8 +63,8 @@ class HollowNodes:
     ``nodes`` is the number of nodes, or a description of each. Like a kubelet, it registers nodes when it starts; a
     Node that is deleted later stays away until the next start. Taints are set only on new Nodes.
 
-    *Caveats*: a Lease is written when the node is registered or comes back, not every ten seconds: whether a hollow
-    node is alive is known without it, and a cluster with nothing to do does not poll.
+    *Caveats*: a Lease is written when the node is registered or comes back, not every ten seconds: a hollow node is
+    known to be alive without a Lease, and a cluster with nothing to do does not poll.
     """
 
     leader_only = False
@@ -82,7 +83,7 @@ class HollowNodes:
         self._loop: WorkLoop[str] = WorkLoop(self.name, self._register, workers=2)
 
     async def run(self) -> None:
-        """Registers the nodes, retrying for as long as necessary; then waits until it is stopped."""
+        """Registers the nodes, retrying for as long as necessary, and then waits until it is stopped."""
         for name in self.names:
             self._loop.queue.add(name)
         await self._loop.run()
@@ -96,7 +97,7 @@ class HollowNodes:
         return not depths.ready and not depths.processing
 
     async def _register(self, name: str) -> Outcome:
-        """Creates or repairs a node and its status; like a restarted kubelet, it leaves a correct node alone."""
+        """Creates or repairs a node and its status. Like a restarted kubelet, it leaves a correct node alone."""
         number, shape = self.names.index(name), self._shapes[name]
         cidr = f"10.{64 + number // 256}.{number % 256}.0/24"
         spec = NodeSpec(pod_cidr=cidr, pod_cidrs=[cidr], provider_id=f"{PROVIDER}{name}")
@@ -128,7 +129,7 @@ class HollowNodes:
 
 
 def _amounts(resources: dict[str, str]) -> dict[str, Quantity]:
-    """The resources as amounts to compare: a server may write the same amount differently, 10000 as 10k."""
+    """The resources as amounts that can be compared: a server may write an amount differently, such as 10000 as 10k."""
     return {name: Quantity(amount) for name, amount in resources.items()}
 
 
@@ -182,7 +183,7 @@ async def renew_lease(client: Client, node: Node, now: datetime) -> None:
     """Writes the Lease of a node whose kubelet is alive.
 
     Raises:
-        ApiError: the server refused.
+        ApiError: the server refused the request.
     """
     spec = LeaseSpec(holder_identity=node.name, lease_duration_seconds=LEASE_SECONDS, renew_time=MicroTime.of(now))
     lease = Lease.named(node.name, LEASES, spec=spec)
@@ -191,5 +192,5 @@ async def renew_lease(client: Client, node: Node, now: datetime) -> None:
 
 
 def host_ip(number: int) -> str:
-    """The address of a hollow node."""
+    """The address of the hollow node with that number."""
     return f"172.18.{number // 250}.{number % 250 + 2}"

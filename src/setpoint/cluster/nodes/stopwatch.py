@@ -1,4 +1,4 @@
-"""Stopwatch: the time since things began by the loop's clock, including things that began before this process."""
+"""Stopwatch: the time, by the loop's clock, since a pod's states began, even if they began before this process."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from datetime import datetime
 
 
 class Stopwatch:
-    """Remembers when the states of a pod began. Statuses have whole seconds; the loop's clock is exact.
+    """Remembers when the states of a pod began. Statuses have whole seconds only; the loop's clock is exact.
 
     A state that began before this process is timed from the time in the object, so a new process continues where the
-    last one stopped, up to a second earlier.
+    last one stopped, or up to a second earlier.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Stopwatch:
         self._began.setdefault(uid, {})[what] = asyncio.get_running_loop().time()
 
     def begins(self, uid: str, what: str) -> bool:
-        """Records that ``what`` begins now, unless this process has recorded it before; returns whether it was new."""
+        """Records that ``what`` begins now, unless this process has recorded it before. Returns whether it was new."""
         began = self._began.setdefault(uid, {})
         if what in began:
             return False
@@ -29,8 +29,8 @@ class Stopwatch:
         return True
 
     def elapsed(self, uid: str, what: str, since: datetime | None, now: datetime) -> float:
-        """The seconds since ``what`` began: as seen by this process, otherwise since ``since``, otherwise since the
-        first call.
+        """The seconds since ``what`` began according to this process. If this process has not seen the beginning, the
+        seconds since ``since`` or, without that, since the first call.
         """
         time = asyncio.get_running_loop().time()
         began = self._began.setdefault(uid, {})

@@ -25,7 +25,7 @@ JsonObject = dict[str, Any]
 
 
 class HollowStreams:
-    """Answers requests by the behaviour of a pod; refuses a request for which the behaviour does not say anything.
+    """Answers requests according to the behaviour of a pod. A request for which the behaviour has no answer is refused.
 
     See `setpoint.apiserver.streams.kubelets.Kubelets`.
     """
@@ -41,7 +41,7 @@ class HollowStreams:
         """The log of a container.
 
         Raises:
-            ApiStatusError: the container has no such log.
+            ApiStatusError: the container does not have such a log.
         """
         found = self._pod(pod)
         number = run_of(found, asked).number
@@ -99,7 +99,7 @@ class HollowStreams:
     # -- commands and connections --------------------------------------------------------------------------------------
 
     def command(self, pod: JsonObject, asked: CommandRequest) -> Run:
-        """The command in a container, ready to run.
+        """A function that runs the command in a container.
 
         Raises:
             ApiStatusError: the container is not running, or nothing answers commands in it.
@@ -133,7 +133,7 @@ class HollowStreams:
         return run
 
     def port(self, pod: JsonObject, port: int) -> Talk:
-        """The connection to a port of the pod, ready to run.
+        """A function that talks to a client of a port of the pod.
 
         Raises:
             ApiStatusError: the pod is not running, or nothing answers at this port.
@@ -177,7 +177,9 @@ def _talk(function: PortFunction, pod: Pod, port: int) -> Talk:
 
 
 def _cut(data: bytes, left: int | None) -> tuple[bytes, int | None]:
-    """The data that fit into ``left`` bytes, and the number of bytes left after them."""
+    """The part of the data that fits into ``left`` bytes, and how many of these bytes remain. ``left`` is None without
+    a limit.
+    """
     if left is None:
         return data, None
     return data[:left], left - min(left, len(data))

@@ -19,8 +19,8 @@ IDLE: Final = {"cpu": Quantity("1m"), "memory": Quantity("16Mi")}
 def usage_of(pod: JsonObject) -> dict[str, dict[str, str]]:
     """The usage of each running container of a pod, by name.
 
-    The annotation for a container comes first. The amount in the pod's annotation is divided equally among the
-    containers without one of their own. An annotation that is not a quantity is ignored.
+    The annotation for a container takes precedence. The amount in the pod's annotation is divided equally among the
+    containers without an annotation of their own. An annotation that is not a quantity is ignored.
     """
     names = list(_running(pod))
     notes = pod.get("metadata", {}).get("annotations") or {}

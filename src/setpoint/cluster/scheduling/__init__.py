@@ -1,4 +1,4 @@
-"""The scheduler: chooses the node that a pod is bound to, as kube-scheduler does with its default plugins."""
+"""The scheduler: chooses the node to which a pod is bound, as kube-scheduler does with its default plugins."""
 
 from setpoint.cluster.scheduling.scheduler import Scheduler
 

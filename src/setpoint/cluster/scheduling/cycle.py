@@ -1,4 +1,4 @@
-"""One scheduling cycle: every node is checked, and the best of those that don't refuse the pod is chosen."""
+"""One scheduling cycle: every node is checked, and the best of the nodes that don't refuse the pod is chosen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from setpoint.meta import ObjectKey
 
 
 class Cycle:
-    """The search for a node for one pod. It changes nothing.
+    """The search for a node for one pod. It does not change anything.
 
     ``selected`` is the node for which volumes of the pod have already been chosen.
     """

@@ -25,9 +25,10 @@ def refusal(
     *,
     in_use: bool = False,
 ) -> Refusal | None:
-    """The refusal of the first of upstream's plugins that refuses, in their order; None if the pod may run there.
+    """The refusal of the first of upstream's plugins, in their order, that refuses the pod; None if the pod may run
+    there.
 
-    ``in_use``: another pod uses a claim of this pod that only one pod may use.
+    ``in_use`` says whether a different pod uses a claim of this pod that only one pod may use.
     """
     spec, node = pod.spec, place.node
     if node.spec.unschedulable and not tolerates(spec.tolerations, (UNSCHEDULABLE,), ("NoSchedule",)):
@@ -48,8 +49,8 @@ def refusal(
 
 
 def _short_of(pod: PlacedPod, place: Place) -> Refusal | None:
-    """The refusal of NodeResourcesFit: every resource of which there is too little. Requests that exceed the whole node
-    make the refusal lasting.
+    """The refusal of NodeResourcesFit, which names every resource of which there is too little; None if there is
+    enough. A request that exceeds the whole node makes the refusal lasting.
     """
     allocatable, used = place.allocatable, place.used
     reasons = []

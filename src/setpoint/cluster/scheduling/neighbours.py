@@ -15,10 +15,10 @@ HARD_WEIGHT = 1
 
 
 class Neighbours:
-    """A pod's affinities, and the affinities that pods on nodes have to it, for one set of places."""
+    """A pod's affinities, and the affinities of pods on nodes to that pod, for one set of places."""
 
     def __init__(self, pod: PlacedPod, places: Iterable[Place], namespaces: NamespaceLabels, *, others: bool) -> None:
-        """Counts the matching pods of ``places``. ``others``: whether any pod on a node has affinities."""
+        """Counts the matching pods of ``places``. ``others`` says whether any pod on a node has affinities."""
         self._pod = pod
         self._namespaces = namespaces
         self._near: Counter[Domain] = Counter()
@@ -67,7 +67,7 @@ class Neighbours:
         return not self._near and self._all_match(terms, self._pod)
 
     def _see(self, other: PlacedPod, place: Place) -> None:
-        """Counts another pod for each of the pod's own terms that matches it."""
+        """Counts a pod on a node for each of the pending pod's own terms that matches it."""
         pod = self._pod
         if pod.near and self._all_match(pod.near, other):
             self._near.update(_domains(pod.near, place))
@@ -77,7 +77,7 @@ class Neighbours:
             self._draw(sign, (each for each in terms if self._matches(each, other)), place)
 
     def _hear(self, other: PlacedPod, place: Place) -> None:
-        """Counts each term of another pod that matches the pod."""
+        """Counts each term of a pod on a node that matches the pending pod."""
         pod = self._pod
         self._kept_out.update(_domains((each for each in other.apart if self._matches(each, pod)), place))
         self._draw(HARD_WEIGHT, (each for each in other.near if self._matches(each, pod)), place)

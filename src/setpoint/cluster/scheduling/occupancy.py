@@ -16,7 +16,7 @@ NamespaceLabels = Callable[[str], dict[str, str]]
 
 
 class Term:
-    """One term of a pod's affinity to other pods: which pods it concerns, and in which domain."""
+    """One term of a pod's affinity to other pods: the pods that it concerns, and the domain in which it does."""
 
     __slots__ = ("_alike", "_namespaces", "_of_namespace", "_unlike", "selector", "topology", "weight")
 
@@ -31,7 +31,7 @@ class Term:
         self._namespaces = frozenset([key.namespace] if only_own else term.namespaces)
 
     def matches(self, pod: PlacedPod, namespaces: NamespaceLabels) -> bool:
-        """Whether the term selects that pod; a term without a selector selects none."""
+        """Whether the term selects that pod; a term without a selector does not select any."""
         if self.selector is None or not self.selector.matches(pod.labels):
             return False
         if any(pod.labels.get(name) != value for name, value in self._alike.items()):
@@ -105,11 +105,11 @@ class PlacedPod:
 
     @property
     def has_terms(self) -> bool:
-        """Whether it has any affinities or anti-affinities to other pods."""
+        """Whether the pod has any affinities or anti-affinities to other pods."""
         return bool(self.near or self.apart or self.would_be_near or self.would_be_apart)
 
     def wants_the_same(self, pod: Pod) -> bool:
-        """Whether everything that the scheduler looks at is unchanged."""
+        """Whether ``pod`` is the same pod with nothing changed that concerns the scheduler."""
         return (self.uid, self.generation, self.labels) == (pod.uid, pod.metadata.generation, pod.labels)
 
     def _terms(self, terms: Iterable[PodAffinityTerm]) -> list[Term]:
@@ -159,7 +159,7 @@ class Place:
 
 
 class Occupancy:
-    """All nodes with their pods, updated by single changes.
+    """All nodes with their pods. It is updated change by change.
 
     A pod that was just bound counts for its node at once (`assume`), before the cache shows it there.
     """
@@ -180,7 +180,7 @@ class Occupancy:
         return iter(self.places.values())
 
     def put_node(self, node: Node) -> bool:
-        """Adds or updates a node; returns whether a pod that did not fit before might fit now."""
+        """Adds or updates a node. Returns whether a pod that did not fit before might fit now."""
         old = self.places.get(node.name)
         if old is not None and _same(old.node, node):
             old.node = node
@@ -190,14 +190,14 @@ class Occupancy:
         return True
 
     def remove_node(self, name: str) -> bool:
-        """Removes a node; returns whether there was one of that name."""
+        """Removes a node. Returns whether there was a node of that name."""
         place = self.places.pop(name, None)
         if place is not None and place.pods:
             self._homeless[name] = dict(place.pods)
         return place is not None
 
     def put(self, pod: Pod) -> bool:
-        """Adds or updates a pod; returns whether a waiting pod that did not fit before might fit now, because the pod
+        """Adds or updates a pod. Returns whether a waiting pod that did not fit before might fit now, because this pod
         has ended or has other labels.
         """
         key, known = pod.key, self.pods.get(pod.key)
@@ -217,7 +217,7 @@ class Occupancy:
         return known is not None and bool(known.node) and (known.uid != new.uid or known.labels != new.labels)
 
     def remove(self, key: ObjectKey) -> bool:
-        """Removes a pod; returns whether that has freed a place."""
+        """Removes a pod. Returns whether that has freed a place on a node."""
         known = self.pods.pop(key, None)
         self.nominated.pop(key, None)
         if known is None or not known.node:
@@ -238,7 +238,7 @@ class Occupancy:
         self._enter(placed)
 
     def nominate(self, key: ObjectKey, node: str) -> None:
-        """Reserves for the pod the resources that become free on that node."""
+        """Reserves for the pod the resources that become free on the node."""
         self.nominated[key] = node
 
     def expected(self, place: Place, pod: PlacedPod) -> Place:

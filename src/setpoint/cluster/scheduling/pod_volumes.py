@@ -45,7 +45,7 @@ class Unusable(Exception):
 
 @dataclass
 class PodVolumes:
-    """The volumes that a pod's claims are bound to, and those of its claims that wait for their first consumer."""
+    """The volumes to which a pod's claims are bound, and those of its claims that wait for their first consumer."""
 
     bound: list[PersistentVolume] = field(default_factory=list)
     waiting: list[tuple[PersistentVolumeClaim, StorageClass]] = field(default_factory=list)
@@ -58,7 +58,7 @@ class PodVolumes:
 
     def refusal(self, node: Node) -> Refusal | None:
         """VolumeBinding's refusal of a node; None if the pod's volumes can be used there. Ending other pods does not
-        help.
+        change it.
         """
         if not all(reaches(node, volume) for volume in self.bound):
             return AFFINITY
@@ -67,11 +67,12 @@ class PodVolumes:
         return GONE if self.has_lost else None
 
     async def choose(self, node: Node, ctx: Context) -> bool:
-        """Reserves volumes for waiting claims, and has other volumes made for this node; returns whether there was
-        nothing to do. After a crash between two of these writes, the next attempt leads to the same node.
+        """Reserves volumes for waiting claims, and requests that the missing ones be made for this node. Returns
+        whether there was nothing to do. After a crash between two of these writes, the next attempt leads to the same
+        node.
 
         Raises:
-            Conflict: a volume or claim has changed in the meantime; the pod has to be looked at again.
+            Conflict: a volume or a claim has changed in the meantime; the pod has to be scheduled again.
         """
         for claim, volume in self._for(node) or ():
             if volume is None:
@@ -88,8 +89,8 @@ class PodVolumes:
         return not self.waiting
 
     def _for(self, node: Node) -> list[_Pair] | None:
-        """Each waiting claim with the volume that it would get on a node, or with None for a new volume; None if a
-        claim can have neither.
+        """Each waiting claim with the volume that it would get on a node, or with None if a new volume would be made
+        for it. The whole result is None if neither is possible for a claim.
         """
         found: list[_Pair] = []
         left = list(self.free)
@@ -107,7 +108,7 @@ class PodVolumes:
 
 
 async def volumes_of(pod: Pod, ctx: Context) -> PodVolumes | None:
-    """The volumes of a pod as they are on the server; None if it mounts no claims.
+    """The volumes of a pod as they are on the server; None if the pod does not mount any claims.
 
     Raises:
         Unusable: a claim is missing, lost, being deleted, or not bound though it does not wait for a pod.
@@ -152,7 +153,7 @@ async def _claims(pod: Pod, ctx: Context) -> AsyncIterator[PersistentVolumeClaim
 
 
 def mounted(pod: str, spec: PodSpec) -> Iterator[tuple[str, str]]:
-    """The names of the claims that a pod mounts, each with the message for the case that it is missing."""
+    """The names of the claims that a pod mounts, each with the message for the case that the claim is missing."""
     for volume in spec.volumes:
         if volume.persistent_volume_claim is not None:
             name = volume.persistent_volume_claim.claim_name

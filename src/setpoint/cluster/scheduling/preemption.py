@@ -32,9 +32,9 @@ def preempt(
 ) -> Candidate | str:
     """The best candidate, or the reason why there is none.
 
-    Nodes are compared as upstream does: by the fewest pods that budgets guard, the lowest priority of the most
-    important victim, the lowest sum of priorities, the fewest victims, and the latest start of the most important
-    victims.
+    Nodes are compared as upstream does: the best node has the fewest victims that budgets guard, then the lowest
+    priority of its most important victim, the lowest sum of priorities, the fewest victims, and the latest start of its
+    most important victims.
     """
     if pod.spec.preemption_policy == "Never":
         return NEVER
@@ -59,7 +59,9 @@ def _is_leaving(place: Place, pod: PlacedPod) -> bool:
 
 
 def _on(place: Place, pod: PlacedPod, cycle: Cycle, budgets: Sequence[PodDisruptionBudget]) -> Candidate | None:
-    """The smallest set of pods of lower priority that must end on a node; None if ending all of them is not enough."""
+    """The smallest set of pods of lower priority that have to end on the node; None if ending all of them is not
+    enough.
+    """
     lower = [each for each in place.pods.values() if each.priority < pod.priority]
     if not lower or not cycle.fits_without(place, lower):
         return None

@@ -1,4 +1,4 @@
-"""Refusals: the reasons why a pod can't be on a node, and the message with their counts."""
+"""Refusals: the reasons why a pod can't be on a node, and the message that counts the nodes for each reason."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Refusal(NamedTuple):
-    """The reasons why a node was excluded; ``lasting``: ending other pods there would not help."""
+    """The reasons why a node was excluded. ``lasting`` says that ending other pods there would not help."""
 
     reasons: tuple[str, ...]
     lasting: bool = True

@@ -19,7 +19,7 @@ LEAST: Final = {CPU: 100, "memory": 200 * 1024 * 1024}
 
 @lru_cache(maxsize=4096)
 def amount(resource: str, quantity: str) -> int:
-    """A quantity as an integer, rounded up; 0 for text that is not a quantity."""
+    """A quantity as an integer, rounded up (CPU in thousandths); 0 for text that is not a quantity."""
     try:
         value = Quantity(quantity).value
     except ValueError:
@@ -33,10 +33,11 @@ def amounts(quantities: Mapping[str, str]) -> Amounts:
 
 
 def requests_of(spec: PodSpec, *, least: Mapping[str, int] | None = None) -> Amounts:
-    """The sum of the containers' requests, or the request of an init container if that is larger; plus the overhead.
+    """The sum of the containers' requests or, if larger, the request of an init container, plus the pod's overhead.
 
     Sidecars (init containers that always restart) are added to all containers that start after them. Requests of the
-    pod itself replace those of its containers. ``least`` is the amount that counts for a container without a request.
+    pod itself replace the requests of its containers. ``least`` is the amount that counts for a container without a
+    request.
     """
     running: Amounts = {}
     beginning: Amounts = {}

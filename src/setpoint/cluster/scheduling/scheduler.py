@@ -1,4 +1,4 @@
-"""The scheduler: binds pods without a node to a node, in order of their priority."""
+"""The scheduler: binds pods without a node to nodes, in order of priority."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Scheduler:
     be bound gets the condition `PodScheduled` and an event with the reason, and is tried again when a node or a pod
     changes in a way that may help. The same cluster leads to the same decisions.
 
-    With ``claims``, the news of a binder in the same control plane, volumes are considered: a pod waits until its
-    claims are bound, and is put on a node where their volumes can be used. For claims that wait for their first
+    With ``claims``, the news from a volume binder in the same control plane, volumes are considered: a pod waits until
+    its claims are bound, and is put on a node where their volumes can be used. For claims that wait for their first
     consumer, volumes are chosen together with the node (the annotation ``volume.kubernetes.io/selected-node``, or the
     volume's ``claimRef``); the pod is bound when these claims are.
 
@@ -106,7 +106,7 @@ class Scheduler:
                 yield key
 
     def _note(self, pod: Pod) -> bool:
-        """Updates the occupancy and the queue with a pod; returns whether waiting pods should be tried again."""
+        """Updates the occupancy and the queue with a pod. Returns whether waiting pods should be tried again."""
         known = self._occupancy.pods.get(pod.key)
         helps = self._occupancy.put(pod)
         if pod.spec.node_name or pod.is_deleting or pod.is_finished or not self._is_mine(pod):
@@ -117,7 +117,9 @@ class Scheduler:
         return helps
 
     def _wake(self) -> Iterable[ObjectKey]:
-        """Every waiting pod: by priority, the highest first, and in order of arrival among equals."""
+        """The keys of all waiting pods, which are now due: the highest priority first, and in order of arrival among
+        equals.
+        """
         woken = sorted(self._waiting, key=lambda key: self._orders[key])
         self._waiting.clear()
         for key in woken:
@@ -131,12 +133,12 @@ class Scheduler:
             self._priorities[-self._orders[key][0]] += 1
 
     def _rest(self, key: ObjectKey) -> None:
-        """Sets the pod aside to wait, unless something changed while it was being scheduled."""
+        """Makes the pod wait for a change, unless something has changed while it was being scheduled."""
         if key not in self._due:
             self._waiting.add(key)
 
     def _look(self, key: ObjectKey) -> None:
-        """Removes the pod from the due ones, because it is being scheduled now."""
+        """Removes the pod from the pods that are due, because it is being scheduled now."""
         if key in self._due:
             self._due.remove(key)
             priority = -self._orders[key][0]
@@ -235,7 +237,7 @@ class Scheduler:
         return done()
 
     async def _end(self, found: Candidate, mine: PlacedPod, ctx: Context) -> None:
-        """Ends the victims, and reports the reason in an event for each."""
+        """Deletes the victims, and reports the reason for each in an event."""
         for victim in found.victims:
             if victim.is_deleting:
                 continue

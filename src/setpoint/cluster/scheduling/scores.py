@@ -1,4 +1,4 @@
-"""Scores: which of the nodes that a pod may run on suits it best."""
+"""Scores: decides which of the nodes on which a pod may run suits the pod best."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def best(pod: PlacedPod, places: Sequence[Place], spread: Spread, neighbours: Ne
 
 
 def _room(pod: PlacedPod, place: Place) -> int:
-    """The score of NodeResourcesFit (least allocated): the share that would be left, from 0 to 100."""
+    """The score of NodeResourcesFit (least allocated): the share of the node that would be left, from 0 to 100."""
     total = counted = 0
     for resource in _COMPARED:
         allocatable = place.allocatable.get(resource, 0)

@@ -1,5 +1,5 @@
-"""Topology spread constraints: matching pods are spread evenly over zones, hosts or any other domain given
-by a label.
+"""Topology spread constraints: matching pods are spread evenly over zones, hosts or any other domains that a label
+gives.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Constraint:
         self.counts: dict[str, int] = {}
 
     def count(self, place: Place) -> None:
-        """Adds the matching pods on a node, if the node counts."""
+        """Adds the matching pods on a node, if the constraint takes that node into account."""
         node, spec = place.node, self._pod.spec
         if self._honours_affinity and not fits(spec, node):
             return
@@ -50,11 +50,13 @@ class _Constraint:
 
     @property
     def least(self) -> int:
-        """The number of pods in the domain with the fewest; 0 while there are too few domains."""
+        """The number of pods in the domain with the fewest pods; 0 while there are too few domains."""
         return min(self.counts.values(), default=0) if len(self.counts) >= self.min_domains else 0
 
     def skew(self, domain: str) -> int:
-        """The skew of a domain if the pod is added: its pods less those of the domain with the fewest."""
+        """The skew of a domain if the pod is added: the number of its pods minus that of the domain with the fewest
+        pods.
+        """
         return self.counts.get(domain, 0) + self.matches_itself - self.least
 
 
@@ -90,7 +92,9 @@ class Spread:
         return bool(self._soft)
 
     def crowding(self, place: Place) -> float:
-        """The number of matching pods in the domains of a node; infinite if the node lacks a label."""
+        """The number of matching pods in the domains of a node, relative to each allowed skew; infinite if the node
+        lacks a label.
+        """
         labels = place.node.labels
         if any(each.key not in labels for each in self._soft):
             return float("inf")
