@@ -72,7 +72,7 @@ def loaded(source: str) -> Iterator[Loaded]:
 
     A file of a package is imported as part of the package, so relative imports work; any file can import its
     neighbours. At the end ``sys.path`` and ``sys.modules`` are restored, so a different program with modules of the
-    same names can be loaded afterwards. What the program prints during the import goes to standard error.
+    same names can be loaded afterwards. The program's output during the import goes to standard error.
 
     Raises:
         SourceError: the source does not exist, or its import failed; in that case the message has the user's own

@@ -1,4 +1,4 @@
-"""Access: authorization of requests for a process's own pages by the API server (TokenReview, SubjectAccessReview)."""
+"""Access: asks the API server whether a caller may see a process's own pages (TokenReview, SubjectAccessReview)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class TokenAccess:
         self._remembered: dict[tuple[bytes, _What], tuple[float, Answer | None]] = {}
 
     async def check(self, path: str, headers: Mapping[str, str]) -> Answer | None:
-        """None if the request is allowed, otherwise the refusal: 401, 403, or 500 if the API server could not be
-        asked.
+        """None if the request is allowed, otherwise the refusal: status 401 or 403, or 500 if the API server could not
+        be asked.
         """
         return await self._check(path, headers)
 

@@ -36,7 +36,7 @@ class DocumentTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class _Asked(msgspec.Struct):
-    """The object that an answer is about, whether or not it exists."""
+    """The object that a request asks for, whether or not it exists."""
 
     group: str = ""
     plural: str = ""
@@ -78,7 +78,8 @@ class DocumentsPage:
 
 
 def guarded(page: Handler, access: ObjectAccess) -> Handler:
-    """The handler that shows ``page``'s object only to bearers of tokens whose user may ``get`` the object.
+    """A handler for ``page`` that shows the object only if the request's bearer token belongs to a user who may ``get``
+    it.
 
     A program on the same machine needs a token, too: users who may not read the object may be able to forward a port to
     this process.
@@ -125,9 +126,8 @@ def is_secret(obj: Mapping[str, Any]) -> bool:
 
 
 def redacted(obj: dict[str, Any]) -> bool:
-    """Hides the secret parts of ``obj``, which is changed; returns whether any part was hidden. These parts are the
-    values of data and annotations of Secrets; annotations are included because some programs keep a copy of the
-    object in one.
+    """Hides the secret parts of ``obj``, which is changed; returns whether any part was hidden. The secret parts are
+    the values of a Secret's data and annotations: some programs keep a copy of the whole object in an annotation.
     """
     if not is_secret(obj):
         return False

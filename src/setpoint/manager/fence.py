@@ -1,7 +1,7 @@
-"""Fences: guards that stop the writes of a process that may have lost its lease or keys without knowing.
+"""Fences: guards that stop the writes of a process that may have lost its lease or keys without knowing it.
 
-A fence stops a process that was paused for longer than its lease: no other check would catch its first request after
-the pause.
+Only a fence stops the first request of a process that was paused for longer than its lease: no other check runs between
+the pause and the request.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from setpoint.meta import ObjectKey
 
 
 class WriteRefused(TransportError):
-    """A write was not sent, because its object may belong to another process by now."""
+    """A write was not sent, because its object may already belong to another process."""
 
 
 class Fence(Protocol):

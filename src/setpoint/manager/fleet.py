@@ -262,7 +262,7 @@ class ClusterHealth:
 
 
 class FleetCaches:
-    """The runnable for the provider and caches of a fleet."""
+    """The runnable that runs the provider and the caches of a fleet."""
 
     def __init__(self, fleet: Fleet, home: Client) -> None:
         self.name = "fleet"
@@ -273,7 +273,7 @@ class FleetCaches:
 
 
 class FleetWork:
-    """The runnable for the controllers of a fleet: either the ``leader_only`` controllers or the others."""
+    """The runnable that runs the controllers of a fleet: either the ``leader_only`` controllers or the others."""
 
     def __init__(self, fleet: Fleet, *, leading: bool) -> None:
         self.name = "fleet's leaders" if leading else "fleet"

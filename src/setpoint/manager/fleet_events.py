@@ -18,7 +18,7 @@ ClusterMap: TypeAlias = Callable[[str, Head], Iterable[ObjectKey | str]]
 
 
 class FleetListener(Protocol):
-    """A listener that hears of clusters that join and leave."""
+    """An object that is called when clusters join or leave."""
 
     def joined(self, cluster: FleetCluster) -> None: ...
 

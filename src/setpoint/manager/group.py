@@ -143,8 +143,8 @@ class Group:
 
 
 def tell_of_hanging(runnable: Runnable, task: asyncio.Task[Any], within: float) -> list[str]:
-    """Logs the stacks of a task that does not end. Returns the names of the keys that it is working on if they are
-    known, otherwise the runnable's name.
+    """Logs the stacks of a task that does not end. Returns the names of the keys that the runnable is working on; if
+    they are not known, the runnable's name.
     """
     found = {}
     if isinstance(runnable, Busy):
@@ -159,7 +159,7 @@ def tell_of_hanging(runnable: Runnable, task: asyncio.Task[Any], within: float) 
 
 
 def _names(runnable: Runnable) -> list[str]:
-    """The keys that the runnable is working on, otherwise its own name."""
+    """The keys that the runnable is working on; if they are not known, its own name."""
     keys = [f"{runnable.name} {each.key}" for each in runnable.under_way()] if isinstance(runnable, Busy) else []
     return keys or [_name(runnable)]
 

@@ -9,7 +9,7 @@ Check = Callable[[], str]
 
 
 class HealthChecks:
-    """Named checks behind one path, such as ``/readyz``. Without any check, an answer shows that the process
+    """Named checks behind one path, such as ``/readyz``. Without checks, an answer only shows that the process
     responds.
     """
 
@@ -19,8 +19,8 @@ class HealthChecks:
         self._remarks: set[str] = set()
 
     def add(self, name: str, check: Check, *, counts: bool = True) -> None:
-        """Adds a check. A check that does not count is listed and has a path of its own, but its failure does not fail
-        the whole.
+        """Adds a check. Without ``counts``, the check is listed and has a path of its own, but its failure does not
+        make the whole path fail.
 
         Raises:
             ValueError: the name is taken.

@@ -216,7 +216,7 @@ def is_loopback(address: str) -> bool:
 
 
 def _written(directory: Path) -> bytes:
-    """The contents of the files; b"" if they cannot be read."""
+    """The contents of the certificate's files; ``b""`` if they cannot be read."""
     try:
         return (directory / "tls.crt").read_bytes() + (directory / "tls.key").read_bytes()
     except OSError:

@@ -49,8 +49,8 @@ class _Members:
         self._refused: dict[str, _Refused] = {}
 
     async def now(self, kubeconfigs: Mapping[str, tuple[bytes, Callable[[], Kubeconfig]]]) -> None:
-        """Updates the fleet to these kubeconfigs: the text and the function that reads it, by the name of the
-        cluster.
+        """Updates the fleet to these kubeconfigs: for the name of each cluster, the text of its kubeconfig and the
+        function that reads it.
         """
         gone = (self._seen.keys() | self._refused.keys()) - kubeconfigs.keys()
         await every(
@@ -99,7 +99,7 @@ class _Members:
             await client.close()
 
     async def close(self) -> None:
-        """Closes the clients at the end of the fleet, after it has removed its clusters."""
+        """Closes the clients. It is called at the end of the fleet, which has removed its clusters before."""
         await every(*(self._gone(name) for name in list(self._clients)))
 
 

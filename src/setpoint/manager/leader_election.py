@@ -140,7 +140,7 @@ class LeaderElector:
 
     @property
     def grace(self) -> float:
-        """Seconds from the renew deadline to the end of the lease."""
+        """The number of seconds from the renew deadline to the end of the lease."""
         return self.election.lease_duration - self.election.renew_deadline
 
     @property
@@ -339,7 +339,7 @@ class LeaderElector:
         return await self._client.get(Lease, self.election.name, namespace=self.election.namespace)
 
     async def _write(self, lease: Lease, asked_at: float) -> None:
-        """Writes this candidate into the given version of the lease."""
+        """Writes this candidate as the holder into the given version of the lease."""
         now = MicroTime.of(self._now())
         mine = self.is_leader
         old = lease.spec

@@ -14,7 +14,8 @@ from setpoint.meta import ObjectKey
 
 
 class _Endless(Deadline):
-    """A deadline that never comes, for any number of blocks: no other process ever waits for a single key of a leader.
+    """A deadline that never comes, for any number of blocks. A leader has all keys, so no other process waits for one
+    of them.
 
     Every reconcile of a leader runs in such a block, which costs an eighth of a `Deadline` that may be moved.
     """
@@ -53,7 +54,7 @@ class LeaderShard:
         return lambda: None
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
-        """The scope of a reconcile; None if the key is in another partition, or another process may lead by now."""
+        """The scope of a reconcile; None if the key is in another partition, or another process may already lead."""
         return _ENDLESS if self._leadership.may_act() and self._partition.owns(controller, key) else None
 
     def may_act(self) -> bool:
@@ -61,8 +62,8 @@ class LeaderShard:
         return self._leadership.may_act()
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:
-        """Whether `may_act` is true. A reconcile of the key has begun, so the key is in the partition, which never
-        changes.
+        """Whether `may_act` is true. The key needs no check: a reconcile of it has begun, so it is in the partition,
+        which never changes.
         """
         return self._leadership.may_act()
 

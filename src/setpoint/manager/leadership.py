@@ -1,6 +1,4 @@
-"""Leadership: the interface of an election for a manager, whether this process or its supervisor takes part in the
-election.
-"""
+"""Leadership: a manager's interface to an election in which either this process or its supervisor is a candidate."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from setpoint.models.coordination_v1 import Lease
 
 
 class LeadershipLost(Exception):
-    """The lease could not be renewed in time, so another process may lead by now. All work was cancelled."""
+    """The lease could not be renewed in time, so another process may already lead. All work was cancelled."""
 
 
 class Leadership(Protocol):
@@ -41,12 +39,12 @@ class Leadership(Protocol):
 
     @property
     def grace(self) -> float:
-        """Seconds between the failure of `renew` and the time from which another process may lead."""
+        """The number of seconds between the failure of `renew` and the time from which another process may lead."""
         ...
 
     @property
     def release_on_cancel(self) -> bool:
-        """Whether the lease is released in an orderly stop of the process."""
+        """Whether the lease is released when the process stops in an orderly way."""
         ...
 
     def may_act(self) -> bool:

@@ -1,4 +1,4 @@
-"""Lifecycle: the order in which a manager's groups start and stop, with or without the lead."""
+"""Lifecycle: the order in which a manager's groups start and stop, with or without an election."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ GroupName = Literal["servers", "caches", "others", "leader"]
 
 
 class Lifecycle:
-    """Starts servers, caches, other runnables and then those that only a leader may run; stops them in reverse
-    order.
+    """Starts servers, caches, other runnables and finally the runnables of the leader; stops them in reverse order.
 
     ``prepare`` is called before the caches start, for the controllers that need them.
     """
@@ -178,7 +177,7 @@ class Lifecycle:
 
     @property
     def _lost_within(self) -> float:
-        """Seconds between the loss of the lease and the moment from which others may take over."""
+        """The number of seconds between the loss of the lease and the moment from which others may take over."""
         assert self._elector is not None
         return self._elector.grace
 
@@ -193,7 +192,7 @@ class Lifecycle:
         return problem
 
     def _tell_of_lease(self, what: str) -> None:
-        """Reports an event about the Lease, as client-go's elections do."""
+        """Reports an event about the Lease, as client-go's leader election does."""
         assert self._elector is not None
         lease, identity = self._elector.lease, self._elector.identity
         if lease is not None:

@@ -43,7 +43,7 @@ def configure(
 
 
 class _WithFields(logging.Formatter):
-    """A formatter that knows the fields of a record; every record gets ``fields`` as well."""
+    """A formatter with the fields of a record, to which it adds its own ``fields``."""
 
     def __init__(self, fields: Mapping[str, Any] = MappingProxyType({})) -> None:
         super().__init__()

@@ -40,8 +40,8 @@ class ElectionTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class ShardingTold(msgspec.Struct, rename="camel", kw_only=True):
-    """A group of processes that share the keys; ``problem`` is the reason why this process has no keys, otherwise
-    ``""``.
+    """A group of processes that share the keys. ``problem`` is the reason why this process has no keys; ``""`` if it
+    has some.
     """
 
     group: str
@@ -51,7 +51,7 @@ class ShardingTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class ManagerTold(msgspec.Struct, rename="camel", kw_only=True):
-    """A process. ``unhealthy`` and ``unready`` have the failing checks of ``/healthz`` and ``/readyz``."""
+    """The state of a process. ``unhealthy`` and ``unready`` have the failing checks of ``/healthz`` and ``/readyz``."""
 
     now: datetime
     instance: str
@@ -188,5 +188,5 @@ def missing(problem: str, there_is: Iterable[str]) -> Answer:
 
 
 def as_json(value: Any, status: int = 200) -> Answer:
-    """The answer with that value in JSON."""
+    """An answer with ``value`` as JSON."""
     return Answer(status, msgspec.json.encode(value), _JSON)

@@ -169,8 +169,8 @@ class Manager:
     def _join(
         self, election: LeaderElection | ParentLease | None, sharding: Sharding | None
     ) -> ShardMember | LeaderShard | None:
-        """The membership in the group of processes with which this process shares its work; None if there is no such
-        group.
+        """The membership in the group of processes with which this process shares its work; None without an election or
+        sharding.
         """
         now, random = self.runtime.now, self.runtime.random
         if election is not None and sharding is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Member(Protocol):
-    """A cluster of a fleet."""
+    """A cluster of a fleet, as the metrics see it."""
 
     name: str
 

@@ -11,10 +11,10 @@ from setpoint.meta import ObjectKey
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Number ``index`` of ``count`` partitions: a `setpoint.controller.shard.Share` that never changes.
+    """The partition with number ``index`` out of ``count``: a `setpoint.controller.shard.Share` that never changes.
 
-    Every key of every controller is in exactly one of the partitions ``0`` to ``count - 1``. All processes agree on
-    that partition.
+    Every key of every controller is in exactly one of the partitions ``0`` to ``count - 1``, and all processes compute
+    the same partition for it.
     """
 
     index: int = 0

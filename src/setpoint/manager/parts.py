@@ -1,4 +1,4 @@
-"""The parts of a manager's configuration that consist of several settings: its servers, and its runtime."""
+"""The settings of a manager that belong together: those of its servers, and those of its runtime."""
 
 from __future__ import annotations
 

@@ -221,7 +221,9 @@ async def _tasks(_seconds: float) -> Answer:
 
 
 def _waits(coro: Any) -> Iterator[str]:
-    """The stack from the task's coroutine to the innermost awaitable; `asyncio.Task.get_stack` stops at the first."""
+    """The stack from the task's coroutine down to the innermost awaitable; `asyncio.Task.get_stack` gives only the
+    first frame.
+    """
     for _ in range(MAX_FRAMES):
         if coro is None:
             return

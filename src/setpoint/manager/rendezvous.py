@@ -45,7 +45,7 @@ class Members:
 
     @classmethod
     def parse(cls, text: str) -> Members:
-        """Parses the result of `str`."""
+        """The members whose ``str`` is ``text``."""
         return cls(filter(None, text.split(",")))
 
 

@@ -15,7 +15,7 @@ from setpoint.manager.parts import Serving
 
 
 class Pages(NamedTuple):
-    """The handlers of a manager's pages, about this process or about several."""
+    """The handlers of a manager's pages. The pages are about this process alone, or about several processes."""
 
     metrics: Handler | None
     controllers: Handler

@@ -1,4 +1,6 @@
-"""ShardLease: a member's own Lease, which it claims for every life, renews with its view, and releases."""
+"""ShardLease: a member's own Lease, which the member claims at the start of each life, renews with its view, and
+releases.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +113,7 @@ class ShardLease:
             self.renewed_at = asked_at
 
     async def release(self) -> None:
-        """Releases the Lease finally, so the other members need not wait for its expiry; tries until
+        """Releases the Lease for the last time, so the other members need not wait for it to expire; tries until
         ``renew_deadline``.
 
         Never raises an ApiError.

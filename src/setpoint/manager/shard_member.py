@@ -152,7 +152,7 @@ class ShardMember:
                 await self._withdraw()
 
     async def release(self) -> None:
-        """Leaves the group finally; see `ShardLease.release`. Does nothing while reconciles are running."""
+        """Leaves the group for the last time; see `ShardLease.release`. Does nothing while reconciles are running."""
         if not self._under_way:
             await self._lease.release()
 
@@ -204,8 +204,8 @@ class ShardMember:
                 await self._pause()
 
     async def _pause(self) -> None:
-        """Waits for a retry period, or less if a hand-over is in progress, a peer's lease expires, or the last
-        reconcile ends that keeps this process from publishing its view.
+        """Waits for a retry period. The wait is shorter if a hand-over is in progress, if a peer's lease expires, or if
+        the last reconcile ends that keeps this process from publishing its view.
         """
         loop = asyncio.get_running_loop()
         now = loop.time()

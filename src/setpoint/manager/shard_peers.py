@@ -27,7 +27,7 @@ class Keys(NamedTuple):
 
 
 class Peer:
-    """Another process's Lease as last seen, and the time since when it has been unchanged."""
+    """The last known version of another process's Lease, and the time since which the Lease has not changed."""
 
     __slots__ = ("duration", "id", "observed_at", "record", "resource_version", "uid", "view")
 

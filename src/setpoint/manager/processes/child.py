@@ -44,7 +44,9 @@ class ChildProcess:
         return self.state is not None and self.state.started
 
     def send(self, message: Message) -> bool:
-        """Sends the process a message; returns whether the process may get it."""
+        """Sends the process a message; returns False if the message was not sent. True does not mean that it will
+        arrive.
+        """
         return not self.ended and self._channel.send(message)
 
     def kill(self) -> None:

@@ -27,7 +27,9 @@ _UP: Final = "setpoint_process_up"
 
 
 class Asked(Protocol):
-    """Processes that answer requests for their pages; see `setpoint.manager.processes.Supervisor`."""
+    """The interface of the processes that answer requests for their pages; see
+    `setpoint.manager.processes.Supervisor`.
+    """
 
     async def ask(
         self, path: str, query: Mapping[str, list[str]], *, within: float, index: int | None = None
@@ -35,7 +37,7 @@ class Asked(Protocol):
 
 
 class Family(msgspec.Struct, array_like=True):
-    """The samples of a metric: name, labels, value, timestamp."""
+    """The samples of a metric, each with its name, labels, value and timestamp."""
 
     name: str
     documentation: str
@@ -138,7 +140,7 @@ class MergedPages:
         self._processes = processes
 
     async def controllers(self, path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-        """The page of `setpoint.manager.debugging`."""
+        """The page of `setpoint.manager.debugging`, from all processes or from the process that has the key."""
         answers = await self._processes.ask(_below(debugging.PATH, path), query, within=WITHIN)
         entries: list[Any] = []
         refused: Answer | None = None

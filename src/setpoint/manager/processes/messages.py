@@ -17,21 +17,21 @@ MOST_WAITING: Final = 1_000_000
 
 
 class Lead(msgspec.Struct, tag=True):
-    """The permission to act until this moment of the machine's monotonic clock, for the supervisor and the child
-    process.
+    """The permission for the supervisor and the child process to act until a moment of the machine's monotonic
+    clock.
     """
 
     until: float
 
 
 class Lost(msgspec.Struct, tag=True):
-    """The message that the supervisor has lost its lease: all work must end at once."""
+    """The message that the supervisor has lost its lease, so all work must end at once."""
 
     reason: str
 
 
 class Stop(msgspec.Struct, tag=True):
-    """The request that the child process end in order."""
+    """The supervisor's request that the child process stop in an orderly way."""
 
 
 class Ask(msgspec.Struct, tag=True):
@@ -75,11 +75,13 @@ class Channel:
 
     @classmethod
     async def over(cls, end: socket.socket) -> Channel:
-        """A channel over a connected socket, which it closes."""
+        """A channel over a connected socket. The channel closes the socket."""
         return cls(*await asyncio.open_connection(sock=end))
 
     def send(self, message: Message) -> bool:
-        """Queues a message for sending; returns whether the other end may get it."""
+        """Queues a message for sending; returns False if it was dropped, because the channel is closing or too many
+        messages wait. True does not mean that it will arrive.
+        """
         transport: Any = self._writer.transport
         if self._writer.is_closing() or transport.get_write_buffer_size() > MOST_WAITING:
             return False

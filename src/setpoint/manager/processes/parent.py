@@ -1,5 +1,5 @@
-"""A child process's side: the lease of its supervisor, and the link by which the supervisor leads and watches the
-process and requests its pages.
+"""A child process's side: the supervisor's lease, and the connection over which the supervisor tells the process
+whether it leads, watches it and requests its pages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class SupervisorLost(Exception):
 
 
 class Seat(msgspec.Struct):
-    """The place of a child process: its partition, its end of the channel, the server to use."""
+    """What a child process gets from its supervisor: its partition, its end of the channel, and the server to use."""
 
     index: int
     count: int
@@ -44,8 +44,8 @@ class Seat(msgspec.Struct):
 
     @classmethod
     def taken(cls) -> Seat | None:
-        """The seat of this process; None if it is not the child of a supervisor. Processes that this process starts
-        have none.
+        """The seat of this process; None if no supervisor has started it. Processes that this process starts do not
+        inherit the seat.
         """
         given = os.environ.pop(VARIABLE, None)
         return None if given is None else msgspec.json.decode(given, type=cls)
@@ -75,7 +75,7 @@ class ParentLease:
 
     @property
     def lease(self) -> Lease | None:
-        """None: the supervisor reports the events about the Lease."""
+        """Always None: the supervisor reports the events about the Lease."""
         return None
 
     @property
@@ -92,7 +92,7 @@ class ParentLease:
         return asyncio.get_running_loop().time() < self._until
 
     def check(self, tolerance: float) -> str:
-        """``""``: the supervisor checks its lease."""
+        """Always ``""``: the supervisor checks its lease itself."""
         return ""
 
     def lead(self, until: float) -> None:

@@ -32,11 +32,11 @@ class Supervisor:
 
     *Guarantees*
 
-    - No key is worked on by two of the processes at once: each has the keys of one `Partition`, and the next process
-      for a partition is started only when the one before has ended.
-    - The processes act only while this process leads, and write nothing from the moment at which another process may
+    - No key is worked on by two of the processes at once: each process has the keys of one `Partition`, and a new
+      process for a partition is started only when the previous one has ended.
+    - The processes act only while this process leads. They write nothing from the moment at which another process may
       lead.
-    - A process that dies is replaced: at once, or after a growing pause if its predecessors died soon, too.
+    - A process that dies is replaced: at once, or after a growing pause if its predecessors also died soon.
     - `run` ends only when no process is left, even if it fails or is cancelled. If this process dies, the others end.
 
     Args:
@@ -95,7 +95,7 @@ class Supervisor:
         return [each for child in self.children.values() if child.state is not None for each in child.state.under_way]
 
     def until(self) -> float:
-        """The loop's time until which no other process can have taken over."""
+        """The loop's time before which no other process can take over."""
         return float("inf") if self._leadership is None else self._leadership.until
 
     def lead(self) -> None:
@@ -105,8 +105,8 @@ class Supervisor:
             child.send(Lead(self.until()))
 
     def lose(self, reason: str) -> None:
-        """Ends all work. Processes that have not ended by the time at which another process may take over are killed
-        before that.
+        """Ends all work, because the lease is lost. Processes that take too long are killed before another process may
+        take over.
         """
         self._leads = False
         self._stopping.set()
@@ -174,7 +174,7 @@ class Supervisor:
         return {number: task.result() for number, task in asking.items()}
 
     def checks(self, *, ready: bool) -> dict[str, Callable[[], str]]:
-        """A check for each process, by its name, for readiness or for health."""
+        """The checks for readiness or for health, one for each process, by the process's name."""
 
         def check(index: int) -> str:
             child = self.children.get(index)

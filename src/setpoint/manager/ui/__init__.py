@@ -31,7 +31,7 @@ _HEADERS: Final = MappingProxyType({
 
 
 def assets(path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-    """The file with that name; the page itself if the name is empty."""
+    """The file called ``path``; the page itself if ``path`` is empty."""
     name = path or "index.html"
     if name not in _TYPES:
         return Answer(404, b"not found\n")
