@@ -29,7 +29,7 @@ _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def class_of(obj: PersistentVolume | PersistentVolumeClaim) -> str:
-    """The name of the storage class; empty for none. As upstream, the old annotation takes precedence."""
+    """The name of the storage class; ``""`` if there is none. As upstream, the old annotation takes precedence."""
     return obj.annotations.get(CLASS) or obj.spec.storage_class_name or ""
 
 
@@ -48,7 +48,9 @@ def capacity(volume: PersistentVolume) -> Quantity:
 
 
 def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
-    """The newest of the default classes; of several made at the same time, the first by name. None if there is none."""
+    """The newest of the default classes or, if several were made at the same time, the first of these by name. None if
+    there is no default class.
+    """
     found = [each for each in classes if each.annotations.get(DEFAULT_CLASS) == "true"]
     found.sort(key=lambda each: each.name)
     return max(found, key=lambda each: each.metadata.creation_timestamp or _NEVER, default=None)
@@ -64,7 +66,7 @@ def claim_key(reference: ObjectReference) -> ObjectKey:
 
 
 def is_meant(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume is bound to this claim, or reserved for a claim of its name."""
+    """Whether the volume is bound to this claim or reserved for a claim of that name."""
     reference = volume.spec.claim_ref
     if reference is None or claim_key(reference) != claim.key:
         return False
@@ -72,7 +74,7 @@ def is_meant(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
-    """The reason why the volume does not satisfy the claim; empty if it does."""
+    """The reason why the volume does not satisfy the claim; ``""`` if it does."""
     if volume.is_deleting:
         return f'the volume is marked for deletion "{volume.name}"'
     if capacity(volume) < requested(claim):
@@ -99,11 +101,11 @@ def best_match(
     delayed: bool = False,
     node: Node | None = None,
 ) -> PersistentVolume | None:
-    """The best volume for a claim: one that is reserved for it, otherwise the smallest that is large enough, with as
-    few additional access modes as possible.
+    """The best volume for a claim: a volume that is reserved for it, otherwise the smallest that is large enough, with
+    as few additional access modes as possible. None if no volume fits.
 
-    ``delayed`` claims take volumes that are not reserved for them only for a ``node``, which must be able to reach
-    them.
+    A ``delayed`` claim gets a volume that is not reserved for it only if there is a ``node``, and that node can reach
+    the volume.
     """
     selector = Selector.of(claim.spec.selector) if claim.spec.selector is not None else None
     found: list[PersistentVolume] = []
@@ -153,7 +155,7 @@ class _Metadata(msgspec.Struct):
 
 
 class Mounting(msgspec.Struct):
-    """The few fields of a pod that say which claims it mounts."""
+    """The fields of a pod that name the claims that it mounts."""
 
     metadata: _Metadata
     spec: _Spec
@@ -171,7 +173,7 @@ def claims_of(pod: Mounting) -> list[str]:
 
 
 def claims_in_use(pod: Mounting) -> list[str]:
-    """The keys of the claims that a pod on a node mounts; no other pod can start to use a claim that is
-    being deleted.
+    """The keys of the claims that the pod mounts, if the pod is on a node; no other pod can start to use a claim that
+    is being deleted.
     """
     return claims_of(pod) if pod.spec.node_name else []

@@ -1,4 +1,6 @@
-"""Answers that did not come from a server: fault helpers and the simulation return them in place of real ones."""
+"""Answers that did not come from a server. Fault helpers and the simulation return them in place of a server's
+answers.
+"""
 
 from __future__ import annotations
 

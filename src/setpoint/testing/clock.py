@@ -136,7 +136,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """Runs ``func`` like asyncio's method; the clock stands still until the job has ended."""
+        """Runs ``func`` as asyncio's method does. The clock stands still until the job has ended."""
         if executor is None:
             if self._default_executor is None:
                 self.set_default_executor(ThreadPoolExecutor(thread_name_prefix="virtual-time"))
@@ -157,8 +157,8 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._jobs -= 1
 
     async def shutdown_default_executor(self, *args: Any, **kwargs: Any) -> None:
-        """Shuts the executor down like asyncio's method, which joins the pool in a separate thread: that thread counts
-        as a job.
+        """Shuts the executor down as asyncio's method does. That method joins the pool in a separate thread, which
+        counts as a job.
         """
         self._jobs += 1
         try:
@@ -298,7 +298,7 @@ def run(
 ) -> T:
     """Runs a coroutine to completion on a fresh `VirtualTimeLoop`; returns its result.
 
-    ``limit``: the maximum number of virtual seconds that the program may take (default a year; None for no limit).
+    ``limit`` is the maximum number of virtual seconds that the program may take (default: a year; None for no limit).
 
     Raises the coroutine's exception; `Deadlock`, `Livelock` or `TimeLimitExceeded` if the coroutine can't continue;
     `LeakedTasks` if it returns while other tasks are still running after all ready callbacks have run;
@@ -362,15 +362,15 @@ def virtual_time(function: Any = None, /, *, limit: float | None = DEFAULT_LIMIT
 
 
 def now() -> datetime:
-    """The wall-clock time (UTC) at the running loop's time: `EPOCH` at 0."""
+    """The wall-clock time (UTC) that belongs to the running loop's time; it is `EPOCH` when the loop's time is 0."""
     return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
 
 
 async def settle() -> None:
     """Runs all ready callbacks, and those that follow from them, until every other task waits; the clock stands still.
 
-    Waits for jobs in threads. If several tasks are in `settle`, they are woken one at a time, in order, and each finds
-    all others idle. Raises `RuntimeError` on a different kind of loop.
+    It also waits for jobs in threads. If several tasks are in `settle`, they are woken one at a time, in order, and
+    each finds all others idle. Raises `RuntimeError` on a different kind of loop.
     """
     loop = asyncio.get_running_loop()
     if not isinstance(loop, VirtualTimeLoop):
@@ -379,7 +379,7 @@ async def settle() -> None:
 
 
 async def advance(seconds: float) -> None:
-    """Lets so many virtual seconds pass, then calls `settle`: everything due by then is done, including its
+    """Waits for ``seconds`` of virtual time, then calls `settle`: everything that is due by then is done, including its
     consequences.
     """
     if seconds < 0:

@@ -205,7 +205,7 @@ class Cluster:
     async def eventually(
         self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0, why: str = ""
     ) -> None:
-        """Lets time pass until ``condition()`` holds.
+        """Waits until ``condition()`` holds, while virtual time passes.
 
         Raises:
             AssertionError: the condition is still false after ``within`` seconds of virtual time.
@@ -223,18 +223,20 @@ class Cluster:
             await asyncio.sleep(min(_next_event(), deadline) - loop.time())
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
-        """Waits for ``condition()`` as users do: like `eventually`, but longer. This ends a step of a scenario."""
+        """Waits for ``condition()`` as users do: like `eventually`, but longer by default. In a simulated scenario,
+        this ends a step.
+        """
         await self.eventually(condition, within=within)
 
     async def serve(self, *served: Admission[Any] | Converter) -> None:
         """Adds webhooks to the server, and applies the definitions of the kinds that they convert.
 
-        A test can thus show the effects of an upgrade on existing objects.
+        A test can use it to show the effects of an upgrade on existing objects.
         """
         await self._local.serve(self.client, Webhooks(*served, factory=self.manager.factory))
 
     def running(self, name: str) -> RunningController[Any]:
-        """The running controller under test."""
+        """The running controller under test of that name."""
         return self.manager.controllers[name]
 
     def describe(self) -> str:
@@ -244,7 +246,7 @@ class Cluster:
         return "\n".join(line for running in self._running() for line in described(running))
 
     def _next_due(self) -> float | None:
-        """The loop time of the next work; None if there is none."""
+        """The loop time at which the next work is due; None if there is none."""
         due: list[float] = []
         running = [(each, False) for each in self.manager.controllers.values()]
         if self.control_plane is not None:
@@ -265,11 +267,11 @@ class Cluster:
     # -- verbs ---------------------------------------------------------------------------------------------------------
 
     async def get(self, kind: type[K], name: str, namespace: str | None = None) -> K:
-        """The live object from the server. Raises `NotFound`."""
+        """The object as it is on the server. Raises `NotFound` if it does not exist."""
         return await self.client.get(kind, name, namespace=namespace)
 
     async def find(self, kind: type[K], name: str, namespace: str | None = None) -> K | None:
-        """The live object, as from `get`; None if it does not exist."""
+        """The object as it is on the server; None if it does not exist."""
         try:
             return await self.client.get(kind, name, namespace=namespace)
         except NotFound:
@@ -282,7 +284,7 @@ class Cluster:
         namespace: str | None = None,
         selector: str | Mapping[str, str] | LabelSelector | Selector | None = None,
     ) -> Sequence[K]:
-        """The objects of all namespaces, or of the given one, ordered by key."""
+        """The objects of a kind in all namespaces, or in the given one, ordered by key."""
         found = await self.client.list(kind, namespace=namespace, selector=selector)
         return sorted(found.items, key=lambda obj: obj.key)
 

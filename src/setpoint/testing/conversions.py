@@ -1,4 +1,4 @@
-"""A property-based test that conversions lose nothing (needs hypothesis)."""
+"""A property-based test that conversions do not lose anything (needs hypothesis)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ JSON = Any
 def check_conversions(
     kind: type[Object], *, samples: Iterable[Object | Mapping[str, JSON]] = (), max_examples: int = 100
 ) -> None:
-    """Checks that every version of a kind survives the conversion through every other, without changes of metadata.
+    """Checks that objects of every version survive the conversion to every other version and back, with unchanged
+    metadata.
 
     Objects are generated from the schemas, ``max_examples`` for each version. Each object is converted to every other
     version, pruned there as by an API server, and converted back; then it goes through several versions in a row.

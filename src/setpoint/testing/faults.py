@@ -73,13 +73,13 @@ class Fault:
 
 
 class Hold:
-    """Held-back watches of one kind, until `release`; also a context manager."""
+    """The watches of one kind, whose events are held back until `release`. It is also a context manager."""
 
     def __init__(self) -> None:
         self.opened = asyncio.Event()
 
     def release(self) -> None:
-        """Delivers everything that was held back, in order."""
+        """Delivers all events that were held back, in order."""
         self.opened.set()
 
     def __enter__(self) -> Self:
@@ -113,7 +113,7 @@ class Faults(Transport):
 
     @property
     def left(self) -> int:
-        """The number of faults that no request has met so far."""
+        """The number of times that declared faults have yet to occur."""
         return sum(fault.left for fault in self._faults)
 
     def fail(
@@ -128,7 +128,7 @@ class Faults(Transport):
         message: str = "refused by a test",
         retry_after: int = 0,
     ) -> None:
-        """Refuses the next request: nothing is done, and the server answers with this error. If ``error`` is an
+        """Refuses the next request, which is not carried out; the server answers with ``error``. If ``error`` is an
         exception, such as ``TransportError("connection refused", sent=False)``, it is raised instead.
         """
 
@@ -145,7 +145,9 @@ class Faults(Transport):
     def lose_request(
         self, kind: type[Object], *, verb: Verb = "write", name: str = "", subresource: str = "*", times: int = 1
     ) -> None:
-        """Loses the next request before it reaches the server, without the controller being able to know that."""
+        """Loses the next request before it reaches the server. The controller can't know that the request was not
+        carried out.
+        """
         self._add(kind, verb, name, subresource, times, before=_lost("before the request got through"))
 
     def lose_answer(
@@ -155,7 +157,9 @@ class Faults(Transport):
         self._add(kind, verb, name, subresource, times, after=_lost("before the answer came"))
 
     def hold(self, kind: type[Object]) -> Hold:
-        """Holds back the events of a kind's watches from now on, until `Hold.release` or the end of its block."""
+        """Holds back the events of a kind's watches from now on, until `Hold.release` or the end of the hold's ``with``
+        block.
+        """
         resource = resource_of(kind)
         made = self._holds[resource.group, resource.plural] = Hold()
         return made
@@ -163,7 +167,7 @@ class Faults(Transport):
     # -- the transport -------------------------------------------------------------------------------------------------
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        """Sends a request, with the next fault that applies to it; see `Transport.send`."""
+        """Sends a request, to which the next matching fault applies; see `Transport.send`."""
         return self._send(request)
 
     @asynccontextmanager
@@ -195,7 +199,7 @@ class Faults(Transport):
             yield _Watched(response, self, (path.group, path.resource)) if verb == "watch" else response
 
     def held(self, place: tuple[str, str]) -> Hold | None:
-        """The hold on the watches of a kind; None if there is none."""
+        """The hold on the watches of a kind, given by group and plural; None if there is none."""
         return self._holds.get(place)
 
     def _add(

@@ -25,7 +25,7 @@ _WORD = string.ascii_lowercase + string.digits
 
 
 def objects_of(kind: type[Object]) -> SearchStrategy[dict[str, JSON]]:
-    """A hypothesis strategy: plain JSON objects that are valid by the schema of a custom resource's class.
+    """A hypothesis strategy for plain JSON objects that are valid by the schema of a custom resource's class.
 
     Their metadata has the fields that servers set (uid, resourceVersion, generation) and sometimes labels, annotations
     and finalizers. CEL rules are not evaluated.
@@ -36,7 +36,7 @@ def objects_of(kind: type[Object]) -> SearchStrategy[dict[str, JSON]]:
 
 
 def values_of(schema: Schema) -> SearchStrategy[JSON]:
-    """A hypothesis strategy: plain JSON values that ``schema`` accepts."""
+    """A hypothesis strategy for plain JSON values that ``schema`` accepts."""
     return _value(schema).filter(lambda value: not validate(schema, value))
 
 

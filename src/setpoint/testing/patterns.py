@@ -1,4 +1,4 @@
-"""Approximate translation of RE2's regular expressions to Python's, for hypothesis.
+"""An approximate translation of RE2's regular expressions to Python's, for hypothesis.
 
 The generated strings are checked with RE2 afterwards. Only the generation of test data uses this.
 """
@@ -70,7 +70,9 @@ def python_form(pattern: str) -> re.Pattern[str]:
 
 
 def _category(name: str, negated: bool) -> str:
-    """The ASCII characters of a general category, as the inside of a character class; all letters for a script."""
+    """The ASCII characters of a general category, as the inside of a character class. For a script, these are all
+    letters.
+    """
     wanted = name if len(name) <= 2 else "L"
     chars = [chr(code) for code in range(128) if unicodedata.category(chr(code)).startswith(wanted) != negated]
     return "".join(map(re.escape, chars))

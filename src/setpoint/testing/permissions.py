@@ -1,4 +1,4 @@
-"""The role that controllers under test have, and the permissions that it lacks."""
+"""The role that controllers under test have, and the permissions that this role lacks."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ _EVERYBODY: Final = (
 
 
 class MissingPermission(AssertionError):
-    """A request of the controllers was refused; the message names it and the line that declares the permission."""
+    """A request of the controllers was refused; the message names the request and the line that declares the
+    permission.
+    """
 
 
 class RoleOfControllers:
-    """An authorizer that allows the controllers what ``grants`` say, and all other users everything.
+    """An authorizer that allows the controllers what ``grants`` say, and allows all other users everything.
 
-    No role is stored for it, so tests see only their own objects.
+    The server does not store a role for it, so tests see only their own objects.
     """
 
     def __init__(self, storage: Storage, grants: Iterable[Grant]) -> None:
@@ -62,7 +64,7 @@ class RoleOfControllers:
 
 
 def told(record: AccessRecord, kind_of: Callable[[str, str, str], str | None]) -> str:
-    """The refusals that the controllers got, and the missing declarations; ``""`` if there were none.
+    """The requests that the controllers were refused, and the missing declarations, as text; ``""`` if there were none.
 
     ``kind_of`` returns the kind of a group, version and plural if it is served, otherwise None.
     """

@@ -15,7 +15,7 @@ MAX_TOLD: Final = 20
 
 
 class NotSettled(AssertionError):
-    """The controllers under test don't settle; the message names the keys, each with its last error."""
+    """The controllers under test don't settle. The message names the keys, each with its last error."""
 
 
 def restless_keys(running: RunningController[Any]) -> Iterator[str]:
@@ -50,7 +50,7 @@ def described(running: RunningController[Any]) -> Iterator[str]:
 
 
 def errors_of(running: RunningController[Any]) -> Iterator[str]:
-    """Each distinct error in the timelines, with its number of occurrences."""
+    """Each distinct error in the timelines, with the number of times that it occurred."""
     told: dict[tuple[ObjectKey, str], int] = {}
     for key in running.timeline.keys():  # noqa: SIM118 - a timeline is not a mapping
         for attempt in running.timeline.of(key):

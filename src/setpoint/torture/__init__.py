@@ -1,4 +1,4 @@
-"""The simulation's faults for programs in any language: at the edge of an embedded server, in real time."""
+"""The simulation's faults for programs in any language, in real time. They strike at the edge of an embedded server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cluster that a scenario gets: `setpoint.testing.Cluster`, but in real time and with an external program."""
+"""The cluster that a scenario gets: a `setpoint.testing.Cluster`, but in real time and with an external program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ K = TypeVar("K", bound=Object)
 
 
 class Backstage(Protocol):
-    """The part of a trial that a scenario controls."""
+    """The interface of a trial that its `TorturedCluster` uses."""
 
     @property
     def setup(self) -> Setup: ...
@@ -30,8 +30,8 @@ class Backstage(Protocol):
 
 
 class TorturedCluster(Cluster):
-    """The cluster of a scenario. Each wait (`settle`, `until`, `eventually`) ends a step, as in the simulation. There
-    is no ``manager``, and nothing to `describe`: the controllers are in a different process.
+    """The cluster of a scenario. Each wait (`settle`, `until`, `eventually`) ends a step, as in the simulation. It does
+    not have a ``manager`` or anything to `describe`, since the controllers are in a different process.
     """
 
     def __init__(self, trial: Backstage) -> None:
@@ -44,12 +44,12 @@ class TorturedCluster(Cluster):
         return datetime.now(UTC)
 
     async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
-        """Waits until the program is silent, and ends a step."""
+        """Waits until the program is silent, and ends the step."""
         await self._trial.end_step()
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0) -> None:
-        """Waits until ``condition()`` holds, and ends a step. If the condition can't come true while faults last, they
-        are ended.
+        """Waits until ``condition()`` holds, and ends the step. If the condition does not come true while faults last,
+        the faults are ended, and the wait begins once more.
 
         Raises:
             AssertionError: the condition did not come true in time.
@@ -63,12 +63,16 @@ class TorturedCluster(Cluster):
         await self._trial.wait_until(lambda: _held(condition), within, why)
 
     async def apply(self, obj: K) -> K:
-        """Applies an object, as in a test; if an older one is being deleted, waits until it is gone, as users do."""
+        """Applies an object as in a test. If an object of that kind and name is being deleted, it first waits until
+        that object is gone, as users do.
+        """
         await self._gone(obj)
         return await super().apply(obj)
 
     async def create(self, obj: K) -> K:
-        """Creates an object like `apply`."""
+        """Creates an object. If an object of that kind and name is being deleted, it first waits until that object is
+        gone, as `apply` does.
+        """
         await self._gone(obj)
         return await super().create(obj)
 

@@ -1,4 +1,4 @@
-"""Documents: objects from YAML files, whose kinds do not have a class."""
+"""Documents: objects from YAML files, for whose kinds there are no classes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Document = Mapping[str, Any]
 
 
 class ScenarioError(Exception):
-    """A scenario, or a file that it names, can't be used; the message names it and says what to do."""
+    """A scenario, or a file that it names, can't be used; the message names the file and says what to do."""
 
 
 def read_documents(path: Path) -> list[dict[str, Any]]:
-    """The objects in a file, or in all YAML and JSON files of a directory in order of their names; lists are taken
-    apart.
+    """The objects in a file, or in all YAML and JSON files of a directory, in order of the files' names. Each item of a
+    list is an object of its own.
 
     Raises:
-        ScenarioError: a file can't be read, or contains something else.
+        ScenarioError: a file can't be read, or contains something other than objects.
     """
     if path.is_dir():
         files = sorted(each for each in path.iterdir() if each.suffix in (".yaml", ".yml", ".json"))
@@ -54,7 +54,7 @@ def check_object(document: Any, where: str) -> None:
     """Checks that ``document`` is an object with a kind and a name.
 
     Raises:
-        ScenarioError: it is not.
+        ScenarioError: ``document`` is not such an object.
     """
     if not isinstance(document, dict):
         raise ScenarioError(f"{where}: an object is a mapping with apiVersion, kind and metadata, not {document!r:.60}")
@@ -67,7 +67,7 @@ def check_object(document: Any, where: str) -> None:
 
 
 async def as_object(client: Client, document: Document) -> DynamicObject:
-    """An object that every verb accepts.
+    """The document as an object that every verb of a client accepts.
 
     Raises:
         ScenarioError: the server does not serve the object's kind.

@@ -32,7 +32,7 @@ SLOW: Final = 2.0
 
 
 class Inside(Protocol):
-    """The part of a trial that the edge of its server uses."""
+    """The interface of a trial that the `Edge` of its server uses."""
 
     @property
     def server(self) -> ApiServer: ...
@@ -54,7 +54,7 @@ class Inside(Protocol):
 
 
 class Edge:
-    """The server, as the program under test sees it. It answers like `ApiServer`, except for the plan's faults."""
+    """The server as the program under test sees it. It answers like `ApiServer`, except for the plan's faults."""
 
     def __init__(self, trial: Inside) -> None:
         self._trial = trial
@@ -75,7 +75,7 @@ class Edge:
         self._trial.server.drain()
 
     def watched(self) -> set[str]:
-        """The kinds that the program watches now."""
+        """The kinds that the program is watching now."""
         return {name for name, gate in self.gates.items() if gate.streams}
 
     def gate(self, collection: str) -> Gate:
@@ -87,10 +87,10 @@ class Edge:
     # -- requests ------------------------------------------------------------------------------------------------------
 
     async def handle(self, request: Request) -> Response:
-        """Answers one request of the program.
+        """Answers a request of the program.
 
         Raises:
-            HungUp: the connection breaks instead.
+            HungUp: a fault breaks the connection instead.
         """
         self.requests += 1
         asked = _asked(request)
@@ -156,7 +156,7 @@ class Edge:
         return answer
 
     async def _plain(self, request: Request) -> Response:
-        """The server's answer; writes of the request count as the program's."""
+        """The server's answer to the request, whose writes are attributed to the program."""
         token = AUTHOR.set(self._trial.lives.actor)
         try:
             return await self._trial.server.handle(request)
@@ -215,7 +215,9 @@ class Edge:
         trial.steps.begin(fault, lambda: trial.start(arrive()), seconds=SLOW)
 
     async def _touch(self, request: Request, asked: Asked) -> None:
-        """Writes the object as another program and reverts it: the object has a new version, but the same content."""
+        """Writes the object as a different program would, and reverts the change: the object has a new version, but the
+        same content.
+        """
         path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path
         headers = {"content-type": "application/merge-patch+json", "user-agent": "another-program"}
         for value in ("yes", None):
@@ -230,7 +232,7 @@ class Edge:
     # -- caches --------------------------------------------------------------------------------------------------------
 
     def changed(self, entry: Entry) -> None:
-        """Records a change; called for every change, before any watch shows it."""
+        """Carries out the faults that hit a change. This is called for every change, before any watch shows it."""
         gate = self.gates.get(entry.collection)
         if gate is None or not gate.streams or gate.since is not None:
             return
@@ -267,7 +269,9 @@ class Edge:
         self._heard = ""
 
     def _from_cache(self, request: Request, asked: Asked) -> Request:
-        """The request, changed so that a list that may come from a watch cache is as old as the cache."""
+        """The request; if a watch cache that lags behind may serve it, the request asks for a list that is as old as
+        that cache.
+        """
         query = dict(request.query)
         wanted = query.get("resourceVersion", "")
         since = self.gate(asked.collection).since
@@ -282,7 +286,9 @@ class Edge:
 
 
 def _asked(request: Request) -> Asked | None:
-    """The object that a request concerns; None if it concerns none. Protobuf bodies are read as the equivalent JSON."""
+    """The object that a request concerns; None if it does not concern any. Protobuf bodies are read as the equivalent
+    JSON.
+    """
     if request.body and content_type(request.headers) == protobuf.PROTOBUF_TYPE:
         try:
             body = msgspec.json.encode(protobuf.decode(request.body))
@@ -302,7 +308,7 @@ def _refusal(faults: Mapping[str, Fault]) -> Response | None:
 
 
 def timed_out() -> Response:
-    """The answer of a kube-apiserver to a request that took too long: the request may or may not be carried out."""
+    """The answer of a kube-apiserver to a request that took too long. The request might still be carried out."""
     return refusal(
         504, "Timeout", "Timeout: request did not complete within requested timeout - context deadline exceeded"
     )
@@ -327,5 +333,5 @@ def refusal(code: int, reason: str, message: str, retry_after: int = 0) -> Respo
 
 
 def deletes_now(record: bytes) -> bool:
-    """Whether an object is being deleted."""
+    """Whether the object in the record is being deleted."""
     return sketch(record).metadata.deletion_timestamp is not None

@@ -1,4 +1,4 @@
-"""Explore: the plans that are worth a run, beginning with those most likely to find something."""
+"""Explore: chooses the plans that are worth a run, beginning with those most likely to find something."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from setpoint.simulation.result import Result
 
 
 class Explorer:
-    """The single faults for a scenario, derived from the points of its undisturbed run. ``hears``: the kinds that the
-    program watches.
+    """The single faults for a scenario, derived from the points of its undisturbed run. ``hears`` has the kinds that
+    the program watches.
     """
 
     def __init__(self, baseline: Result, *, hears: Collection[str], off: Collection[str]) -> None:
@@ -23,8 +23,8 @@ class Explorer:
         self._off = off
 
     def singles(self) -> list[Fault]:
-        """The single faults, crashes first, since most controllers were never tested with them. The others follow in
-        alternation, each family at its own pace, so a limited budget covers every family.
+        """The single faults: crashes first, since most controllers were never tested with them. The other families of
+        faults follow in alternation, each at its own pace, so that a limited budget covers every family.
         """
         families = [self._requests(), self._users(), self._lags(), self._watches(), self._travels()]
         kept = [list(filter(self._wanted, family)) for family in families]
@@ -90,7 +90,7 @@ class Explorer:
             yield fault("expire-all", f"step {step}")
 
     def _travels(self) -> Iterator[Fault]:
-        """Restarts at every point of rest with every older state of a kind, the latest points first."""
+        """Restarts at the end of every step but the first, on every older state of a kind, the latest first."""
         newest: dict[str, int] = {}
         for point in self._changes:
             newest[point.collection] = max(newest.get(point.collection, 0), point.revision)

@@ -1,4 +1,4 @@
-"""Lives: the program under test across its lives: started, killed, stopped, and started again when it ends."""
+"""Lives: starts, kills and stops the program under test, and starts it again when it ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProgramError(Exception):
 
 
 class Guardian(Protocol):
-    """The part of a trial that the program's lives use."""
+    """The interface of a trial that the `Lives` of its program use."""
 
     @property
     def setup(self) -> Setup: ...
@@ -50,9 +50,7 @@ class Guardian(Protocol):
 
 
 class Lives:
-    """The lives of the program in one trial. ``told`` is called with the process id of every process that
-    is started.
-    """
+    """The lives of the program in one trial. ``told`` is called with the id of every process that is started."""
 
     def __init__(self, trial: Guardian, *, told: Callable[[int], None]) -> None:
         self._trial = trial
@@ -76,7 +74,7 @@ class Lives:
         """Starts the program.
 
         Raises:
-            ProgramError: it can't be started.
+            ProgramError: the program can't be started.
         """
         trial = self._trial
         self._number += 1
@@ -102,7 +100,7 @@ class Lives:
         """Waits until the program has sent a request.
 
         Raises:
-            ProgramError: it ended, or did not send one in time.
+            ProgramError: the program ended, or did not send a request in time.
         """
         setup = self._trial.setup
         deadline = asyncio.get_running_loop().time() + setup.start_within
@@ -121,7 +119,7 @@ class Lives:
         """Checks that the program has not ended by itself.
 
         Raises:
-            ProgramError: it has ended by itself in an undisturbed run.
+            ProgramError: the program has ended by itself in an undisturbed run.
         """
         program = self._program
         if self._trial.is_disturbed or program is None or program.killed or (status := program.ended()) is None:
@@ -135,7 +133,7 @@ class Lives:
         return "; it said:\n" + "\n".join(f"  {line}" for line in said.splitlines()) if said else "; it said nothing"
 
     async def mind(self) -> None:
-        """Restarts the program when it has ended by itself under faults."""
+        """Restarts the program whenever it has ended by itself under faults, until cancelled."""
         trial = self._trial
         while True:
             await asyncio.sleep(TURN)
@@ -165,13 +163,13 @@ class Lives:
         self._trial.steps.begin(fault, self.revive)
 
     def down(self, step: int) -> None:
-        """Ends the program for the duration of this step of the user."""
+        """Kills the program; it is started again at the end of the step ``step``."""
         self.is_away = True
         self.kill("down while the user goes on")
         self._trial.steps.over(step, self.revive)
 
     def pause(self, step: int) -> None:
-        """Suspends the program for the duration of this step of the user."""
+        """Suspends the program until the end of the step ``step``."""
         self.is_away = True
         if self._program is not None:
             self._program.pause()

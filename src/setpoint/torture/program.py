@@ -19,13 +19,13 @@ _DEATH: Final = 5.0
 
 
 class Program:
-    """One life of the program: `kill` ends it and every process of its group, and no others.
+    """One life of the program. `kill` ends it and every process of its group, but no other process.
 
     Its output is appended to ``log``. It has this process's environment, except for ``KUBECONFIG`` and the variables
     that would make it believe that it runs in a pod.
 
     Raises:
-        OSError: it can't be started.
+        OSError: the program can't be started.
     """
 
     def __init__(self, words: Sequence[str], *, kubeconfig: Path, server: str, log: Path) -> None:
@@ -54,8 +54,8 @@ class Program:
         return not self.killed and self.ended() is None
 
     def ended(self) -> int | None:
-        """The exit status, negative for a signal; None while the program runs. The process is not reaped, so its
-        process id, which is also that of the group, can't be reused.
+        """The exit status (negative for a signal); None while the program runs. The process is not reaped, so its
+        process id, which is also the id of its group, can't be reused.
         """
         if self._status is None:
             found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -65,7 +65,7 @@ class Program:
         return self._status
 
     def kill(self) -> None:
-        """Sends SIGKILL to the whole group; returns when the program is gone."""
+        """Sends SIGKILL to the whole group, and returns when the program is gone."""
         if self.killed:
             return
         self.killed = True
@@ -88,7 +88,7 @@ class Program:
 
 
 def filled(words: Sequence[str], *, kubeconfig: Path, server: str) -> list[str]:
-    """The words with every placeholder in braces filled in; ``{port}`` is a different free port in every word."""
+    """The words with every placeholder in braces filled in; each ``{port}`` becomes a different free port."""
 
     def value(found: re.Match[str]) -> str:
         return {"kubeconfig": str(kubeconfig), "server": server}.get(found[1]) or str(_free_port())

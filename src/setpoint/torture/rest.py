@@ -13,7 +13,7 @@ from setpoint.torture.steps import Steps
 
 
 class Restless(Protocol):
-    """The part of a trial that decides whether it is at rest."""
+    """The interface of a trial that its `Rest` uses."""
 
     @property
     def expected(self) -> Expected: ...
@@ -29,7 +29,7 @@ class Restless(Protocol):
 
 
 class Rest:
-    """Waits for rest in real time."""
+    """Waits in real time until nothing is left to do."""
 
     def __init__(self, trial: Restless) -> None:
         self._trial = trial
@@ -51,7 +51,9 @@ class Rest:
         await self.since(last, silence, patience)
 
     async def since(self, last: Callable[[], float], silence: float, patience: float) -> None:
-        """Returns when ``last()`` was ``silence`` seconds ago and everything is idle, or after ``patience`` seconds."""
+        """Returns when ``last()`` was ``silence`` seconds ago and everything is idle, or when ``patience`` seconds have
+        passed since the call and since an effect of a fault was last about to end by itself.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience
         while True:
@@ -75,7 +77,7 @@ class Rest:
         return bool(edge.requests) and not edge.under_way and trial.expected.hears <= edge.watched()
 
     async def holds(self, condition: Callable[[], Awaitable[bool]], within: float) -> bool:
-        """Whether a condition comes true within ``within`` seconds."""
+        """Whether the condition comes true within ``within`` seconds."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within
         while not await condition():

@@ -1,5 +1,5 @@
-"""Scenario: the actions of users, read from a file: Python functions, or the plain form for users of other
-languages.
+"""Scenario: the actions of users, read from a file with Python functions or, for users of other languages, in the plain
+form.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _VERBS: Final = ("apply", "delete", "settle", "wait")
 
 
 class Wait(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """A ``wait:`` of the plain form. ``until``: ``present``, ``gone``, or fields that the object must have."""
+    """A ``wait:`` in the plain form. ``until`` is ``present``, ``gone``, or the fields that the object must have."""
 
     object: dict[str, Any]
     until: str | dict[str, Any] = "present"
@@ -34,7 +34,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Plain:
-    """A scenario in the plain form. ``before`` are the documents that its ``before:`` names."""
+    """A scenario in the plain form. ``before`` has the documents in the files that its ``before:`` names."""
 
     def __init__(
         self, path: Path, before: list[dict[str, Any]], steps: list[Callable[[Cluster], Awaitable[None]]]
@@ -141,8 +141,8 @@ def _wait(what: Any, where: str) -> Callable[[Cluster], Awaitable[None]]:
 
 
 def has(found: Any, wanted: Any) -> bool:
-    """Whether ``found`` contains everything in ``wanted``; each item of a wanted list must be anywhere in the found
-    one.
+    """Whether ``found`` contains everything in ``wanted``. An item of a wanted list may be anywhere in the list that
+    was found.
     """
     if isinstance(wanted, Mapping):
         return isinstance(found, Mapping) and all(

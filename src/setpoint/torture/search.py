@@ -1,4 +1,6 @@
-"""Search: undisturbed trials, then every single fault; findings are repeated to report how often they occur."""
+"""Search: makes undisturbed trials, then tries every single fault. Plans with findings are repeated to learn how often
+the findings occur.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ _LIMIT: Final = 600.0
 
 
 class Search:
-    """One search. `findings` yields its findings, `report` says what it has tried so far."""
+    """One search. `findings` yields what it finds, and `report` says what it has tried so far."""
 
     def __init__(
         self,
@@ -85,7 +87,7 @@ class Search:
             yield from self._try([Plan((each,)) for each in singles])
 
     def replay(self, plan: Plan) -> Counterexample | None:
-        """Runs one plan as often as a finding is repeated; None if it no longer shows a finding."""
+        """Runs a plan as often as a finding is repeated. Returns None if the plan no longer shows a finding."""
         with self._pool:
             reference = self._undisturbed()
             if not plan.faults:
@@ -127,8 +129,8 @@ class Search:
             yield plan
 
     def _repeated(self, plan: Plan, finding: Finding | None) -> Counterexample | None:
-        """Repeats a plan, and for a finding runs a trial without faults beside it; None if the finding also occurs
-        without faults, or if the plan does not show it again.
+        """Repeats a plan. For a ``finding``, a trial without faults is run beside it. Returns None if the finding also
+        occurs without faults, or if the plan does not show it again.
         """
         runs = [plan] * self._repeat + ([Plan()] if finding is not None else [])
         shown: list[tuple[list[Finding], Outcome]] = []
@@ -168,8 +170,8 @@ class Search:
     # -- undisturbed ---------------------------------------------------------------------------------------------------
 
     def _undisturbed(self) -> Reference:
-        """The results of several undisturbed trials at once, as later trials also run at once; repeated with more
-        patience while the program is slower than expected.
+        """The results of several undisturbed trials that run at once, as later trials do. The trials are repeated with
+        more patience while the program is slower than expected.
         """
         self._what = "without faults"
         silence = self.expected.silence

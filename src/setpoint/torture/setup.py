@@ -1,4 +1,4 @@
-"""Setup: the program to torture and the scenario, the same for all runs."""
+"""Setup: the program to torture and the scenario, which are the same for all runs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """``command``: the program and its arguments; ``{kubeconfig}``, ``{server}`` and ``{port}`` are filled in.
-    ``scenario``: the actions of users; ``name`` is its name, ``source`` its file.
+    """The program under test, the scenario, and the limits of a trial.
 
-    ``before``: documents that exist before the program starts, definitions of resources first; ``objects`` and ``crds``
-    are the same documents as classes. ``converge``: the seconds after the last fault within which everything must reach
-    its expected state. ``silence``: the seconds without a write that count as rest; None derives them from the
-    program's own rhythm. ``start_within``: the seconds within which the program must have sent the server a request.
+    ``command`` is the program with its arguments; ``{kubeconfig}``, ``{server}`` and ``{port}`` are filled in.
+    ``scenario`` has the actions of users; ``name`` is its name, ``source`` its file.
+
+    ``before`` has the documents that exist before the program starts, definitions of resources first; ``objects`` and
+    ``crds`` are the same documents as classes. ``converge`` is the number of seconds after the last fault within which
+    everything must reach its expected state. ``silence`` is the number of seconds without a write that count as rest;
+    None derives it from the program's own rhythm. ``start_within`` is the number of seconds within which the program
+    must have sent the server a request.
     """
 
     command: Sequence[str]
@@ -50,8 +53,8 @@ class Setup:
         return ()
 
     def code(self) -> str:
-        """A digest of the scenario and of the files that the command names; with it, a replay can report that they have
-        changed.
+        """A digest of the scenario's file and of the files that the command names, so that a replay can report changes
+        to them.
         """
         state = blake2b(digest_size=5)
         for file in (self.source, *map(Path, self.command)):

@@ -1,4 +1,4 @@
-"""Steps: the user's steps in real time, and the effects that last beyond an instant."""
+"""Steps: the user's steps in real time, and the effects of faults that last for a while."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Release = Callable[[], object]
 
 
 class Steps:
-    """The user's steps and the effects of faults that last beyond an instant.
+    """The user's steps, and the effects of faults that last for a while.
 
-    The effect of a fault ends after some seconds, or, with ``until="step"``, at the end of the step after the one in
-    which it began. ``number`` is the number of the current step.
+    The effect of a fault ends after some seconds or, with ``until="step"``, at the end of the step after the one in
+    which the effect began. ``number`` is the number of the current step.
     """
 
     def __init__(self) -> None:
@@ -30,11 +30,11 @@ class Steps:
             self.after(float(fault.get("seconds", seconds)), release)
 
     def over(self, step: int, release: Release) -> None:
-        """Calls ``release`` at the end of that step, when everything else has settled."""
+        """Calls ``release`` at the end of the step ``step``, when everything else has settled."""
         self._at_end.append((step, release))
 
     def after(self, seconds: float, release: Release) -> None:
-        """Calls ``release`` after so many seconds; every wait for rest includes them."""
+        """Calls ``release`` after ``seconds``, for which every wait for rest waits, too."""
 
         def due() -> None:
             if self._due.pop(timer, None) is not None:
@@ -54,7 +54,9 @@ class Steps:
         return bool(self._due or self._at_end)
 
     def ending(self) -> list[Release]:
-        """Ends the effects that lasted over the step that is ending."""
+        """Takes out the effects that last until the end of the present step, and returns the functions that end
+        them.
+        """
         found = [each for each in self._at_end if each[0] <= self.number]
         self._at_end = [each for each in self._at_end if each not in found]
         return [release for _, release in found]

@@ -1,4 +1,4 @@
-"""Streams: which changes the program is told of, and when."""
+"""Streams: which changes the program sees, and when."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from setpoint.simulation.stream import EXPIRED
 
 
 class Gate:
-    """Whether the program is told of one kind's changes. A closed gate holds them back, in order, from one revision on,
-    like a watch cache of the server that lags behind.
+    """Decides whether the program sees changes to one kind's objects. A shut gate holds back all changes from a certain
+    revision on, in their order, like a watch cache that lags behind.
     """
 
     def __init__(self, collection: str) -> None:
@@ -32,8 +32,8 @@ class Gate:
             self.since = revision
 
     def open(self, *, expired: bool = False) -> None:
-        """Lets all held-back events through; or, if ``expired``, drops them and ends the watches with 410, so their
-        readers list again and never see the states in between.
+        """Delivers the events that were held back. If ``expired``, drops them instead and ends the watches with 410, so
+        their readers list again and never see the states in between.
         """
         self.since = None
         for stream in list(self.streams):
@@ -46,8 +46,8 @@ class Gate:
 
 
 class Held(AsyncIterator[bytes]):
-    """The body of one watch's answer, as the program gets it. ``told`` is called with the events that were
-    handed over.
+    """The body of the answer to a watch, as the program gets it. ``told`` is called with the events that were handed
+    over.
     """
 
     def __init__(self, gate: Gate, body: Any, *, initial: bool, told: Callable[[str], None]) -> None:
@@ -104,7 +104,7 @@ class Held(AsyncIterator[bytes]):
         self.kept = []
 
     def expire(self) -> None:
-        """Ends the watch with 410, like a server that no longer has the watch's position."""
+        """Ends the watch with 410, as a server that no longer has the watch's position does."""
         self._give(EXPIRED, "")
         self._over = True
 

@@ -7,7 +7,7 @@ from setpoint.simulation.tape import Tape
 
 
 class Strikes:
-    """Looks up the plan's faults for each point that the run reaches. ``struck`` are the faults that have occurred."""
+    """Looks up the plan's faults for each point that the run reaches. ``struck`` has the faults that have occurred."""
 
     def __init__(self, plan: Plan, tape: Tape) -> None:
         self._plan = plan
@@ -17,7 +17,9 @@ class Strikes:
         """Whether the time of faults has passed."""
 
     def take(self, point: str, *kinds: str) -> list[Fault]:
-        """The plan's faults at this point, reported and marked as struck."""
+        """The plan's faults at the point, of the given kinds, that have not struck yet; from now on they count as
+        struck, and they are written to the trace. Empty after the time of faults.
+        """
         if self.over:
             return []
         found = [each for each in self._plan.faults if each.at == point and (not kinds or each.kind in kinds)]

@@ -1,4 +1,4 @@
-"""Trial: one run of a plan: a fresh server, the program, the user, and the result."""
+"""Trial: one run of a plan, with a new server, the program and the user."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class Trial:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     async def run(self) -> Outcome:
-        """Runs the trial. Failures in it are part of the outcome and never raised; if it is cancelled, the program is
-        ended.
+        """Runs the trial. Failures in it are part of the outcome and are never raised. If the run is cancelled, the
+        program is ended.
         """
         loop = asyncio.get_running_loop()
         self._began = loop.time()
@@ -195,7 +195,7 @@ class Trial:
         await self._conclude()
 
     async def _conclude(self) -> None:
-        """Checks, when the faults are over, that everything reaches its expected state and stays in it."""
+        """Ends the faults, and checks that everything then reaches its expected state and stays in that state."""
         self.strikes.over = self.tape.full = True
         self.steps.end_faults()
         await self._converge(self.setup.converge)
@@ -239,7 +239,7 @@ class Trial:
             self._main.cancel()
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs ``work`` beside everything else."""
+        """Runs ``work`` in a task of its own, beside everything else."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -288,7 +288,7 @@ class Trial:
         self.lives.start()
 
     def _before_step(self, step: int) -> None:
-        """Applies the faults that last for the duration of this step."""
+        """Applies the faults that last until the end of the step ``step``."""
         for each in self.strikes.take(f"step {step}", "down", "pause"):
             if each.kind == "down":
                 self.lives.down(step)
@@ -317,8 +317,8 @@ class Trial:
         self._before_step(self.steps.number)
 
     async def _settle(self, number: int) -> None:
-        """Waits for rest; then, unless a lasting fault prevents it, for the state of the undisturbed run, for a limited
-        time.
+        """Waits for rest. After a fault, unless one still lasts, it then waits for a limited time until the state is
+        that of the undisturbed run.
         """
         await self.rest.within(_PATIENCE)
         rests = self.expected.rests
@@ -344,10 +344,11 @@ class Trial:
         return expected is not None and bool(differences(expected, self.snapshot(), self.expected.masks))
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
-        """Waits until the condition holds, and ends a step.
+        """Waits until the condition holds, and ends the step. If it does not come true while faults last, the faults
+        are ended, and the wait begins once more.
 
         Raises:
-            AssertionError: it did not hold in time.
+            AssertionError: the condition did not come true in time.
         """
         held = await self.rest.holds(condition, min(within, self.setup.converge) if self.plan.faults else within)
         if not held and self.steps.lasting:
@@ -358,7 +359,9 @@ class Trial:
         await self.end_step()
 
     async def gone(self, collection: str, namespace: str, name: str) -> None:
-        """Waits until an object that is being deleted is gone, because its name can't be used again earlier."""
+        """Waits, in a run with faults, until the object is gone if it is being deleted, because its name can't be used
+        again before that. The faults are ended, as they may be all that keeps the object.
+        """
 
         async def is_gone() -> bool:
             record = self.history.get(collection, namespace, name)
@@ -385,7 +388,7 @@ class Trial:
 
 @contextmanager
 def _acting(actor: Actor) -> Iterator[None]:
-    """Marks the tasks that are created within the block as this actor's."""
+    """Makes the tasks that are created within the block belong to this actor."""
     token = ACTOR.set(actor)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Workers: concurrent trials, each in a process of its own that is forked from this one."""
+"""Workers: trials that run at once, each in a process that is forked from this one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ class WorkerError(Exception):
 
 
 class Workers:
-    """Runs at most ``size`` trials at once. On exit, it ends the trials in progress and their programs."""
+    """Runs at most ``size`` trials at once. At the end of its block, it ends the trials in progress and their
+    programs.
+    """
 
     def __init__(self, size: int, *, limit: float) -> None:
         self._size = size
@@ -129,7 +131,7 @@ class _Worker:
         return time.monotonic() - self._began
 
     def read(self) -> Outcome | None:
-        """The outcome of the worker; None for any other message.
+        """The outcome that the worker has sent; None if its message is not an outcome.
 
         Raises:
             WorkerError: the trial could not be run.
@@ -190,7 +192,7 @@ def _live(work: Work, folder: Path, news: connection.Connection, life: int) -> N
 
 
 async def _until_told(work: Coroutine[None, None, Outcome], life: int) -> Outcome | None:
-    """The outcome; None if it is no longer wanted."""
+    """The outcome of ``work``; None if the parent process has ended the trial first."""
     loop = asyncio.get_running_loop()
     task = loop.create_task(work, name="trial")
     told = False
@@ -212,7 +214,7 @@ async def _until_told(work: Coroutine[None, None, Outcome], life: int) -> Outcom
 
 
 async def _rehearse() -> None:
-    """Loads everything that is otherwise loaded on first use, so no trial has to."""
+    """Loads everything that is otherwise loaded on first use, so no trial has to load it."""
     async with EmbeddedCluster() as cluster:
         await cluster.client.list(ConfigMap)
 
