@@ -41,7 +41,7 @@ class Deadline:
         return self._timeout is not None and self._timeout.expired()
 
     def move(self, at: float | None) -> None:
-        """Sets another deadline, unless the old deadline has passed, `expire` was called, or the block was left."""
+        """Sets a new deadline, unless the old deadline has passed, `expire` was called, or the block was left."""
         timeout = self._timeout
         if self._settled or (timeout is not None and timeout.expired()):
             return

@@ -16,8 +16,8 @@ _RUNNING: Final = (AsyncGeneratorType, CoroutineType, GeneratorType)
 def stack_of(task: asyncio.Task[Any]) -> list[str]:
     """``file:line in function`` for each coroutine that the task is in, outermost first; empty if the task has ended.
 
-    Call this function for a waiting task, from the task's loop. If the task waits for another task, that is the last
-    line.
+    Call this function from the loop of the task, while the task waits. If the task waits for another task, the stack
+    ends at the line that waits.
     """
     lines = []
     awaited: Any = task.get_coro()
@@ -57,5 +57,5 @@ def _line(frame: FrameType) -> str:
 
 
 def told_of(task: asyncio.Task[Any], indent: str = "  ") -> str:
-    """The task's name and its `stack_of`, with one line each."""
+    """The task's name, followed by the lines of its stack (see `stack_of`)."""
     return "\n".join((f"{indent}{task.get_name()}", *(f"{indent}  {line}" for line in stack_of(task))))

@@ -1,4 +1,6 @@
-"""Tasks that end with the block that started them, and ways to wait for the first, for all, or for their end."""
+"""Tasks that end with the block that started them, and functions that wait for the first or all of them, or end
+them.
+"""
 
 from __future__ import annotations
 
@@ -177,7 +179,7 @@ def _failures(tasks: Iterable[asyncio.Task[Any]]) -> list[BaseException]:
 
 
 def _report(tasks: Iterable[asyncio.Task[Any]], error: BaseException | None) -> None:
-    """Passes an exception that cannot be raised to the loop's exception handler."""
+    """Passes an exception that this module cannot raise to the loop's exception handler."""
     for problem in _failures(tasks):
         if problem is not error:
             asyncio.get_running_loop().call_exception_handler(

@@ -36,7 +36,7 @@ class Known(NamedTuple):
 class AppliedChildren:
     """The applied children of all keys: about 500 bytes for each child. They are forgotten when the process ends.
 
-    For each key, the `MAX_SELECTORS` pairs of resource and selector that were kept last are remembered.
+    For each key, only the `MAX_SELECTORS` pairs of resource and selector that `Context.keep` used last are remembered.
     """
 
     __slots__ = ("_keys",)

@@ -36,7 +36,9 @@ class Cause(NamedTuple):
 
 
 def waited(causes: tuple[Cause, ...], until: float) -> float | None:
-    """The number of seconds for which the oldest of the causes had been waiting; None if no cause says since when."""
+    """The number of seconds for which the oldest of the causes has been waiting at the time ``until``; None if none of
+    the causes has a time.
+    """
     since = min((cause.at for cause in causes if cause.at is not None), default=None)
     return None if since is None else max(until - since, 0.0)
 

@@ -33,7 +33,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class _Child(NamedTuple, Generic[T]):
-    """One wanted child: its wanted state, as an object and as the body to send, and its present state."""
+    """One wanted child: the object as it is wanted, the body to send for it, and the object as it is now."""
 
     key: ObjectKey
     wanted: T
@@ -45,7 +45,7 @@ class _Child(NamedTuple, Generic[T]):
 
 
 class Children(Generic[T]):
-    """One call of `Context.keep`."""
+    """The work of one call of `Context.keep`."""
 
     def __init__(
         self,
@@ -117,8 +117,8 @@ class Children(Generic[T]):
         return [result[child.key] for child in children if child.key in result]
 
     async def _look_again(self) -> None:
-        """Checks before any deletion that the owner is still as it was seen, because a cache that begins with any
-        list may show a state from before this program's start. Raises `Outdated` if the owner has changed.
+        """Checks before a deletion that the owner is unchanged on the server, if caches may begin with lists of any
+        age: such a cache may show a state from before this program's start. Raises `Outdated` if the owner has changed.
         """
         informer = self._env.informers.get(self._env.resource.gvr)
         if self._context.age is not None and informer is not None and informer.may_begin_old:
@@ -180,7 +180,7 @@ class Children(Generic[T]):
     def _grouped(
         self, prefix: str, group: list[T], mine: Mapping[ObjectKey, T], named: set[ObjectKey]
     ) -> Iterator[_Child[T]]:
-        """The children under one generated name. They are all alike, so only their number counts."""
+        """The children under one generated name. They are all alike, so only how many there are counts."""
         if len({_encode(_body(each)) for each in group}) > 1:
             raise ValueError(
                 f"keep({self._kind.__name__}): the wanted objects with generate_name {prefix!r} are not alike: "
@@ -227,7 +227,9 @@ class Children(Generic[T]):
     # -- what is there -------------------------------------------------------------------------------------------------
 
     def _cached(self, key: ObjectKey) -> T | None:
-        """The object that has that name now, owned or not."""
+        """The object called ``key``, whoever owns it; None if there is none. It comes from the cache, or from the live
+        reads if this reconcile reads the kind live.
+        """
         live = self._context.live
         if live is not None and self._resource.gvr in live:
             if self._live is None:
@@ -351,7 +353,7 @@ def _is_its_own(problem: Exception) -> bool:
 
 
 async def _tried(write: Write) -> Exception | None:
-    """The failure of a write, or None; so each of several failures is known."""
+    """Makes a write and returns its failure, or None. So each of several failures is known."""
     try:
         await write()
     except Exception as problem:  # noqa: BLE001 - the caller judges it

@@ -98,7 +98,9 @@ class Context(ContextReads):
 
     @property
     def guarded(self) -> bool:
-        """Whether other processes share the controller's keys, or a leader has them."""
+        """Whether the writes are guarded, because other processes may take over the key: they share the controller's
+        keys, or take part in an election.
+        """
         return self._env.is_guarded
 
     @property
@@ -309,8 +311,8 @@ class Context(ContextReads):
         type: PatchType | None = None,
         subresource: str = "",
     ) -> T:
-        """Patches exactly this object on the server and returns the result. A list of operations is a JSON patch, a
-        mapping a merge patch, unless ``type`` says otherwise.
+        """Patches exactly this object on the server and returns the result. A list of operations is a JSON patch and a
+        mapping is a merge patch, unless ``type`` says otherwise.
 
         If ``obj`` has a uid, a different object that was created under its name since is left alone. The patch applies
         to any version of the object, unless the patch names a version. So use this method for values that are right
@@ -319,7 +321,7 @@ class Context(ContextReads):
         with any other version.
 
         Raises:
-            Outdated: a different object has that name by now; the reconcile is tried again.
+            Outdated: a different object now has the name; the reconcile is tried again.
             NotFound: the object does not exist any more.
             ApiError: the server refused.
         """

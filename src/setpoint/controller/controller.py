@@ -90,7 +90,7 @@ class Controller(Declaration[K]):
         random: Random | None = None,
         **options: Any,
     ) -> RunningController[K]:
-        """One run of this declaration, not yet started; ``options`` are those of `RunningController`."""
+        """A run of this declaration that has not been started; ``options`` are those of `RunningController`."""
         if (tracer := find_tracer()) is not None:
             client = traced(client, tracer)
         return RunningController(self, client, factory, now=now, random=random or Random(), **options)

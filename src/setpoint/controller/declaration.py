@@ -352,8 +352,8 @@ class Declaration(Generic[K]):
         return self
 
     def _scope(self, kind: type[Object]) -> str | None:
-        """The namespace in which another kind is watched. A controller that is limited to a namespace needs only
-        that namespace of other kinds.
+        """The namespace in which another kind is watched. A controller that is limited to one namespace watches other
+        namespaced kinds only there.
         """
         return self.watched[0].namespace if resource_of(kind).namespaced else None
 

@@ -1,6 +1,6 @@
 """Delivery: the path from a change of an object to the keys to reconcile.
 
-For every event, only this happens before the queue: predicates, mapping, one cause, one add.
+Only this happens for an event before its key is in the queue: predicates, mapping, one cause, one add.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def subscribe(
     unless_stopped: UnlessStopped,
     wants: Callable[[ObjectKey], bool] | None = None,
 ) -> HandlerRegistration | None:
-    """Registers the handlers of one declared watch with its informer; None for a watch whose changes lead to nothing.
+    """Registers the handlers of one declared watch with its informer; returns None for a watch whose changes lead to no
+    reconciles.
 
     ``unless_stopped`` runs a mapping function that has to be awaited. ``wants`` is False for keys of other processes.
     """

@@ -1,4 +1,4 @@
-"""Details: the answers to further questions about an object: its conditions, the objects that it owns, its events."""
+"""Details about an object: its conditions, the objects that it owns, and its events."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ class ConditionTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Owned(msgspec.Struct, rename="camel", kw_only=True):
-    """An object in a cache of this process whose owner reference names the object above it, with a summary of its
-    status.
-    """
+    """An object in a cache of this process, owned by the object in whose list it is, with a summary of its status."""
 
     kind: str
     key: str
@@ -45,7 +43,7 @@ class Owned(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class EventTold(msgspec.Struct, rename="camel", kw_only=True):
-    """An event that this process has reported, and the number of its reports."""
+    """An event that this process has reported, and how often it was reported."""
 
     at: datetime
     type: str
@@ -72,7 +70,7 @@ def detail(
     caches: Iterable[Informer[Any]],
     recorder: EventRecorder | None = None,
 ) -> Detail:
-    """The details of an object. Needs the running loop; makes no request and changes nothing."""
+    """The details of an object. The call needs the running loop; it makes no request and changes nothing."""
     informer = run.informers.get(run.controller.resource.gvr)
     document = informer.store.get(key) if informer is not None else None
     uid = ""
@@ -127,7 +125,7 @@ class _Tree:
 
 
 def conditions_of(read: Mapping[str, Any]) -> Iterator[ConditionTold]:
-    """The conditions in the status of an object that is given as JSON."""
+    """The conditions in the status of ``read``, an object as JSON."""
     status = read.get("status")
     found = status.get("conditions") if isinstance(status, dict) else None
     for each in found if isinstance(found, list) else ():

@@ -96,7 +96,7 @@ async def patch_exactly(
     """Patches exactly the object that was read as ``obj``.
 
     Raises:
-        Outdated: a different object has that name by now.
+        Outdated: a different object now has that name.
         NotFound: no object with that name exists.
     """
     kind, space = obj.__class__, obj.namespace or None

@@ -1,4 +1,4 @@
-"""Explain: the reasons for a key's state: the facts that a running controller has, its verdict and the key's
+"""Explain: the reasons for the state of a key, from the facts that a running controller has: a verdict and a
 timeline.
 """
 
@@ -131,7 +131,7 @@ class Moment(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Explanation(msgspec.Struct, rename="camel", kw_only=True):
-    """A key's verdict and timeline, in wall-clock time; ``/debug/controllers`` answers it as JSON."""
+    """A key's verdict and timeline, in wall-clock time, as ``/debug/controllers`` returns it in JSON."""
 
     controller: str
     kind: str
@@ -151,7 +151,7 @@ class Explanation(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def explain(run: RunningController[Any], key: ObjectKey | str) -> Explanation:
-    """The explanation of an object's state. Needs the running loop; changes nothing."""
+    """The explanation of an object's state. The call needs the running loop; it changes nothing."""
     facts = facts_of(run, ObjectKey(key))
     found = verdict(facts)
     wall = run.env.now()
@@ -228,7 +228,7 @@ class CacheSummary(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Summary(msgspec.Struct, rename="camel", kw_only=True):
-    """One controller in a few numbers."""
+    """The state of one controller in a few numbers."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""Failures: the effect of an exception from a reconcile on the next attempt."""
+"""Failures: how an exception of a reconcile affects the next attempt."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class HandedOver(Exception):
 
 
 class Failure(NamedTuple):
-    """The treatment of an exception.
+    """How an exception is handled.
 
     ``result`` is its label in metrics; ``retry`` says whether there is another attempt without a change; ``after`` is a
     lower bound of the delay in seconds; ``level`` is the level of the log record; ``traceback`` says whether the record
@@ -77,8 +77,8 @@ _ERROR = Failure("error", True, 0.0, logging.ERROR, True)
 
 
 def classify(problem: Exception) -> Failure:
-    """The treatment of an exception. No other function distinguishes kinds of failures; ``docs/outcomes.md`` shows
-    them as a table.
+    """How an exception is handled. No other function distinguishes between kinds of failures; ``docs/outcomes.md``
+    shows them in a table.
     """
     if isinstance(problem, ExceptionGroup):
         return max(map(classify, problem.exceptions), key=_weight)
@@ -123,8 +123,8 @@ def is_conflict(problem: Exception) -> bool:
 
 
 def is_namesake(problem: BaseException) -> bool:
-    """Whether a write that named a uid was refused because the object with that name has a different uid or does not
-    exist (any more).
+    """Whether a write that named a uid was refused because the object with that name has a different uid, or because
+    there is no such object (any more).
     """
     if isinstance(problem, Invalid):
         return any(cause.field == "metadata.uid" for cause in problem.causes)

@@ -24,7 +24,9 @@ SETTLE: Final = 30.0
 
 
 class Entry(NamedTuple):
-    """The state of a thing: its ``id`` in the external system, or the time since when a create may be under way."""
+    """The state of a thing: its ``id`` in the external system, or the time at which a create was begun that may not
+    have ended.
+    """
 
     id: str = ""
     begun: datetime | None = None
@@ -91,7 +93,7 @@ class Journal:
         return f"{self.name.rpartition('/')[2]}-{obj.uid}"
 
     async def ensure(self, ctx: Context, *, create: Create, find: Find) -> str:
-        """The id of the thing, which is created if it does not exist.
+        """Creates the thing if it does not exist, and returns its id.
 
         An exception of ``create`` propagates to the reconcile; the next reconcile looks for a thing that may have been
         made.
@@ -123,7 +125,8 @@ class Journal:
         return found
 
     async def remove(self, ctx: Context, *, find: Find, delete: Delete) -> None:
-        """Deletes the thing if it exists, and anything that an interrupted create may have left; for clean-ups.
+        """Deletes the thing if it exists, and anything that an interrupted create may have left. Call this method in
+        clean-ups.
 
         Raises:
             Unsettled: it is not known yet whether the thing exists; the clean-up is tried again when it is known.

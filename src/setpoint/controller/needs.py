@@ -66,7 +66,9 @@ def need_of_rule(where: str, rule: PolicyRule) -> Need:
 
 
 def _checked(where: str, need: Need) -> Need:
-    """The need, if every part of it allows something, and allows no more than it says."""
+    """The need, if every part of it allows something and none allows more than it says; otherwise raises a
+    ValueError.
+    """
     if "" in need.names:
         raise ValueError(f"{where}: an empty name is that of no object, and would grant those of all names")
     for resource in need.resources:

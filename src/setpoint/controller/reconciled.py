@@ -12,7 +12,9 @@ T = TypeVar("T", bound=Object)
 
 
 class Reconciled(Protocol):
-    """One reconcile: its object, its reads and requests so far, and its methods. `Context` is an implementation."""
+    """One reconcile, as the parts of a context see it: its object, its reads and requests so far, and its methods.
+    `Context` implements it.
+    """
 
     object: Object
     key: ObjectKey

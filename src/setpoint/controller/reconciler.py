@@ -241,7 +241,7 @@ class Reconciler(Generic[K]):
             return None
 
     async def _prefetch(self, context: Context, behind: frozenset[GroupVersionResource]) -> None:
-        """Reads live the resources that the cache cannot show, so the context's reads are right nevertheless."""
+        """Reads the resources that the cache cannot show from the server, so the context's reads are still right."""
         env, memory = self._env, self._memory
         kinds = {resource_of(watch.kind).gvr: watch.kind for watch in self._controller.watched}
         live: dict[GroupVersionResource, list[Any]] = {}

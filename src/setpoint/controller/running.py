@@ -1,4 +1,6 @@
-"""RunningController: one run of a declared controller: its caches, queue, workers and knowledge about its keys."""
+"""RunningController: one run of a declared controller, with its caches, queue, workers and what it knows about its
+keys.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seen: the fate of events that led to no reconcile, for the question why an object does not change."""
+"""Seen: a record of the events that led to no reconcile, to explain why an object does not change."""
 
 from __future__ import annotations
 

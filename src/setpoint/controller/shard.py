@@ -43,7 +43,7 @@ class Shard(Protocol):
 
     @property
     def share(self) -> Share:
-        """The keys whose reconciles may begin now."""
+        """The current share: the keys whose reconciles may begin now."""
         ...
 
     def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
@@ -68,7 +68,8 @@ class ShardGuard:
 
     *Guarantees*
 
-    - A reconcile begins only if its key is this process's now, and has been ever since the caches last caught up.
+    - A reconcile begins only if its key belongs to this process and has belonged to it ever since the caches last
+      caught up.
     - Every object whose key has come to this process is reconciled, whatever events were missed before.
     """
 

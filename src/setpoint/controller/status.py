@@ -190,7 +190,9 @@ def _status_of(obj: Object) -> Json:
 
 
 def _contested(base: Any, theirs: Any, ours: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """The fields to which two writers gave different values since ``base``; for conditions, their types."""
+    """The fields to which two writers gave different values since ``base``; a condition counts as one field, named by
+    its type.
+    """
     if _GONE not in (theirs, ours) and path == (_CONDITIONS,):
         known = [_by_type(each if isinstance(each, list) else []) for each in (base, theirs, ours)]
         if None not in known:

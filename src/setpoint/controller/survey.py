@@ -1,5 +1,5 @@
-"""Surveys: the objects of controllers by state, those that need attention first. A survey is cheap enough to repeat
-often.
+"""Surveys: lists of the controllers' objects by state, with those that need attention first. A survey is cheap enough
+to be repeated often.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY
 
 
 class Listed(msgspec.Struct, rename="camel", kw_only=True):
-    """One object; see `setpoint.controller.explain.Explanation`."""
+    """One object of a listing; see `setpoint.controller.explain.Explanation`."""
 
     controller: str
     kind: str
@@ -138,8 +138,8 @@ class Survey:
         return "failed" if last is not None and last.failed else "idle"
 
     def _is_held(self, run: RunningController[Any], key: ObjectKey, record: Record) -> bool:
-        """Whether only finalizers of others keep the object. The answer is remembered, because it needs the object
-        to be decompressed.
+        """Whether the object is being deleted and only other programs' finalizers keep it. The answer is remembered,
+        because the object has to be decompressed to find it.
         """
         known = self._held.get((run.name, key))
         if known is not None and known[0] is record:

@@ -18,7 +18,7 @@ from setpoint.meta import ObjectKey
 
 
 class Told:
-    """The causes, writes and ends of reconciles, and the reconciles under way."""
+    """Records the causes, the writes and the ends of reconciles, and which reconciles are under way."""
 
     __slots__ = ("_env", "_memory", "causes", "metrics", "running", "seen", "timeline")
 

@@ -41,7 +41,7 @@ def find_tracer() -> Any:
 
 
 def traced(client: Client, tracer: Any) -> Client:
-    """The same client, which makes a span for each request."""
+    """A client like ``client`` that makes a span for each request."""
     return client.over(TracedTransport(client.transport, tracer))
 
 
@@ -90,7 +90,7 @@ class TracedTransport:
 
     @asynccontextmanager
     async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[WebSocket]:
-        """A WebSocket; the span lasts as long as the WebSocket."""
+        """Opens a WebSocket; the span lasts as long as the WebSocket."""
         attributes = {"http.request.method": request.method, "url.path": request.path}
         with self._tracer.start_as_current_span(request.method, kind=self._kind, attributes=attributes):
             async with connect_over(self._transport, request, protocols) as socket:

@@ -1,4 +1,4 @@
-"""The work loop: workers that take keys from a queue, and the consequences of an attempt's end for its key."""
+"""The work loop: workers that take keys from a queue, make an attempt for each, and carry out its outcome."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class End(NamedTuple):
 
 
 async def _is_to_end(worker: asyncio.Task[Any], scope: TaskScope) -> bool:
-    """Whether the worker was cancelled because its loop was; any other cancellation is taken back."""
+    """Whether the worker was cancelled because its loop was cancelled. Any other cancellation of the worker is
+    undone.
+    """
     await asyncio.sleep(0)  # whoever cancels every task there is comes to the loop in the same turn
     if not scope.ending:
         while worker.cancelling():

@@ -52,7 +52,7 @@ _NEVER_OWNED: Final = FieldSet.of(
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A field that the request would change and that ``owner`` owns with a different value."""
+    """A field that the request would change and that ``owner`` owns with a different value than the request's."""
 
     owner: Owner
     path: Path

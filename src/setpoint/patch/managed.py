@@ -96,7 +96,7 @@ class Owner:
         return Owner(self.manager, self.operation, self.api_version, self.subresource, time=self.time, fields=fields)
 
     def at(self, time: str | None) -> Owner:
-        """The same entry with another time."""
+        """The same entry with a different time."""
         return Owner(self.manager, self.operation, self.api_version, self.subresource, time=time, fields=self.fields)
 
     def to_entry(self) -> dict[str, Any]:

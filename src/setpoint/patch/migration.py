@@ -1,8 +1,8 @@
-"""Migration of managed fields: from managers that update to a manager that applies.
+"""Migrates managed fields from managers that update to a manager that applies.
 
 The fields of an object that was written with client-side apply are owned by an ``Update`` entry. A manager that begins
-to use server-side apply does not own these fields, so fields that it leaves out are never removed. The entries are
-changed in the way of client-go's ``util/csaupgrade``.
+to use server-side apply does not own these fields, so fields that it leaves out are never removed. A migration changes
+the entries in the same way as client-go's ``util/csaupgrade``.
 """
 
 from __future__ import annotations

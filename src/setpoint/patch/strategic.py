@@ -50,7 +50,9 @@ def _child(schema: Schema, name: str) -> Schema:
 
 
 def _strategy(schema: Schema) -> tuple[bool, str]:
-    """Whether fields that are not named are dropped, and the remaining merge strategy of the value."""
+    """Two parts of the schema's merge strategy: whether fields that the patch does not name are dropped, and the
+    rest.
+    """
     others = [name for name in schema.patch_strategy if name != "retainKeys"]
     return len(others) != len(schema.patch_strategy), others[0] if others else ""
 

@@ -257,7 +257,9 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
 
 
 def ensure_named(schema: Schema | None, fields: FieldSet) -> FieldSet:
-    """``fields`` plus the declared fields that contain some of them and that a set of owned fields leaves out."""
+    """``fields`` plus every field that the schema declares and that has some of ``fields`` below it. Sets of owned
+    fields leave out such parents.
+    """
     if not fields.children:
         return fields
     members = set(fields.members)

@@ -31,8 +31,8 @@ _MANY: Final = 128
 
 
 def pace(items: Collection[T]) -> Iterable[T]:
-    """The same items to iterate over. The iteration counts one step for each item, and pauses between items if there
-    are many.
+    """``items``, to iterate over. The iteration counts one step for each item and, if there are many items, pauses
+    between items.
     """
     worker = getcurrent()
     if type(worker) is not _Worker:

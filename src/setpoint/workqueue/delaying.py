@@ -1,4 +1,4 @@
-"""The work queue with keys that become ready later."""
+"""A work queue in which keys can be added with a delay."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class DelayingQueue(WorkQueue[K]):
             super()._add_known(key, priority)
 
     def _end_delay(self, key: K) -> None:
-        """Makes the key ready (or dirty) from now on."""
+        """Ends the key's delay: the key becomes ready, or dirty if it is in processing."""
         del self._delays[key]
         if self._metrics is not None:
             self._count_add(key)

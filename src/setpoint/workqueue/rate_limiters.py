@@ -29,7 +29,7 @@ class RateLimiter(Protocol[K_contra]):
 
 
 class ItemExponentialFailureRateLimiter(Generic[K]):
-    """A delay of ``base * 2**failures`` seconds for each key, at most ``max``."""
+    """A limiter with a delay of ``base * 2**failures`` seconds for each key, at most ``max``."""
 
     def __init__(self, base: float = 0.005, max: float = 1000.0) -> None:
         if not 0 < base <= max < math.inf:
@@ -52,8 +52,8 @@ class ItemExponentialFailureRateLimiter(Generic[K]):
 
 
 class ItemFastSlowRateLimiter(Generic[K]):
-    """A delay of ``fast`` seconds for the first ``max_fast_attempts`` failures of a key, and of ``slow`` seconds
-    after that.
+    """A limiter with a delay of ``fast`` seconds for the first ``max_fast_attempts`` failures of a key, and of ``slow``
+    seconds after that.
     """
 
     def __init__(self, fast: float, slow: float, max_fast_attempts: int) -> None:
@@ -105,7 +105,7 @@ class BucketRateLimiter(Generic[K]):
 
 
 class MaxOfRateLimiter(Generic[K]):
-    """The longest delay of several limiters, each of which counts the failure."""
+    """A limiter with the longest delay of several limiters, each of which counts the failure."""
 
     def __init__(self, *limiters: RateLimiter[K]) -> None:
         if not limiters:
@@ -124,7 +124,7 @@ class MaxOfRateLimiter(Generic[K]):
 
 
 class WithMaxWaitRateLimiter(Generic[K]):
-    """Another limiter's delays, at most ``max_delay`` seconds."""
+    """A limiter with the delays of another limiter, cut to at most ``max_delay`` seconds."""
 
     def __init__(self, limiter: RateLimiter[K], max_delay: float) -> None:
         self._limiter = limiter
@@ -141,8 +141,8 @@ class WithMaxWaitRateLimiter(Generic[K]):
 
 
 class JitterRateLimiter(Generic[K]):
-    """Another limiter's delays, each increased by a random part of at most ``factor`` times the delay, so retries
-    spread out.
+    """A limiter with the delays of another limiter, each increased by a random part of at most ``factor`` times the
+    delay, so retries are spread out.
     """
 
     def __init__(self, limiter: RateLimiter[K], factor: float, random: Random) -> None:

@@ -1,4 +1,4 @@
-"""The work queue with delays that grow with each failure."""
+"""A work queue with delays that grow with each failure of a key."""
 
 from __future__ import annotations
 

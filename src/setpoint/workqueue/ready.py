@@ -1,4 +1,4 @@
-"""The order of ready keys."""
+"""A list of ready keys in the order in which they are handed out."""
 
 from __future__ import annotations
 

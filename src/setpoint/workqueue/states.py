@@ -1,4 +1,4 @@
-"""The states of a key."""
+"""The states of a key in a work queue."""
 
 from __future__ import annotations
 
