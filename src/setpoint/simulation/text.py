@@ -13,7 +13,7 @@ _QUIET = frozenset({"reads"})
 
 def story_of(trace: Sequence[Line], most: int = MOST) -> list[str]:
     """The trace as text, one line for each event that is not a read. If there are more than ``most``, only that many
-    are told, from shortly before the first fault or finding on, and a last line says so.
+    are shown, from shortly before the first fault or finding on, and a last line says so.
     """
     told = [line for line in trace if line.what not in _QUIET]
     struck = [place for place, line in enumerate(told) if line.what in ("fault", "finding")]

@@ -44,7 +44,7 @@ class Reference:
         self.masks = frozenset(masks)
 
     def allow(self, other: Result) -> None:
-        """Allows as many creations and deletions of each object as ``other`` has, which is a run without faults."""
+        """Allows as many creations and deletions of each object as there were in ``other``, a run without faults."""
         for allowed, seen in ((self.created, other.created), (self.deleted, other.deleted)):
             for subject, count in seen.items():
                 allowed[subject] = max(allowed.get(subject, 0), count)

@@ -51,8 +51,8 @@ class Rest:
         await self.since(last, silence, patience)
 
     async def since(self, last: Callable[[], float], silence: float, patience: float) -> None:
-        """Returns when ``last()`` was ``silence`` seconds ago and everything is idle, or when ``patience`` seconds have
-        passed since the call and since an effect of a fault was last about to end by itself.
+        """Returns when ``last()`` was ``silence`` seconds ago and everything is idle, or after ``patience`` seconds.
+        These are counted from the call and, while the effect of a fault is about to end by itself, begin anew.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience
