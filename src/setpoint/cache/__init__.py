@@ -1,4 +1,6 @@
-"""A cache of one collection of an API server: reflector, store, index, informer, lister and factory."""
+"""Keeps a copy of one collection of an API server up to date: reflector, store, indexes, informer, lister and
+factory.
+"""
 
 from setpoint.cache.backoff import ReflectorBackoff
 from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped, NotFoundInCache, UndeclaredRead

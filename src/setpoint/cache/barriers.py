@@ -1,4 +1,4 @@
-"""Barriers: waits until a cache has seen a write."""
+"""Lets callers wait until a cache has seen a write."""
 
 from __future__ import annotations
 

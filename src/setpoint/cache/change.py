@@ -1,4 +1,4 @@
-"""The result of a write to a store: the change of an object, or the rejection of an old state."""
+"""The results of a write to a store: the change of an object, or the rejection of a state that is not newer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from setpoint.cache.record import Record
 
 
 class Change(NamedTuple):
-    """The change of one object from an old to a new record. None means that the object is absent; ``same`` that it did
-    not change.
+    """The change of one object from the record ``old`` to ``new``. None means that the object is absent; ``same`` means
+    that it did not change.
     """
 
     key: str

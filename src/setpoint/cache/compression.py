@@ -84,7 +84,7 @@ class Compressor:
         return document
 
     def adopt(self, dictionary: Dictionary) -> None:
-        """Uses this dictionary from now on, unless there are already too many."""
+        """Uses ``dictionary`` from now on, unless there are already `MAX_DICTIONARIES`."""
         if len(self._decompress) > MAX_DICTIONARIES:
             return
         self._decompress.append(dictionary.decompress)

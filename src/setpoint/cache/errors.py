@@ -29,7 +29,7 @@ class InformerStopped(CacheError):
 
 
 class UndeclaredRead(LookupError):
-    """A cached read was of a kind that the controller, admission or fleet did not declare."""
+    """A cached read asked for a kind that the controller, admission or fleet did not declare."""
 
 
 class NotFoundInCache(KeyError):

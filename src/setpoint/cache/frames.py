@@ -1,4 +1,4 @@
-"""Frames: the lines of a watch stream, parsed only as far as needed."""
+"""Parses the lines of a watch stream, and of each line only the parts that are needed."""
 
 from __future__ import annotations
 

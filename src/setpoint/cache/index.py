@@ -1,4 +1,4 @@
-"""Index: the keys of the objects by a value that a function computes."""
+"""Index: the keys of objects, by the values that a function computes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _FEW = 8
 
 
 class Index:
-    """The keys by value, in the order of their insertion.
+    """The keys of the objects for each value, in the order in which they were added.
 
-    The keys of a value are stored in little memory: one key as itself, up to eight as a tuple, and more as a dict,
+    The keys for a value are stored in little memory: one key as itself, up to eight as a tuple, and more as a dict,
     which keeps the order and takes half the memory of a set.
 
     ``function`` must depend only on its argument: an instance of ``projection`` decoded from the object or, without a
-    projection, the object's `Head`. ``values_of`` is the function with its result as a tuple.
+    projection, the object's `Head`. ``values_of`` is ``function`` with its result converted to a tuple.
     """
 
     __slots__ = ("_postings", "function", "projection", "values_of")

@@ -44,7 +44,7 @@ class Indexes:
     # -- looking up ----------------------------------------------------------------------------------------------------
 
     def named(self, name: str) -> Index:
-        """The index of that name. Raises `KeyError` if there is none."""
+        """The index with this ``name``. Raises `KeyError` if there is none."""
         try:
             return self._named[name]
         except KeyError:
@@ -100,7 +100,7 @@ class Indexes:
         return tuple([self._values(index, head, document) for index in self._all])
 
     def values_of(self, index: Index, record: Record) -> tuple[str, ...]:
-        """The values that an object has in one index, in the state that a record holds."""
+        """The values that an object has in one index, in the state that ``record`` holds."""
         return self._values(index, *self._read(record))
 
     def fingerprint(self, head: Head, values: Values) -> int:

@@ -79,7 +79,7 @@ class Informer(Generic[K]):
 
     @property
     def may_begin_old(self) -> bool:
-        """Whether the first list may show an older state than an earlier run of this program saw."""
+        """Whether the first list may show an older state than this program saw in an earlier run."""
         return self._shared.first_list == "any"
 
     @property
@@ -88,8 +88,8 @@ class Informer(Generic[K]):
         return self._shared.last_error
 
     def age(self) -> float | None:
-        """Seconds since the server's last message about this resource (a bookmark counts), or None before the first
-        sync. Reads from the cache may miss the changes of this period.
+        """The seconds since the server's last message about this resource (a bookmark counts), or None before the first
+        message. Reads from the cache may miss the changes of this period.
         """
         heard = self._shared.reflector.counters.heard_at
         return None if heard is None else asyncio.get_running_loop().time() - heard
@@ -150,13 +150,13 @@ class Informer(Generic[K]):
     def add_index(self, name: str, function: IndexFunction, *, projection: type[Any] | None = None) -> None:
         """Adds an index of the values that ``function`` returns for the `Head` or the ``projection`` of each object.
 
-        This may be called at any time; adding the same index again does nothing. Look up with
+        This may be called at any time; adding the same index again does nothing. Look objects up with
         ``lister.list(index=(name, value))``. If a different handle gives the same name to a different function, each
         handle finds its own index. If the function raises for an object, the error is logged and the object is left out
         of the index.
 
         Raises:
-            ValueError: this handle has a different index of that name.
+            ValueError: this handle has a different index with this ``name``.
             InformerStopped: this handle or its factory has been closed.
         """
         if self.is_stopped:
@@ -200,7 +200,7 @@ class Informer(Generic[K]):
         return await self._shared.barriers.wait(key, barrier, timeout)
 
     async def close(self) -> None:
-        """Removes this handle's handlers and releases the informer. Closing it again does nothing."""
+        """Removes this handle's handlers and releases the informer. Closing the handle again does nothing."""
         if self._closed:
             return
         self._closed = True

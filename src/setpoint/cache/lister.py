@@ -72,7 +72,7 @@ class Lister(Generic[K]):
     def get(self, key: str, namespace: str | None = None, *, as_: type[P]) -> P: ...
 
     def get(self, key: str, namespace: str | None = None, *, as_: type[Any] | None = None) -> Any:
-        """The object with that key (``namespace/name``), or with that name and namespace.
+        """The object with this key (``namespace/name``), or with this name if ``namespace`` is given.
 
         Raises:
             NotFoundInCache: the cache has no such object (a `KeyError`).

@@ -1,8 +1,8 @@
 """Lists: the objects of a ``…List`` document, one by one while the document is being received.
 
-The end of an object is found by searching for text that looks like the beginning of the next one. The text before it
-must be a single complete JSON document, which is checked, so a false match inside an object costs time but never gives
-a wrong result. Where this search does not work, the brackets are counted instead.
+The end of an object is found by searching for text that looks like the beginning of the next one (the first key of the
+first object). The text before it must be a single complete JSON document, which is checked, so a false match inside an
+object costs time but never gives a wrong result. Where this search does not work, the brackets are counted instead.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Envelope(Struct, kw_only=True):
 
 
 class ListSplitter:
-    """Parses the bytes of a list as they arrive: `feed` returns the complete items, `finish` the rest.
+    """Splits the bytes of a list into items as they arrive: `feed` returns the complete items, `finish` the last ones.
 
     An incomplete item is scanned again after its size has grown by an eighth, so an endless item that is sent byte by
-    byte costs only a small multiple of its length. An item that is longer than any object is rejected.
+    byte costs only a small multiple of its length. An item that is longer than any object can be is rejected.
     """
 
     def __init__(self) -> None:
@@ -104,8 +104,8 @@ class ListSplitter:
             raise WatchBroken(f"not a complete list: {problem}; it begins with {document[:200]!r}") from None
 
     def _split(self, data: bytes, items: list[bytes]) -> int:
-        """Cuts before each text that looks like the beginning of an item, after checking; returns the start of the
-        rest.
+        """Splits off the items that end before a text that looks like the beginning of the next item; returns the start
+        of the rest.
         """
         position = _skip(data, 0)
         if self._separator is None:

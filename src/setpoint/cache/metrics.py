@@ -40,8 +40,8 @@ class InformerMetrics:
         self._factories: dict[_Factory, str] = {}
 
     def follow(self, factory: _Factory, *, name: str = "") -> None:
-        """Adds the informers of this factory. ``name`` distinguishes them from those of other factories, which may have
-        informers of the same resource.
+        """Adds the informers of ``factory``. ``name`` distinguishes them from those of other factories, which may have
+        informers for the same resource.
         """
         self._factories[factory] = name or self._name
 

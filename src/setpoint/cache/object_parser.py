@@ -149,8 +149,8 @@ class ObjectParser:
         return Item(head, document, len(self._prefix) + len(metadata), problem)
 
     def _transformed(self, raw: bytes, members: _Members, transform: Transform) -> tuple[bytes, _Members, str]:
-        """The object after the transform, and the results of `_members` for it; if the object is nested too deeply, the
-        unchanged arguments and that reason.
+        """The object after the transform, and the results of `_members` for it. If the object is nested too deeply, it
+        is returned unchanged, with its ``members`` and that reason.
         """
         try:
             document = plain(raw)

@@ -17,7 +17,7 @@ _YIELD_BYTES = 1 << 20
 
 
 class Breath:
-    """Lets other tasks run from time to time while the data of a source arrive without a wait."""
+    """Lets other tasks run from time to time during work on a source that never blocks."""
 
     def __init__(self) -> None:
         self._unyielded = 0

@@ -15,7 +15,7 @@ from setpoint.meta.head import Head
 
 
 class Records(Protocol):
-    """The records of a store, by key; see `setpoint.cache.store.Store`."""
+    """The records of a store by key; see `setpoint.cache.store.Store`."""
 
     last_sync_resource_version: str
 

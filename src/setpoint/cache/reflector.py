@@ -46,7 +46,7 @@ class _StreamingRefused(Exception):
 
 
 class _StreamBroke(WatchBroken):
-    """An established watch broke off."""
+    """An established watch broke."""
 
     def __init__(self, problem: TransportError) -> None:
         super().__init__(str(problem))
@@ -136,7 +136,7 @@ class Reflector:
         )
 
     async def run(self) -> None:
-        """Follows the collection until cancelled."""
+        """Follows the collection until it is cancelled."""
         while True:
             try:
                 await self.list_and_watch()

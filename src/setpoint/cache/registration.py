@@ -248,7 +248,7 @@ class HandlerRegistration:
     def _deliver(
         self, key: str, old: Record | None, new: Record | None, heads: HeadUpdate, initial: bool, unknown: bool
     ) -> None:
-        """Calls the handler; `run` awaits the result if needed."""
+        """Calls the handler. If the result must be awaited, `run` does so."""
         self.delivered += 1
         result = None
         try:

@@ -1,4 +1,4 @@
-"""Replacement: a list being received, which replaces the objects of a store."""
+"""Replacement: a list being received, which will replace the objects of a store."""
 
 from __future__ import annotations
 

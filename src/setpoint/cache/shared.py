@@ -128,7 +128,7 @@ class SharedInformer:
             self.ended()
 
     def ended(self) -> None:
-        """Ends all waits, because the informer is not running."""
+        """Ends all waits, because the informer no longer runs."""
         self.stopped = True
         self._settled.set()
         for registration in list(self.registrations):

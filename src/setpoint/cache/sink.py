@@ -25,8 +25,8 @@ class Sink(Protocol):
     def event(self, type: EventType, raw: bytes, ordered: bool) -> str:
         """Applies a change; returns the object's resource version.
 
-        ``ordered`` says that all earlier changes have been applied. It is false only for the initial objects of a watch
-        from version ``0``.
+        ``ordered`` says that all changes up to this one have been applied. It is false only for the initial objects of
+        a watch that starts from version ``0`` or from no version.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Snapshot: the state of a store at one moment."""
+"""Snapshot: a view of a store as it was at one moment."""
 
 from __future__ import annotations
 

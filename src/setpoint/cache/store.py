@@ -100,11 +100,11 @@ class Store:
         return self._compressor.decompress(scheme, record)
 
     def head_of(self, record: Record) -> Head:
-        """The metadata in a current or earlier record of this store."""
+        """The metadata in ``record``, which is a current or earlier record of this store."""
         return self.parser.head_of(self.document(record), unseal(record)[2])
 
     def resource_version(self, key: str) -> int | None:
-        """The object's resource version as a number (0 if it is not a number), or None for a missing object."""
+        """The object's resource version as an integer (0 if it is not an integer), or None if the object is missing."""
         record = self._records.get(key)
         return None if record is None else version_of(record)
 
@@ -162,7 +162,7 @@ class Store:
         return self._indexes.add(name, function, projection, self._records)
 
     def index(self, name: str) -> Index:
-        """The index of that name. Raises `KeyError` if there is none."""
+        """The index with this ``name``. Raises `KeyError` if there is none."""
         return self._indexes.named(name)
 
     # -- changing ------------------------------------------------------------------------------------------------------
@@ -307,7 +307,9 @@ class Store:
             self._train()
 
     def _train(self) -> None:
-        """Trains a dictionary on objects from all parts of the store; `maintain` recompresses the others."""
+        """Trains a dictionary on objects from all parts of the store. If it is adopted, `maintain` recompresses the
+        objects.
+        """
         step = max(len(self._records) // SAMPLES, 1)
         documents = []
         budget = 16 * SAMPLE_BYTES

@@ -1,4 +1,4 @@
-"""The base of all verbs: names, namespaces, requests, and observers of writes."""
+"""The base of all verbs: resource names, namespaces, requests, and observers of writes."""
 
 from __future__ import annotations
 

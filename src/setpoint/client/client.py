@@ -1,4 +1,4 @@
-"""Client: every verb on every kind, typed by the class of the request."""
+"""Client: every verb for every kind, typed by the class in the request."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ class Client(PodConnections, Groups):
     *Guarantees*
 
     - No field is lost: `update` sends a patch that is computed from the JSON that was read, and that applies only to
-      the version that was read. Fields that the models don't know stay, and a concurrent change by another client is
-      a `Conflict`.
+      the version that was read. Fields that the models don't know stay, and a concurrent change by another client leads
+      to a `Conflict`.
     - Every request has a deadline, and every stream has an idle deadline.
-    - Every error of the server is an `ApiError` that names the request and the server; see `setpoint.client.errors`.
+    - Every error that the server reports is an `ApiError` that names the request and the server; see
+      `setpoint.client.errors`.
     - `close` (or leaving ``async with``) ends every connection that this client opened.
 
     *Caveats*
@@ -54,8 +55,7 @@ class Client(PodConnections, Groups):
     forms (``po``, ``deployments.apps``, ``mykinds.v1.grp.example.com``); the objects are then `DynamicObject`
     instances.
 
-    ``namespace`` is the default for namespaced objects. ``field_manager`` names this program in
-    ``managedFields``.
+    ``namespace`` is the default for namespaced objects. ``field_manager`` names this program in ``managedFields``.
     """
 
     def __init__(
@@ -130,8 +130,8 @@ class Client(PodConnections, Groups):
         return self._requester.answers
 
     def over(self, transport: Transport) -> Client:
-        """A copy of this client that uses another transport. The two share retries, limits and warnings, but the copy
-        has its own observers of writes.
+        """A copy of this client that uses a different transport. The two share retries, limits and warnings, but the
+        copy has its own observers of writes.
         """
         made = Client(
             transport,

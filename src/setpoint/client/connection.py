@@ -100,8 +100,8 @@ class Connection(asyncio.Protocol):
     def send(self, head: bytes, body: bytes | None = None, *, bare_head: bool = False, upgrades: bool = False) -> None:
         """Begins an exchange. ``bare_head`` says that the answer has no body, whatever its head declares (HEAD).
 
-        ``upgrades`` says that the request asks for another protocol; an answer of 101 then ends the use of HTTP on this
-        connection, see `hand_over`.
+        ``upgrades`` says that the request asks for a different protocol; in that case an answer of 101 ends the use of
+        HTTP on this connection, see `hand_over`.
         """
         self.status = 0
         self.headers = {}
@@ -348,7 +348,9 @@ class Connection(asyncio.Protocol):
             self.transport.resume_reading()
 
     def _over(self, why: str, *, properly: bool = False) -> None:
-        """Handles the end of the input: it completes a body without a declared length and breaks any other exchange."""
+        """Handles the end of the input, which completes a body without a declared length and breaks any other
+        exchange.
+        """
         self.reusable = False
         if self._problem is not None:
             return

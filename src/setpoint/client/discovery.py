@@ -112,7 +112,7 @@ class _ResourceList(Struct):
 
 
 class Discovery:
-    """Discovers a server's resources, afresh on each call; `setpoint.client.RestMapper` caches them.
+    """Discovers a server's resources, anew on each call; `setpoint.client.RestMapper` caches them.
 
     A group version whose discovery fails does not affect the others; `Discovered.failed` has the reason.
     """

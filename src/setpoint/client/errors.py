@@ -40,7 +40,7 @@ __all__ = [
 
 
 class ConfigError(Exception):
-    """The configuration can't be used; the message names the file, context, cluster or user, and the remedy."""
+    """The configuration can't be used; the message names the file, context, cluster or user, and says why."""
 
 
 class CredentialsError(TransportError):
@@ -154,7 +154,7 @@ class NotFound(ApiError):
 
 
 class AlreadyExists(ApiError):
-    """An object of that name already exists."""
+    """An object with this name already exists."""
 
 
 class Conflict(ApiError):
@@ -178,7 +178,7 @@ class TooManyRequests(ApiError):
 
 
 class Timeout(ApiError):
-    """The server did not finish within the timeout of the request."""
+    """The server did not finish within the request's timeout."""
 
 
 class ServerTimeout(ApiError):

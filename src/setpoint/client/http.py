@@ -41,15 +41,16 @@ class HttpTransport(Transport):
     - The credentials are asked for anew for every request. After a 401 the request is sent once more if the
       credentials' source says that this may help.
     - When a certificate or CA file changes, or a plugin returns a different certificate, new connections use it; open
-      streams continue over the old ones.
-    - Redirects are not followed, cookies are not kept, and the environment's proxy settings count only through the
-      config.
+      streams continue over the old connections.
+    - Redirects are not followed, and cookies are not kept. The environment's proxy settings are ignored; only
+      ``config.proxy_url`` counts.
     - `close` ends every connection and stream.
 
     *Caveats*
 
     - A transport belongs to the event loop in which it was first used.
-    - The protocol is HTTP/1.1, so each stream has a connection of its own. The transport does not limit their number.
+    - The protocol is HTTP/1.1, so each stream has a connection of its own. The transport does not limit the number of
+      streams.
     - A read that fails because the server has just closed an idle connection is sent again over another connection. A
       write is not, because the client can't know whether the server has received it.
     """
@@ -226,8 +227,8 @@ class HttpTransport(Transport):
         return self._https and asyncio.get_running_loop().time() >= self._next_look
 
     def _reload(self, certificate: ClientCertificate | None) -> bool:
-        """Loads changed files. While the new files are invalid (such as between the writes of two files), the old ones
-        stay in use.
+        """Loads changed files; returns whether they are in use now. While the new files are invalid (such as between
+        the writes of two files), the old ones stay in use.
         """
         if self._pool is None:
             return True

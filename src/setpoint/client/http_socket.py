@@ -52,8 +52,8 @@ class Handshake:
         """The subprotocol that the server chose; ``headers`` are those of its 101 answer.
 
         Raises:
-            TransportError: the answer is not from a WebSocket server, or belongs to another request. The message begins
-                with ``what``.
+            TransportError: the answer is not from a WebSocket server, answers a different request, or chooses a
+                protocol that was not offered. The message begins with ``what``.
         """
         protocol = headers.get("sec-websocket-protocol", "")
         if headers.get("upgrade", "").lower() != "websocket" or headers.get("sec-websocket-accept") != self._accept:

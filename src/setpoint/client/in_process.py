@@ -104,7 +104,7 @@ class _Pair:
         return message
 
     def close(self) -> None:
-        """Notes that the peer has closed the socket; `receive` then returns None."""
+        """Notes that the peer has closed the socket; from then on, `receive` returns None."""
         self._messages.put_nowait(None)
 
 

@@ -209,8 +209,8 @@ def load_kubeconfig(
 def load_config(
     path: str | Path | None = None, context: str | None = None, *, environ: Mapping[str, str] | None = None
 ) -> ClientConfig:
-    """The configuration from the first of these that exists: ``path``, ``$KUBECONFIG``, ``~/.kube/config``, the pod's
-    service account.
+    """The configuration from the first of these that exists: ``path``, ``$KUBECONFIG``, ``~/.kube/config``, the service
+    account of the pod. With a ``context``, only kubeconfigs are used.
 
     Raises:
         ConfigError: none of them exists, or the first one can't be used.

@@ -108,9 +108,7 @@ def _exec_config(plugin: Stanza, cluster: Stanza, config: ClientConfig) -> ExecP
 
 
 def _cluster_info(cluster: Stanza, config: ClientConfig) -> dict[str, Any]:
-    """``spec.cluster`` of an ExecCredential: the cluster's address, and the configuration that it has for the
-    plugin.
-    """
+    """The ``spec.cluster`` of an ExecCredential: the cluster's address, and its configuration for the plugin."""
     authority = config.ca_data
     if config.ca_file is not None:
         try:

@@ -1,4 +1,4 @@
-"""The splitting of watch streams into lines."""
+"""Splits watch streams into lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class LineFramer:
     """Splits chunks of any size into lines.
 
     Each byte is copied only a few times, whatever the sizes of the chunks: the parts of a line are collected and joined
-    once. They take no more memory than their bytes, even if the bytes arrive one by one.
+    once. The parts take no more memory than their bytes, even if the bytes arrive one by one.
     """
 
     __slots__ = ("_limit", "_rest")

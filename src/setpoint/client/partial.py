@@ -14,10 +14,10 @@ _FORM = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 
 
 class PartialObjectMetadata(Object, omit_defaults=True):
-    """An object of any kind of which the server sends only the metadata (``meta.k8s.io/v1``).
+    """An object of any kind, of which the server sends only the metadata (``meta.k8s.io/v1``).
 
     `metadata_only` returns the class for a kind. Every read verb accepts the class, as do `delete`, `patch` and, for
-    changes of the metadata, `update`.
+    changes to the metadata, `update`.
     """
 
     accept: ClassVar[str] = _FORM.format("PartialObjectMetadata")

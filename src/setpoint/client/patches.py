@@ -1,4 +1,4 @@
-"""Patches computed from the JSON that was read, so that fields unknown to the models survive."""
+"""Computes patches from the JSON that was read, so fields that the models don't know survive."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def changes(obj: Object) -> tuple[PatchType, bytes] | None:
     """The patch that turns the JSON that was read into the current state of ``obj``; None if nothing changed.
 
     ``obj`` must have been read from a server. The patch carries ``obj``'s resourceVersion as a precondition, so it
-    conflicts with every version other than the one that was read. Fields that the model of ``obj`` does not know
-    stay unchanged, including fields in items of lists.
+    conflicts if the server has a version other than the one that was read. Fields that the model of ``obj`` does not
+    know stay unchanged, including fields in items of lists.
 
     Raises:
         ValueError: ``obj`` was created locally, so its earlier state is unknown; or a string in it is not Unicode.

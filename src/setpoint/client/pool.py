@@ -19,7 +19,7 @@ servers. A write that meets a connection just being closed fails, as it must not
 class Pool:
     """The connections of one dialer. ``certificate`` is the client certificate from the credentials.
 
-    A retired pool keeps no connections: those in use are closed when they are returned.
+    A retired pool keeps no idle connections; a connection that is in use is closed when it is returned.
     """
 
     def __init__(self, dialer: Dialer, certificate: ClientCertificate | None) -> None:

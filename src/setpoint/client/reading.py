@@ -29,7 +29,7 @@ class Reading(ClientBase):
 
         Raises:
             NoMatchError: the server has no such resource.
-            AmbiguousMatchError: several custom groups have a resource of that name.
+            AmbiguousMatchError: several custom groups have a resource with this name.
         """
         return await self._kind(name)
 
@@ -64,7 +64,7 @@ class Reading(ClientBase):
         resource_version: str = "",
         subresource: str = "",
     ) -> K | DynamicObject:
-        """The object of that name. Its state is at least as new as ``resource_version`` (``"0"``: any state).
+        """The object with this ``name``. Its state is at least as new as ``resource_version`` (``"0"``: any state).
 
         Raises:
             NotFound: the object does not exist.

@@ -1,4 +1,4 @@
-"""The raw layer: requests to paths, answered with bytes, including retries, warnings and errors."""
+"""The raw layer: sends requests to paths and returns the answers' bytes, with retries, warnings and errors."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Requester:
         """The number of answers, by method and status; ``<error>`` stands for none."""
 
     def over(self, transport: Transport) -> Requester:
-        """A requester that uses another transport, and shares this one's limiter and its record of warnings."""
+        """A requester that uses a different transport, and shares this one's limiter and its record of warnings."""
         made = Requester(transport, retry=self._retry, on_warning=self._on_warning, limiter=self._limiter)
         made._warned, made.answers = self._warned, self.answers
         return made
@@ -142,8 +142,8 @@ class Requester:
         resource: Resource | str = "",
         key: str = "",
     ) -> AbstractAsyncContextManager[Response]:
-        """A streamed answer, which leaving the context closes. The request is retried as by `request` until the head of
-        an answer has arrived; the caller handles later errors.
+        """A streamed answer; leaving the context closes it. The request is retried as by `request` until the head of an
+        answer has arrived; the caller handles later errors.
 
         Raises:
             ApiError: the server answered with an error.

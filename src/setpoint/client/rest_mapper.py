@@ -1,4 +1,4 @@
-"""RestMapper: resources by the names that kubectl accepts, or by kind."""
+"""RestMapper: finds resources by the names that kubectl accepts, or by kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class NoMatchError(LookupError):
 
 
 class AmbiguousMatchError(LookupError):
-    """Several custom groups have a resource of that name. The message lists them, each in an unambiguous form."""
+    """Several custom groups have a resource with the requested name. The message lists them, each in an unambiguous
+    form.
+    """
 
 
 class RestMapper:
@@ -28,12 +30,12 @@ class RestMapper:
 
     *Guarantees*
 
-    - An unknown name causes a new discovery before it counts as absent, so a CustomResourceDefinition that
-      has just been created is found.
+    - An unknown name causes a new discovery before it counts as absent, so a CustomResourceDefinition that has just
+      been created is found.
     - Concurrent callers share one discovery.
-    - If several groups have a name, built-in groups win over custom ones, and among built-in groups the first in
-      the server's order wins (the core group comes first). A name that only custom groups have, and more than one of
-      them, is ambiguous. If a group has several versions, its preferred version is used.
+    - If several groups have a resource of that name, built-in groups win over custom ones, and among built-in groups
+      the first in the server's order wins (the core group comes first). If there are several groups and all are custom,
+      the name is ambiguous. If a group has several versions, its preferred version is used.
     """
 
     def __init__(self, discovery: Discovery) -> None:
@@ -48,7 +50,7 @@ class RestMapper:
 
         Raises:
             NoMatchError: the server has no such resource.
-            AmbiguousMatchError: several custom groups have a resource of that name.
+            AmbiguousMatchError: several custom groups have a resource with this name.
         """
         found = await self._find(lambda known: _by_name(known, name), name)
         if len(found) > 1:

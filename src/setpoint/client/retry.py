@@ -68,7 +68,8 @@ async def retry_on_conflict(
 ) -> T:
     """Calls ``attempt`` until it does not raise `Conflict`, ``backoff.steps`` times at most, and returns its result.
 
-    ``attempt`` must read the object each time; writes of an object that was read only once would always conflict.
+    ``attempt`` must read the object each time, because repeated writes of an object that was read only once would
+    always conflict.
 
     Raises:
         Conflict: the last attempt still conflicted.

@@ -1,4 +1,4 @@
-"""The transfer of fields that other managers own by updates to a manager that applies them."""
+"""Gives the fields that other managers own by updates to a manager that applies them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TakingOver(Reading, Writing):
         Do this once, before the first server-side `apply` of an object that was written with client-side apply
         (kubectl's manager is ``kubectl-client-side-apply``) or with updates. Otherwise fields that an apply leaves out
         would stay for ever, because a manager removes only fields that it owns. The values of the object's fields don't
-        change. If there is nothing to take over, nothing is written.
+        change. If ``managers`` own nothing by updates, nothing is written.
 
         Raises:
             NotFound: the object does not exist.

@@ -1,4 +1,4 @@
-"""TLS: the certificates of both sides, and contexts that notice changes of their files."""
+"""TLS: the certificates of both sides, and contexts that notice changes to their files."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def _no_password() -> str:
-    """Rejects encrypted keys; otherwise OpenSSL would ask for the password on the terminal."""
+    """Raises `ConfigError` for an encrypted key; otherwise OpenSSL would ask for the password on the terminal."""
     raise ConfigError("the client key is encrypted; encrypted keys are not supported")
 
 

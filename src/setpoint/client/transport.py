@@ -145,7 +145,7 @@ class Response(ABC):
 
 
 class Transport(Protocol):
-    """Sends requests. A transport knows nothing of kinds, verbs, retries and error answers."""
+    """Sends requests. A transport knows nothing about kinds, verbs, retries or error answers."""
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
         """A context that sends the request and gives the answer. Leaving it closes the answer, whether it was read or

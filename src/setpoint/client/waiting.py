@@ -1,4 +1,4 @@
-"""Waiting for a condition of one object."""
+"""Waits until a condition of one object holds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Waiting(Reading):
     """The verb that waits for a condition; a part of `setpoint.client.Client`."""
 
     async def wait(self, obj: K, condition: str | Callable[[K], bool], *, timeout: float | None = 60.0) -> K:
-        """The object, as soon as the condition holds. If it holds already, this returns at once.
+        """The object, as soon as the condition holds. If the condition holds already, this returns at once.
 
             pod = await client.wait(pod, "Ready")
             await client.wait(database, lambda found: found.status.replicas == 3, timeout=600)
@@ -49,7 +49,7 @@ class Waiting(Reading):
         status of a condition, ``create``, or ``delete`` (which returns the last observed state of the object). The
         object is listed and watched, and the client needs the permissions for both. The number of changes in the
         meantime does not matter. If ``obj`` has a uid, only the object with that uid counts; if it has none (because
-        the caller made it), any object of that name counts, and it need not exist yet.
+        the caller made it), any object with that name counts, and it need not exist yet.
 
         Raises:
             WaitTimeout: the condition is not true after ``timeout`` seconds (None: no limit).

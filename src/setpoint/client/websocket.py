@@ -75,7 +75,7 @@ def connect_over(
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """The exit code and the output of a command."""
+    """A command's exit code and output."""
 
     exit_code: int
     stdout: bytes

@@ -1,7 +1,7 @@
 """Conversion between bytes, plain JSON values and models.
 
-`decode` first is strict about types, because that is fast. Input that only Go's lenient decoder would accept is
-repaired in a second attempt (`setpoint.meta.repair`), so every answer of a real server can be read.
+`decode` is strict about types at first, because that is fast. Input that only Go's lenient decoder would accept is
+repaired and decoded again (`setpoint.meta.repair`), so every answer of a real server can be read.
 """
 
 from __future__ import annotations
@@ -115,6 +115,7 @@ def encode(value: Any) -> bytes:
 
     Raises:
         TooDeep: ``value`` is nested too deeply.
+        ValueError: a string in it is not Unicode; see `json_of`.
     """
     return json_of(to_wire(value), type(value).__name__)
 
@@ -137,7 +138,9 @@ def json_of(value: Any, *what: str) -> bytes:
 
 
 def _half_a_character(value: Any) -> tuple[str, str]:
-    """The path of the first string that is not Unicode, and the string: a value, or a key of the map at that path."""
+    """The first string that contains half of a surrogate pair, with its path: a value, or a key of the map at that
+    path.
+    """
     left: list[tuple[str, Any]] = [("", value)]
     while left:
         path, found = left.pop()

@@ -1,4 +1,4 @@
-"""Head: an object's metadata, read without decoding the rest of it."""
+"""Head: an object's metadata, read without decoding the rest of the object."""
 
 from __future__ import annotations
 

@@ -112,17 +112,17 @@ def _copier(default: Any) -> Callable[[], Any]:
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))  # for type checkers: all subclasses are kw_only
 class Model(Struct, metaclass=ModelMeta, kw_only=True, rename=wire_name):
-    """Base class of every typed part of an object: specs, statuses and their parts.
+    """The base class of every typed part of an object: specs, statuses and their parts.
 
-    Construction takes keywords only and does not validate; decoding does. Unknown fields are ignored when decoding
-    and survive updates all the same, because updates are patches computed on the raw JSON.
+    Construction takes keywords only and does not validate; decoding does. Fields that the class does not have are
+    ignored when decoding, but survive updates, because updates are patches computed on the raw JSON.
     """
 
     __rules__: ClassVar[Sequence[Any]] = ()
 
 
 class ApiModel(Model, omit_defaults=True):
-    """Base class of the generated models: a field that has its zero value is left out on the wire, as Go does."""
+    """The base class of the generated models: a field that has its zero value is left out on the wire, as in Go."""
 
 
 class _Maker(Protocol[P, T_co]):

@@ -14,7 +14,9 @@ class NumberError(ValueError):
 
 
 def parse_int(text: str, bits: int = 64) -> int:
-    """The value of a decimal integer with or without a sign. Raises NumberError."""
+    """The value of a decimal integer with or without a sign. Raises `NumberError`, also if it does not fit into
+    ``bits``.
+    """
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdecimal()):
         raise NumberError(_problem("Int", text, "invalid syntax"))
@@ -27,7 +29,7 @@ def parse_int(text: str, bits: int = 64) -> int:
 
 
 def parse_uint(text: str, bits: int = 64) -> int:
-    """The value of a decimal integer without a sign. Raises NumberError."""
+    """The value of a decimal integer without a sign. Raises `NumberError`, also if it does not fit into ``bits``."""
     if not (text.isascii() and text.isdecimal()):
         raise NumberError(_problem("Uint", text, "invalid syntax"))
     number = int(text) if len(text) <= 40 else int(text.lstrip("0")[:40] or "0")

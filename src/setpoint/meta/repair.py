@@ -32,7 +32,7 @@ class _Field(NamedTuple):
 
 
 def repaired(kind: Any, value: Any) -> Any:
-    """``value`` (plain JSON values) as Go's decoder would have understood it for a field of this type."""
+    """``value`` (plain JSON values) as Go's decoder would understand it for a field of type ``kind``."""
     repair = _repair_of(kind)
     return value if repair is None else repair(value)
 
@@ -50,7 +50,7 @@ def _repair_of(annotation: Any) -> Repair | None:
 
 
 def _inner(choices: tuple[Any, ...]) -> Repair | None:
-    """The repair for values that are not null."""
+    """The repair for values of these types that are not null; None if there is none."""
     concrete = [choice for choice in choices if choice not in (types.NoneType, UnsetType)]
     if len(concrete) != 1:
         return None

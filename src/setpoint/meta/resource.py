@@ -1,4 +1,4 @@
-"""The names of a kind and its REST address."""
+"""The names of a kind, and its REST address."""
 
 from __future__ import annotations
 

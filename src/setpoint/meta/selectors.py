@@ -60,8 +60,8 @@ class Selector:
 
     @classmethod
     def of(cls, selector: str | Mapping[str, str] | LabelSelector | Selector | None) -> Selector:
-        """The selector in any form that users write: a string, a mapping from labels to values, a `LabelSelector`, or
-        None, which is the empty selector.
+        """The selector that users can write in any of these forms: a string, a mapping from labels to values, a
+        `LabelSelector`, or None, which is the empty selector.
 
         Raises:
             SelectorError: the selector is not valid.

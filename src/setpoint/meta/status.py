@@ -1,4 +1,4 @@
-"""Status: an API server's report of an error (``meta.k8s.io/v1``)."""
+"""Status: an API server's report, mostly of an error (``meta.k8s.io/v1``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ class StatusCause(Struct, kw_only=True, omit_defaults=True):
 
 
 class StatusDetails(Struct, kw_only=True, omit_defaults=True):
-    """The object or collection of the failed request. As upstream, ``kind`` holds the plural of the resource."""
+    """The object or collection that the failed request was for. As in upstream, ``kind`` holds the plural of the
+    resource.
+    """
 
     name: str = ""
     group: str = ""

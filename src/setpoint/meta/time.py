@@ -1,4 +1,4 @@
-"""Times on the wire."""
+"""The wire forms of times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def format_time(moment: datetime) -> str:
 
 
 def format_micro_time(moment: datetime) -> str:
-    """The wire form of ``metav1.MicroTime``: RFC 3339 in UTC with six fractional digits."""
+    """The wire form of ``metav1.MicroTime``: RFC 3339 in UTC with six fractional digits. A naive ``moment`` is taken to
+    be in UTC.
+    """
     return _utc(moment, "microseconds")
 
 
