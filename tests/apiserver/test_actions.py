@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.apiserver.harness import serving
+from tests.apiserver.harness import Api, serving
 
 N = "/api/v1/namespaces/default"
 POD = {
@@ -25,6 +25,18 @@ def eviction(**fields: Any) -> dict[str, Any]:
 def binding(**fields: Any) -> dict[str, Any]:
     made = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
     return made | fields
+
+
+async def bound(api: Api) -> None:
+    """A pod on a node, which is deleted only when its kubelet says so."""
+    (await api.post(f"{N}/pods", POD)).ok()
+    (await api.post(f"{N}/pods/p/binding", binding())).ok()
+
+
+async def conditions(api: Api) -> dict[str, Any]:
+    """The conditions of the pod by type."""
+    found = (await api.get(f"{N}/pods/p")).ok()
+    return {each["type"]: each for each in found["status"].get("conditions", ())}
 
 
 @pytest.mark.parametrize(
@@ -64,6 +76,19 @@ async def test_the_older_form_of_an_eviction_is_as_good() -> None:
         (await api.post(f"{N}/pods", POD)).ok()
         (await api.post(f"{N}/pods/p/eviction", eviction(apiVersion="policy/v1beta1"))).ok()
         assert (await api.get(f"{N}/pods/p")).status == 404
+
+
+async def test_an_evicted_pod_says_that_it_was_unless_the_eviction_was_a_trial() -> None:
+    async with serving() as api:
+        await bound(api)
+        trial = eviction(deleteOptions={"dryRun": ["All"]})
+        (await api.post(f"{N}/pods/p/eviction", trial)).ok()
+        assert "DisruptionTarget" not in await conditions(api)
+        (await api.post(f"{N}/pods/p/eviction", eviction())).ok()
+        found = (await conditions(api))["DisruptionTarget"]
+        assert (found["status"], found["reason"]) == ("True", "EvictionByEvictionAPI")
+        assert found["message"] == "Eviction API: evicting"
+        assert found["lastTransitionTime"]
 
 
 async def test_a_pod_that_has_a_node_is_bound_to_no_other() -> None:

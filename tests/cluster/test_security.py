@@ -20,7 +20,7 @@ from setpoint.client.credentials import Anonymous
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.security import OidcOptions, Security, SecurityError, secure
 from setpoint.models.authentication_v1 import SelfSubjectReview
-from setpoint.models.core_v1 import ConfigMap, Namespace, Secret
+from setpoint.models.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, ServiceAccount
 
 pytestmark = pytest.mark.wall_clock
 
@@ -91,6 +91,22 @@ async def test_with_auth_others_than_this_machine_may_be_served() -> None:
     security = Security(auth=True, anonymous_auth=False)
     async with EmbeddedCluster(host="0.0.0.0", control_plane=False, security=security) as cluster:
         assert (await who(cluster.config())).username == "kubernetes-admin"
+
+
+async def test_with_auth_and_controllers_pods_get_a_token_of_their_account_unless_it_opts_out() -> None:
+    security = Security(auth=True)
+    async with EmbeddedCluster(control_plane=["serviceaccount"], security=security) as cluster:
+        account = ServiceAccount.named("quiet", "default", automount_service_account_token=False)
+        await cluster.client.create(account)
+        await cluster.client.create(ServiceAccount.named("plain", "default"))
+        for name in ("plain", "quiet"):
+            spec = PodSpec(service_account_name=name, containers=[Container(name="main", image="web:1")])
+            await cluster.client.create(Pod.named(name, "default", spec=spec))
+        mounted = await cluster.client.get(Pod, "plain", namespace="default")
+        paths = [each.mount_path for each in mounted.spec.containers[0].volume_mounts]
+        assert paths == ["/var/run/secrets/kubernetes.io/serviceaccount"]
+        quiet = await cluster.client.get(Pod, "quiet", namespace="default")
+        assert not quiet.spec.volumes
 
 
 async def test_what_is_made_is_good_for_the_next_life_of_a_data_directory(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from setpoint.apiserver import ApiServer, HttpFront, MemoryStorage, Rbac, SqliteStorage
 from setpoint.apiserver.http.hosts import is_loopback
+from setpoint.apiserver.server import NEEDING_CONTROLLERS
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
 from setpoint.client.credentials import StaticToken
 from setpoint.cluster.catalog import names_of
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _AUTHENTICATION: Final = "extension-apiserver-authentication"
 ESTABLISHED_WITHIN = 10.0
 """Seconds in which the server has to serve a CustomResourceDefinition that was just installed."""
+_WITH_ACCOUNTS: Final = NEEDING_CONTROLLERS - {"ServiceAccount"}
+"""The plugins that are off where users are authenticated and the control plane makes accounts."""
 
 
 class EmbeddedCluster:
@@ -113,6 +116,7 @@ class EmbeddedCluster:
                 account_tokens=None if secured is None else secured.account_tokens,
                 default_objects=self._default_objects,
                 audit=None if secured is None else secured.audit,
+                plugins_off=_WITH_ACCOUNTS if auth and self._controllers is not None else NEEDING_CONTROLLERS,
             )
             await stack.enter_async_context(server)
             front = HttpFront(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tests.cluster.scheduling.pods import pod, told
+from tests.cluster.workloads import stateful_set
 
 from setpoint.cluster import NEVER, ContainerBehaviour, PodBehaviour
 from setpoint.models.core_v1 import (
     Container,
+    ContainerPort,
     ContainerStatus,
     Event,
     Lifecycle,
@@ -416,3 +418,32 @@ async def test_the_pods_of_helm_hooks_end_as_those_of_jobs_do() -> None:
         await world.create(made)
         await advance(2)
         assert await look(world) == ("Succeeded", ["Completed 0"])
+
+
+@virtual_time
+async def test_a_pod_whose_host_port_is_taken_on_its_node_is_rejected_and_made_again_by_its_owner() -> None:
+    port = ContainerPort(container_port=80, host_port=8080)
+    async with cluster() as world:
+        first = await world.create(pod("a", ports=[port], node_name="hollow-0"))
+        await world.settle()
+        await world.create(pod("b", ports=[port], node_name="hollow-0"))
+        await world.settle()
+        rejected = (await world.get(Pod, "b")).status
+        told_of = "node(s) didn't have free ports for the requested pod ports"
+        assert (rejected.phase, rejected.reason) == ("Failed", "NodePorts")
+        assert rejected.message == f"Pod was rejected: Predicate NodePorts failed: {told_of}"
+        assert ("Warning", "NodePorts", f"Predicate NodePorts failed: {told_of}") in await told(world, "b")
+        assert (await world.get(Pod, "a")).is_running
+
+        claimed = stateful_set(1)
+        claimed.spec.template.spec.node_name = "hollow-0"
+        claimed.spec.template.spec.containers[0].ports = [port]
+        await world.create(claimed)
+        await advance(30)
+        before = (await world.list(Pod, selector="app=web"))[0]
+        assert not before.is_running
+        await world.delete(first)
+        await advance(1000)
+        (after,) = await world.list(Pod, selector="app=web")
+        assert after.is_running
+        assert after.uid != before.uid

@@ -26,6 +26,7 @@ __all__ = ["bind", "bind_pod", "evict_pod"]
 JsonObject = dict[str, Any]
 _BINDING: Final = GroupVersionKind("", "v1", "Binding")
 _BINDINGS: Final = GroupResource("", "pods/binding")
+_DISRUPTED: Final = "DisruptionTarget"
 _EVICTION: Final = GroupVersionKind("policy", "v1", "Eviction")
 
 
@@ -115,6 +116,32 @@ def evict_pod(call: Call) -> Response:
         {**options, "kind": "DeleteOptions"} if isinstance(options, dict) else None, call.query
     )
     parsed.dry_run = parsed.dry_run or written.dry_run
-    remove(call, call.served, record, parsed, admit=False, check=lambda pod: spend(call, pod, dry_run=parsed.dry_run))
+
+    def allow(pod: JsonObject) -> None:
+        spend(call, pod, dry_run=parsed.dry_run)
+        _disrupt(call, pod)
+
+    remove(call, call.served, record, parsed, admit=False, check=allow)
     success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return respond(success, 201, warnings=call.warnings)
+
+
+def _disrupt(call: Call, pod: JsonObject) -> None:
+    """Sets the condition ``DisruptionTarget``, by which controllers of Jobs know why the pod fails."""
+    status = pod.setdefault("status", {})
+    there: list[JsonObject] = status.get("conditions") or []
+    kept = [each for each in there if each.get("type") != _DISRUPTED]
+    since = next((each.get("lastTransitionTime") for each in there if _is_disrupted(each)), None)
+    condition = {
+        "type": _DISRUPTED,
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": since or call.timestamp(),
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    }
+    status["conditions"] = [*kept, condition]
+
+
+def _is_disrupted(condition: JsonObject) -> bool:
+    return condition.get("type") == _DISRUPTED and condition.get("status") == "True"

@@ -14,12 +14,14 @@ from setpoint.cluster.nodes.pod_life import PodLife
 from setpoint.cluster.nodes.processes import Processes
 from setpoint.cluster.nodes.registration import host_ip
 from setpoint.cluster.nodes.stopwatch import Stopwatch
+from setpoint.cluster.scheduling.requests import host_ports, ports_clash
 from setpoint.controller import Caches, Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import HostIP, Node, Pod, PodIP
 
 LOOPBACK: Final = "127.0.0.1"
 """The address of pods that are processes of this machine."""
+NO_PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 _NODE_INDEX: Final = "node"
 
 
@@ -39,7 +41,8 @@ class HollowKubelet:
     otherwise.
 
     *Guarantees*: the status contains the complete state, so a new process can continue where this one stopped. A status
-    is written when something has changed; states that last no time are not written.
+    is written when something has changed; states that last no time are not written. A pod whose host port is taken on
+    its node fails before it starts.
     """
 
     def __init__(
@@ -130,6 +133,9 @@ class HollowKubelet:
             self._stopwatch.forget(pod.uid)
             return done()
         life = self._life(pod, ctx)
+        if pod.status.start_time is None and await _lacks_ports(pod, ctx):
+            life.reject("NodePorts", "Predicate NodePorts failed: " + NO_PORTS)
+            return done()
         wait = life.advance()
         self._place(pod)
         if pod.metadata.generation:
@@ -161,6 +167,26 @@ class HollowKubelet:
             if self.processes is not None and any(self.processes.has(pod, each) for each in pod.spec.containers):
                 pod_ip = LOOPBACK
             status.pod_ip, status.pod_ips = pod_ip, [PodIP(ip=pod_ip)]
+
+
+async def _lacks_ports(pod: Pod, ctx: Context) -> bool:
+    """Whether a pod that its kubelet sees for the first time wants a host port that another pod on the node has, which
+    can be so where the pod was bound without the scheduler. Of pods that begin together the oldest has the port.
+    """
+    wanted = host_ports(pod.spec.containers)
+    if not wanted:
+        return False
+    others = await ctx.list(Pod, namespace="*", index=(_NODE_INDEX, pod.spec.node_name or ""))
+    return any(
+        ports_clash(wanted, host_ports(other.spec.containers))
+        for other in others
+        if other.uid != pod.uid and not other.is_finished and (other.status.start_time or _age(other) < _age(pod))
+    )
+
+
+def _age(pod: Pod) -> tuple[float, str]:
+    created = pod.metadata.creation_timestamp
+    return (created.timestamp() if created is not None else 0.0, pod.uid)
 
 
 def _pod_ip(uid: str) -> str:

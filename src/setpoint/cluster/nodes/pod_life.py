@@ -70,6 +70,12 @@ class PodLife:
         set_conditions(pod, self._exactly)
         return min(self._waits, default=None)
 
+    def reject(self, reason: str, message: str) -> None:
+        """Ends the pod before it starts, as a kubelet does that can't admit it."""
+        status = self._pod.status
+        status.phase, status.reason, status.message = "Failed", reason, f"Pod was rejected: {message}"
+        self._say("Warning", reason, message)
+
     def stop(self) -> float:
         """Ends the containers. Returns the seconds until all of them have ended; 0.0 when they have ended and the
         status says so.
