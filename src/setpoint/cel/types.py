@@ -1,4 +1,4 @@
-"""The types of CEL, and the solution of type parameters.
+"""The types of CEL, and the resolution of type parameters.
 
 Types are immutable values compared with ``==``. A schema's objects have struct types, whose fields a `FieldProvider`
 returns by the type's name.

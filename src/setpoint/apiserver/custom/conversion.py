@@ -1,7 +1,7 @@
 """Conversion webhooks of CRDs: they convert custom objects between versions.
 
 As in upstream's ``webhook_converter.go``, a converted object has the same kind, name, namespace and uid as before. Of
-its metadata, only labels and annotations may change; changes of other metadata are ignored.
+its metadata, only labels and annotations may change; changes to other metadata are ignored.
 """
 
 from __future__ import annotations

@@ -108,8 +108,8 @@ def _inside(number: int, write: Writer) -> Writer:
 
 
 def _scalar(number: int) -> tuple[int, Writer]:
-    """The number and writer of a boolean or whole number. The writer adds the tag itself, which the negative sign of
-    the number indicates to `_message`.
+    """The field number and the writer for a boolean or an integer. The number is negative, which tells `_message`
+    that the writer adds the tag itself.
     """
     return -number, lambda value: [varint(number << 3) + varint(int(value))] if value else []
 

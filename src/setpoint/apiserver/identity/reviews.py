@@ -1,4 +1,6 @@
-"""Reviews of tokens, of access and of the user's own identity. Their objects are answered but not stored."""
+"""Reviews of tokens, of access and of the user's own identity. A review is returned in the response and never
+stored.
+"""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ class Versions:
     def encoded(self, served: ServedResource, record: Record) -> bytes:
         """The bytes of a stored object in the served version.
 
-        Custom objects that were written before a change of their schema get the schema's present defaults, as in
-        upstream sets them when it reads from etcd.
+        Custom objects that were written before a change to their schema get the schema's current defaults, just as
+        upstream applies them when it reads from etcd.
         """
         stored = served.stored_as
         if record.revision < stored.defaults_since or (served.has_defaults and stored is not served):

@@ -1,4 +1,4 @@
-"""Usage: the amounts for which an object counts in a ResourceQuota, and the quotas that count it.
+"""Usage: how much an object counts towards a ResourceQuota, and which quotas count it.
 
 The same rules apply where quotas are enforced (`quotas`) and where usage is counted (`setpoint.cluster`).
 """
