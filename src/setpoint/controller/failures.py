@@ -55,7 +55,7 @@ class HandedOver(Exception):
 
 
 class Failure(NamedTuple):
-    """How an exception is handled.
+    """The treatment of an exception.
 
     ``result`` is its label in metrics; ``retry`` says whether there is another attempt without a change; ``after`` is a
     lower bound of the delay in seconds; ``level`` is the level of the log record; ``traceback`` says whether the record
@@ -77,8 +77,8 @@ _ERROR = Failure("error", True, 0.0, logging.ERROR, True)
 
 
 def classify(problem: Exception) -> Failure:
-    """How an exception is handled. No other function distinguishes between kinds of failures; ``docs/outcomes.md``
-    shows them in a table.
+    """The treatment of the exception. No other function distinguishes between kinds of failures, which
+    ``docs/outcomes.md`` shows in a table.
     """
     if isinstance(problem, ExceptionGroup):
         return max(map(classify, problem.exceptions), key=_weight)

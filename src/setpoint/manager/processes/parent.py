@@ -35,7 +35,7 @@ class SupervisorLost(Exception):
 
 
 class Seat(msgspec.Struct):
-    """What a child process gets from its supervisor: its partition, its end of the channel, and the server to use."""
+    """A child process's place, given by its supervisor: its partition, its end of the channel, and the server."""
 
     index: int
     count: int
