@@ -98,16 +98,21 @@ def stateful_set_of(database: Database) -> StatefulSet:
     container = Container(
         name="postgres",
         image=spec.image,
-        env=[password_of(database, "POSTGRES_PASSWORD")],
+        command=["/bin/bash", "-c", BEGIN],
+        env=[
+            password_of(database, "POSTGRES_PASSWORD"),
+            EnvVar(name="PRIMARY", value=database.name),
+            EnvVar(name="SERVERS", value="1" if spec.replicas == 1 else "several"),
+        ],
         ports=[ContainerPort(name="postgres", container_port=PORT)],
         readiness_probe=Probe(exec=ExecAction(command=["pg_isready", "--username=postgres"]), period_seconds=5),
         volume_mounts=mounts,
     )
-    pod = PodSpec(containers=[container], volumes=[backups_of(database)] if spec.restore_from else [])
-    if spec.replicas > 1:
-        container.command = ["/bin/bash", "-c", BEGIN]
-        container.env.append(EnvVar(name="PRIMARY", value=database.name))
-        pod.security_context = PodSecurityContext(run_as_user=USER, run_as_group=USER, fs_group=USER)
+    pod = PodSpec(
+        containers=[container],
+        volumes=[backups_of(database)] if spec.restore_from else [],
+        security_context=PodSecurityContext(run_as_user=USER, run_as_group=USER, fs_group=USER),
+    )
     request = VolumeResourceRequirements(requests={"storage": str(spec.storage)})
     claim = PersistentVolumeClaimSpec(access_modes=["ReadWriteOnce"], resources=request)
     return StatefulSet.named(

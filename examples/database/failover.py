@@ -21,7 +21,9 @@ CONTAINER = "postgres"
 BEGIN = r"""set -e
 export PGPASSWORD="$POSTGRES_PASSWORD"
 from="host=$PRIMARY user=postgres"
-if [ -s "$PGDATA/PG_VERSION" ]; then
+if [ "$SERVERS" = 1 ]; then
+  rm -f "$PGDATA/standby.signal"
+elif [ -s "$PGDATA/PG_VERSION" ]; then
   if pg_isready --quiet --host="$PRIMARY"; then
     # For the recovery that pg_rewind does first: without them it would lose what it then needs.
     printf '%s\n' 'wal_log_hints = on' 'wal_keep_size = 1GB' >> "$PGDATA/postgresql.auto.conf"
@@ -29,6 +31,7 @@ if [ -s "$PGDATA/PG_VERSION" ]; then
   fi
   touch "$PGDATA/standby.signal"
 elif [ "${HOSTNAME##*-}" != 0 ] || pg_isready --quiet --host="$PRIMARY"; then
+  mkdir -p -m 0700 "$PGDATA"
   until pg_basebackup --dbname="$from" --pgdata="$PGDATA" --checkpoint=fast; do
     find "$PGDATA" -mindepth 1 -delete; sleep 1
   done
@@ -39,7 +42,7 @@ printf '%s\n' 'local all all trust' 'host all all all scram-sha-256' 'host repli
 exec docker-entrypoint.sh postgres -c hba_file="$hba" -c primary_conninfo="$from" \
   -c wal_log_hints=on -c wal_keep_size=1GB
 """
-"""The command of a server that is one of several."""
+"""The command of a server. The only one of its database is never a standby; it lets a second one copy it."""
 PROMOTE = "select case when pg_is_in_recovery() then pg_promote() else true end"
 POSITION = """select greatest(timeline_id, min_recovery_end_timeline), pg_wal_lsn_diff(case when pg_is_in_recovery()
 then greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) else pg_current_wal_lsn() end, '0/0')

@@ -55,6 +55,7 @@ class Machine:
         entrypoint = folder / "bin" / "docker-entrypoint.sh"
         entrypoint.write_text(ENTRYPOINT)
         entrypoint.chmod(0o755)
+        self.servers = "several"
         self.running: dict[str, subprocess.Popen[Any]] = {}
 
     def address(self, pod: str) -> str:
@@ -64,7 +65,8 @@ class Machine:
         return {
             "PATH": f"{self.folder}/bin:{PATH}", "HOSTNAME": pod, "PRIMARY": self.address(primary),
             "PGDATA": f"{self.folder}/{pod}", "SOCKETS": str(self.folder / f"{pod}.sockets"), "PGPORT": self.port,
-            "ADDRESS": self.address(pod), "POSTGRES_PASSWORD": "secret", "HOME": str(self.folder), "LC_ALL": "C",
+            "ADDRESS": self.address(pod), "POSTGRES_PASSWORD": "secret", "SERVERS": self.servers,
+            "HOME": str(self.folder), "LC_ALL": "C",
         }  # fmt: skip
 
     def start(self, pod: str, primary: str) -> None:
@@ -128,8 +130,10 @@ async def test_a_standby_takes_over_and_the_former_primary_follows_it_without_wh
     machine: Machine,
 ) -> None:
     servers, rows = Servers(cast("Any", machine)), "select string_agg(a::text, ',' order by a) from t"
+    machine.servers = "1"
     machine.start("orders-0", primary="orders-0")
     await machine.until(has("t"), "orders-0")
+    machine.servers = "several"  # a second one can copy the first before that is started anew
     await servers.promote("default", "orders-0")
     machine.start("orders-1", primary="orders-0")
     await machine.until(has("t"), "orders-1")
@@ -156,3 +160,9 @@ async def test_a_standby_takes_over_and_the_former_primary_follows_it_without_wh
     assert await machine.ask("orders-0", "select pg_is_in_recovery()") == "t"
     here, there = await servers.position("default", "orders-0"), await servers.position("default", "orders-1")
     assert here[0] == there[0] == 2
+
+    machine.kill("orders-0")
+    machine.servers = "1"
+    machine.start("orders-0", primary="orders-0")
+    await machine.until(has("f"), "orders-0", "select pg_is_in_recovery()")
+    assert await machine.ask("orders-0", rows) == "1,2", "alone again, it is not a standby"
