@@ -53,8 +53,9 @@ def main() -> int:
                     print(f"FOUND {problem.signature}\n  {str(problem)[:1500]}", flush=True)
                     if problem.__cause__ is not None:
                         traceback.print_exception(problem.__cause__, limit=-6)
-            if rounds == 0:
-                freeze_heap()  # as servers do; the heap of hypothesis is larger than theirs
+            # Servers do this once they serve. The heap of hypothesis is larger than theirs, and grows.
+            gc.unfreeze()
+            freeze_heap()
             rounds += 1
             if rounds % _MEASURED == 0:
                 memory.append(_memory())
