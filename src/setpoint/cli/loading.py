@@ -147,7 +147,9 @@ def _of_file(path: Path) -> _Place:
 
 
 def _free_name(stem: str) -> str:
-    """A module name that is not taken. The name of the file may not do, as in ``operator.py`` or ``my-operator.py``."""
+    """A module name that is not taken, made from the file's name. That name itself may be taken (``operator.py``) or
+    not be an identifier (``my-operator.py``).
+    """
     name = re.sub(r"\W", "_", stem)
     while name in sys.modules or name in sys.stdlib_module_names:
         name += "_"

@@ -147,5 +147,5 @@ def check_version(version: str) -> None:
 
 
 def version_class(version: str) -> str:
-    """The end of the name of a version's classes: ``V1beta1``."""
+    """The suffix of the class names of a version: ``V1beta1`` for ``v1beta1``."""
     return version.capitalize()

@@ -36,10 +36,8 @@ class _Complaints(logging.Handler):
 
 @contextmanager
 def heard(raised: Callable[[str, BaseException], None]) -> Iterator[None]:
-    """Within the block, calls ``raised`` with the message and the exception of every error with an exception that a
-    process of controllers logs. Nothing is printed.
-
-    Blocks may end in any order (see `silent`).
+    """Within the block, whenever a process of controllers logs an error with an exception, calls ``raised`` with the
+    message and the exception. Nothing is printed.
     """
     handler = _Complaints(raised)
     _LOGGER.addHandler(handler)

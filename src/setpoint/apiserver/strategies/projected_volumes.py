@@ -34,7 +34,9 @@ def _items(items: list[JsonObject] | None, path: str) -> Errors:
 
 
 def files_rule(name: str) -> Callable[[JsonObject, str], Errors]:
-    """The rule for a volume of a secret or config map, whose name is in the field ``name``."""
+    """The rule for a volume made from a Secret or a ConfigMap. ``name`` is the field that holds the name of that
+    object.
+    """
 
     def rule(source: JsonObject, path: str) -> Errors:
         errors = [] if source.get(name) else [required(f"{path}.{name}")]

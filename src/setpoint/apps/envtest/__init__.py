@@ -1,5 +1,6 @@
-"""Replacements for ``kube-apiserver`` and ``etcd`` for tests that start these programs: controller-runtime's envtest,
-jenvtest and similar ones. See docs/envtest.md.
+"""Replacements for ``kube-apiserver`` and ``etcd``, for test frameworks that start these programs, such as
+controller-runtime's envtest and jenvtest. See docs/envtest.md.
 
-Tests start the programs again and again, so these import as little as possible, and each module only when it is needed.
+Tests start the replacements again and again, so each replacement imports as little as possible, and each module only
+when it is needed.
 """

@@ -67,7 +67,9 @@ def _capacity(place: Place) -> list[FieldError]:
 
 
 def volume_source(place: Place) -> list[FieldError]:
-    """The errors in the source of a volume; it must have exactly one."""
+    """The errors in a PersistentVolume's source, and in the fields that depend on it. A volume must have exactly one
+    source.
+    """
     spec, path = place.value or {}, place.path
     given = [name for name in _SOURCES if spec.get(name) is not None]
     if not given:
