@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
+
+from tests.ports import reserved_port
 
 ROOT = Path(__file__).parents[1]
 DEADLINE = 300.0
@@ -28,7 +29,8 @@ class Terminals:
     """The terminals in which the commands run. Programs that stay have one each."""
 
     def __init__(self, home: Path) -> None:
-        self.words = {port: free_port() for port in PORTS}
+        self.ports = ExitStack()
+        self.words = {port: str(self.ports.enter_context(reserved_port())) for port in PORTS}
         self.home = home
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         self.environment = {"HOME": str(home), "PATH": path, "PYTHONUNBUFFERED": "1", "COLUMNS": "500"}
@@ -92,7 +94,7 @@ def replay(readme: Path, home: Path, *, least: int) -> None:
                     assert plain(printed) == plain(map(opened.here, expected)), command
                     seen += 1
     finally:
-        with ExitStack() as ends:
+        with opened.ports, ExitStack() as ends:
             for command in [*opened.running]:
                 ends.callback(opened.end, command)
     assert seen >= least
@@ -106,8 +108,3 @@ def plain(lines: Iterable[str]) -> list[str]:
 def hears_interrupts() -> None:
     """Lets SIGINT end the process: what a shell starts in the background ignores it, and so would all its children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return str(free.getsockname()[1])

@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from typing import Any, cast
 
 import pytest
 from failover import BEGIN, Servers
+from tests.ports import reserved_port
 
 from setpoint.client import CommandResult
 
@@ -47,10 +47,9 @@ pytestmark = [
 class Machine:
     """Pods as processes: each has an address, a volume and a folder for its socket."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, port: int) -> None:
         self.folder = folder
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = str(free.getsockname()[1])
+        self.port = str(port)
         (folder / "bin").mkdir()
         entrypoint = folder / "bin" / "docker-entrypoint.sh"
         entrypoint.write_text(ENTRYPOINT)
@@ -111,10 +110,10 @@ class Machine:
 
 @pytest.fixture
 def machine() -> Iterator[Machine]:
-    with tempfile.TemporaryDirectory(prefix="setpoint-failover-") as name:
+    with reserved_port() as port, tempfile.TemporaryDirectory(prefix="setpoint-failover-") as name:
         folder = Path(name)
         folder.chmod(0o777)
-        found = Machine(folder)
+        found = Machine(folder, port)
         try:
             yield found
         finally:

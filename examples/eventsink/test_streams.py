@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC
@@ -15,6 +14,7 @@ import aiohttp
 import pytest
 from eventsink import EventSink, EventSinkSpec, controller
 from posting import Answer, Collector
+from tests.ports import reserved_port
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
@@ -34,12 +34,11 @@ BATCH = 5
 class Server:
     """A redis-server on a port of its own, which keeps what it has confirmed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, port: int) -> None:
         program = shutil.which("redis-server")
         if program is None:
             pytest.skip("there is no redis-server: apt-get install redis-server")
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self.port = port
         place = ("--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(folder))
         self._command = (program, *place, "--appendonly", "yes", "--appendfsync", "always", "--save", "")
         self.process: asyncio.subprocess.Process
@@ -88,13 +87,14 @@ async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
 
 @asynccontextmanager
 async def opened(tmp_path: Path) -> AsyncGenerator[Server]:
-    server = Server(tmp_path)
-    await server.start()
-    try:
-        yield server
-    finally:
-        if server.process.returncode is None:
-            await server.kill()
+    with reserved_port() as port:
+        server = Server(tmp_path, port)
+        await server.start()
+        try:
+            yield server
+        finally:
+            if server.process.returncode is None:
+                await server.kill()
 
 
 @asynccontextmanager

@@ -10,7 +10,6 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import AsyncGenerator
@@ -21,6 +20,7 @@ from urllib.parse import quote
 import pytest
 from router import COMPLAINTS, CONFIG, CONTROLLER, Nginx, Options, controller
 from routing import CLASS, PORT, Backend, Path, config, locations, served_by, server_name
+from tests.ports import reserved_port
 
 import setpoint as sp
 from setpoint.models.core_v1 import (
@@ -330,31 +330,30 @@ def test_the_real_nginx_chooses_as_the_rules_say(tmp_path: pathlib.Path) -> None
     paths += [path("/", "Prefix", "*.example.org", "default/wild"), path("/only", "Exact", "", "default/all")]
     text = config(paths, {each.backend: "127.0.0.1:9" for each in paths})
     text = re.sub(r"proxy_pass http://default_(\w+)_80;", r"return 200 \1;", text)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    file = tmp_path / "nginx.conf"
-    settings = f"pid {tmp_path}/pid;\nerror_log stderr;\n"
-    text = text.replace(f"listen {PORT}", f"listen 127.0.0.1:{port}")
-    file.write_text(
-        settings + text.replace("http {", "http { access_log off;", 1).replace("/tmp/nginx-", f"{tmp_path}/")
-    )
-    command = [real_nginx(), "-p", str(tmp_path), "-c", str(file), "-g", "daemon off; master_process off;"]
-    process = subprocess.Popen(command)
-    try:
-        for host, shown in (
-            ("shop.example.org", "shop.example.org"),
-            ("x.example.org", "*.example.org"),
-            ("nowhere", ""),
-        ):
-            mine = [each for each in paths if each.host == shown]
-            for request in ("/", "/a", "/a/", "/a/x", "/a/b", "/ab", "/c", "/c/", "/a b;{}/x", "/ü", "/only", "/d"):
-                expected = served_by(mine, request)
-                name = expected.backend.service.removeprefix("default/") if expected is not None else None
-                assert asked(port, host, request) == name, (host, request)
-        assert asked(port, "x.y.example.org", "/") is None
-    finally:
-        process.terminate()
-        process.wait(30)
+    with reserved_port() as port:
+        file = tmp_path / "nginx.conf"
+        settings = f"pid {tmp_path}/pid;\nerror_log stderr;\n"
+        text = text.replace(f"listen {PORT}", f"listen 127.0.0.1:{port}")
+        file.write_text(
+            settings + text.replace("http {", "http { access_log off;", 1).replace("/tmp/nginx-", f"{tmp_path}/")
+        )
+        command = [real_nginx(), "-p", str(tmp_path), "-c", str(file), "-g", "daemon off; master_process off;"]
+        process = subprocess.Popen(command)
+        try:
+            for host, shown in (
+                ("shop.example.org", "shop.example.org"),
+                ("x.example.org", "*.example.org"),
+                ("nowhere", ""),
+            ):
+                mine = [each for each in paths if each.host == shown]
+                for request in ("/", "/a", "/a/", "/a/x", "/a/b", "/ab", "/c", "/c/", "/a b;{}/x", "/ü", "/only", "/d"):
+                    expected = served_by(mine, request)
+                    name = expected.backend.service.removeprefix("default/") if expected is not None else None
+                    assert asked(port, host, request) == name, (host, request)
+            assert asked(port, "x.y.example.org", "/") is None
+        finally:
+            process.terminate()
+            process.wait(30)
 
 
 def asked(port: int, host: str, request: str) -> str | None:

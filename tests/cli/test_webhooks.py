@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import signal
-import socket
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import mykind as first
 import pytest
 import yaml
 from mykinds import Mykind, MykindSpec, MykindV1alpha1, MykindV1alpha1Spec, admission, controller, default_template
+from tests.ports import reserved_port
 from tests.programs import program, server
 
 from setpoint.cli.program import program as controller_program
@@ -33,9 +34,10 @@ NAME = "mykinds.grp.example.com"
 SERVICE = ("--service", "hooks", "--namespace", "system")
 
 
-def free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return str(free.getsockname()[1])
+@pytest.fixture
+def metrics() -> Iterator[int]:
+    with reserved_port() as port:
+        yield port
 
 
 async def test_an_embedded_server_calls_the_webhooks_of_its_program(tmp_path: Path) -> None:
@@ -62,8 +64,7 @@ def test_manifests_never_say_nothing_about_a_conversion_that_is_needed(capsys: p
     assert role["kind"] == "ClusterRole"
 
 
-async def test_install_and_uninstall(tmp_path: Path) -> None:
-    port = free_port()
+async def test_install_and_uninstall(tmp_path: Path, port: int) -> None:
     url = f"https://127.0.0.1:{port}"
     async with server(tmp_path) as (_, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
         common = ("--kubeconfig", kubeconfig)
@@ -121,13 +122,12 @@ async def test_install_says_what_the_server_answered(tmp_path: Path) -> None:
             assert ended.err == ["setpoint webhook: give exactly one of --service and --url"]
 
 
-async def test_a_manager_serves_its_webhooks_when_it_has_a_certificate(tmp_path: Path) -> None:
+async def test_a_manager_serves_its_webhooks_when_it_has_a_certificate(tmp_path: Path, port: int, metrics: int) -> None:
     now = datetime.now(UTC)
     authority = make_authority("x", now=now, lifetime=timedelta(days=1))
     pair = issue(authority, ["127.0.0.1"], now=now, lifetime=timedelta(hours=1))
     for name, content in (("tls.crt", pair.certificate), ("tls.key", pair.key), ("ca.pem", authority.certificate)):
         (tmp_path / name).write_bytes(content)
-    port, metrics = free_port(), free_port()
     async with server(tmp_path) as (_, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
         url = ("--url", f"https://127.0.0.1:{port}", "--ca-file", tmp_path / "ca.pem", "--kubeconfig", kubeconfig)
         await client.create(from_wire(CustomResourceDefinition, crd_for(Mykind)))
@@ -160,11 +160,11 @@ def test_webhooks_are_served_over_https_only_where_that_makes_sense(more: tuple[
         app(["run", "--webhook-cert-dir", "/nowhere", *more])
 
 
-async def test_a_service_registers_itself_with_the_definition_that_is_there(tmp_path: Path) -> None:
+async def test_a_service_registers_itself_with_the_definition_that_is_there(tmp_path: Path, port: int) -> None:
     async with server(tmp_path) as (_, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
         await client.create(from_wire(CustomResourceDefinition, crd_for(first.Mykind)))
         await client.create(Namespace.named("system"))
-        options = ("--register", "--port", free_port(), "--drain-delay", "0", "--kubeconfig", kubeconfig)
+        options = ("--register", "--port", port, "--drain-delay", "0", "--kubeconfig", kubeconfig)
         async with program("-m", "setpoint", "webhook", APP, *SERVICE, *options, home=tmp_path) as running:
             await running.until(lambda p: any("are registered" in line for line in p.err), "registration")
             bundle = (await client.get(Secret, "hooks-tls", namespace="system")).data["ca.crt"]

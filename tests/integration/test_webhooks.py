@@ -6,7 +6,6 @@ import asyncio
 import importlib.util
 import os
 import signal
-import socket
 import sys
 import textwrap
 from pathlib import Path
@@ -67,7 +66,7 @@ APP = textwrap.dedent(
 
 
 async def test_a_webhook_program_defaults_validates_and_converts(
-    client: Client, target: Target, namespace: str, warnings: list[str], tmp_path: Path, embedded: bool
+    client: Client, target: Target, namespace: str, warnings: list[str], tmp_path: Path, embedded: bool, port: int
 ) -> None:
     if target.kubeconfig is None:
         pytest.skip("there is no socket")
@@ -76,9 +75,9 @@ async def test_a_webhook_program_defaults_validates_and_converts(
     group = f"{namespace}.example.com"
     (app := tmp_path / f"app_{namespace.replace('-', '_')}.py").write_text(APP.replace("GROUP", group))
     module = _loaded(app)
-    url = f"https://127.0.0.1:{_free_port()}"
+    url = f"https://127.0.0.1:{port}"
     definition = await client.apply(from_wire(CustomResourceDefinition, crd_for(module.Gadget)))
-    command = ["--url", url, "--host", "127.0.0.1", "--port", url.rpartition(":")[2], "--name", namespace]
+    command = ["--url", url, "--host", "127.0.0.1", "--port", str(port), "--name", namespace]
     program = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", "import sys; from setpoint.cli.webhook import command; command(sys.argv[1:])"),
         *(str(app), *command, "--kubeconfig", str(target.kubeconfig)),
@@ -134,9 +133,3 @@ def _loaded(app: Path) -> ModuleType:
     module = sys.modules[app.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port

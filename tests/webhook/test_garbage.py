@@ -7,7 +7,6 @@ import io
 import os
 import random
 import signal
-import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -17,6 +16,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.ports import reserved_port
 from tests.programs import Program, program
 
 from setpoint.webhook.authority import issue, make_authority
@@ -62,17 +62,16 @@ async def serving(home: Path) -> AsyncIterator[Served]:
     pair = issue(authority, [HOST], now=datetime.now(UTC), lifetime=timedelta(hours=1))
     (home / "tls.crt").write_bytes(pair.certificate)
     (home / "tls.key").write_bytes(pair.key)
-    with socket.create_server((HOST, 0)) as free:
-        port = free.getsockname()[1]
-    words = ("webhook", APP, "--cert-dir", home, "--host", HOST, "--port", str(port), "--drain-delay", "0")
-    async with program("-m", "setpoint", *words, home=home) as running:
-        await running.until(lambda p: any("are served" in line for line in p.err), "line that says that it serves")
-        context = trusting(authority.certificate)
-        connector = aiohttp.TCPConnector(ssl=context, limit=0)
-        async with aiohttp.ClientSession(f"https://{HOST}:{port}", connector=connector) as session:
-            yield Served(running, port, context, session)
-        assert await running.signalled(signal.SIGTERM) == 0
-        assert not any("Traceback" in line for line in running.err), running.printed()
+    options = ("--cert-dir", home, "--host", HOST, "--drain-delay", "0")
+    with reserved_port() as port:
+        async with program("-m", "setpoint", "webhook", APP, *options, "--port", port, home=home) as running:
+            await running.until(lambda p: any("are served" in line for line in p.err), "line that says that it serves")
+            context = trusting(authority.certificate)
+            connector = aiohttp.TCPConnector(ssl=context, limit=0)
+            async with aiohttp.ClientSession(f"https://{HOST}:{port}", connector=connector) as session:
+                yield Served(running, port, context, session)
+            assert await running.signalled(signal.SIGTERM) == 0
+            assert not any("Traceback" in line for line in running.err), running.printed()
 
 
 def conversion(**changes: Any) -> bytes:

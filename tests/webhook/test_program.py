@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import sys
 import textwrap
 from datetime import UTC, datetime, timedelta
@@ -70,14 +69,12 @@ async def run(*arguments: Any) -> asyncio.subprocess.Process:
     )
 
 
-async def test_the_program_serves_from_files_and_drains_when_told_to(tmp_path: Path) -> None:
+async def test_the_program_serves_from_files_and_drains_when_told_to(tmp_path: Path, port: int) -> None:
     (app := tmp_path / "app.py").write_text(APP)
     authority = make_authority("x", now=datetime.now(UTC), lifetime=timedelta(days=1))
     pair = issue(authority, [HOST], now=datetime.now(UTC), lifetime=timedelta(hours=1))
     (tmp_path / "tls.crt").write_bytes(pair.certificate)
     (tmp_path / "tls.key").write_bytes(pair.key)
-    with socket.create_server((HOST, 0)) as free:
-        port = free.getsockname()[1]
     program = await run(app, "--cert-dir", tmp_path, "--host", HOST, "--port", port, "--drain-delay", 0)
     try:
         connector = aiohttp.TCPConnector(ssl=trusting(authority.certificate))
