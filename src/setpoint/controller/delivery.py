@@ -50,14 +50,11 @@ def subscribe(
     echoes, orphans = memory.echoes, memory.orphans
     clock = asyncio.get_running_loop().time
 
+    asks = wants if primary else None
+
     def deliver(
-        old: Head | None, new: Head | None, change: str, version: str, priority: int
+        changed: ObjectKey, old: Head | None, new: Head | None, change: str, version: str, priority: int
     ) -> Coroutine[Any, Any, None] | None:
-        head = new if new is not None else old
-        assert head is not None
-        changed = head.key
-        if primary and wants is not None and not wants(changed):
-            return None
         cause = Cause(change, kind, changed, version, clock())  # type: ignore[arg-type]
         for test in predicates:
             if not test(old, new):
@@ -92,34 +89,41 @@ def subscribe(
         await unless_stopped(deliver_keys())
 
     def on_add(head: Head, initial: bool) -> Coroutine[Any, Any, None] | None:
+        key = head.key
+        if asks is not None and not asks(key):
+            return None
         if initial:
-            return deliver(None, head, "sync", head.resource_version, LOW_PRIORITY)
-        return deliver(None, head, "create", head.resource_version, 0)
+            return deliver(key, None, head, "sync", head.resource_version, LOW_PRIORITY)
+        return deliver(key, None, head, "create", head.resource_version, 0)
 
     def on_change(heads: HeadUpdate) -> Coroutine[Any, Any, None] | None:
         new = heads.new
-        if primary and wants is not None and not wants(new.key):
+        key = new.key
+        if asks is not None and not asks(key):
             return None  # before the old state is decoded: most events of a fleet are for other processes
         version = new.resource_version
         if heads.same_version:
-            return deliver(new, new, "sync", version, LOW_PRIORITY)
+            return deliver(key, new, new, "sync", version, LOW_PRIORITY)
         if primary:
             if echoes:
-                own = echoes.get(new.key)
+                own = echoes.get(key)
                 if own is not None and version in own and heads.old.resource_version in own:
                     metrics.suppressed += 1
                     return None
             needs_old = bool(predicates)
         else:
             needs_old = bool(predicates) or not owns or not heads.same_owners
-        return deliver(heads.old if needs_old else new, new, "update", version, 0)
+        return deliver(key, heads.old if needs_old else new, new, "update", version, 0)
 
     def on_delete(head: Head, final_state_unknown: bool) -> Coroutine[Any, Any, None] | None:
+        key = head.key
         if primary:
-            seen.deleted(head.key)
+            seen.deleted(key)
         elif owns:
-            for key in owners(head, None):
-                orphans.went(head.uid, key)
-        return deliver(head, None, "delete", head.resource_version, 0)
+            for owner in owners(head, None):
+                orphans.went(head.uid, owner)
+        if asks is not None and not asks(key):
+            return None
+        return deliver(key, head, None, "delete", head.resource_version, 0)
 
     return informer.add_event_handler(on_add=on_add, on_change=on_change, on_delete=on_delete, name=env.name)

@@ -69,6 +69,7 @@ class ParentLease:
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
         self._until = float("-inf")
+        self._now: Callable[[], float] = float  # every write asks; to find the running loop costs more than its time
         self._led = asyncio.Event()
         self._reason = ""
         self._lost = asyncio.Event()
@@ -89,7 +90,7 @@ class ParentLease:
 
     def may_act(self) -> bool:
         """Whether no process can have taken over from the supervisor yet, by this machine's clock."""
-        return asyncio.get_running_loop().time() < self._until
+        return self._now() < self._until
 
     def check(self, tolerance: float) -> str:
         """Always ``""``: the supervisor checks its lease itself."""
@@ -97,6 +98,7 @@ class ParentLease:
 
     def lead(self, until: float) -> None:
         """Notes that the supervisor leads, or has renewed its lease."""
+        self._now = asyncio.get_running_loop().time
         if not self._reason:
             self._until = until
         self._led.set()
