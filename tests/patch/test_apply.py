@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from setpoint.patch import apply as ssa
-from setpoint.patch import managers_of_request
+from setpoint.patch import created, managers_of_request
 from setpoint.patch.apply import ApplyConflict, ApplyResult, InvalidApply
 from setpoint.patch.fieldset import FieldSet, Path
 from setpoint.patch.typed import field_set
@@ -33,8 +33,11 @@ def apply(
 def update(
     live: Any, new: Any, manager: str = "m", *, now: str = NOW, schema: Schema = THING, **options: Any
 ) -> dict[str, Any]:
-    managers = ((live or {}).get("metadata") or {}).get("managedFields") or []
-    entries = ssa.update(schema, live, new, managers, manager, api_version="t/v1", now=now, **options)
+    if live is None:
+        entries = created.create(schema, new, manager, api_version="t/v1", now=now, zero={}, **options)
+    else:
+        managers = (live.get("metadata") or {}).get("managedFields") or []
+        entries = ssa.update(schema, live, new, managers, manager, api_version="t/v1", now=now, **options)
     return with_entries(new, entries)
 
 

@@ -6,11 +6,12 @@ Each is a module of pure functions over plain JSON values::
     merge_patch.apply(document, patch)            merge_patch.diff(original, modified)
     strategic.apply(schema, document, patch)      strategic.diff(schema, original, modified)
     apply.apply(schema, live, applied, ...)       apply.update(schema, old, new, ...)
+    created.create(schema, new, ...)
 """
 
 from __future__ import annotations
 
-from . import apply, compare, fieldset, json_patch, managed, merge_patch, strategic, typed
+from . import apply, compare, created, fieldset, json_patch, managed, merge_patch, strategic, typed
 from .apply import ApplyConflict, ApplyResult, Conflict, InvalidApply
 from .fieldset import FieldSet
 from .json_patch import PatchError, TestFailed, TooManyOperations
@@ -32,6 +33,7 @@ __all__ = [
     "TypedError",
     "apply",
     "compare",
+    "created",
     "fieldset",
     "json_patch",
     "managed",

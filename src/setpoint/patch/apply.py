@@ -1,8 +1,8 @@
 """Server-side apply (KEP-555): ownership of fields, conflicts, and the result of applying a configuration.
 
-``apply`` serves an apply request, ``update`` tracks ownership for every other write. Both are pure: they take the
-live object and its ``managedFields`` and return the object to store. Semantics: structured-merge-diff's ``merge`` and
-apimachinery's ``managedfields``.
+``apply`` serves an apply request, ``update`` tracks ownership for every other change of an object; new objects are the
+subject of ``created``. Both are pure: they take the live object and its ``managedFields`` and return the object to
+store. Semantics: structured-merge-diff's ``merge`` and apimachinery's ``managedfields``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from setpoint.slices import pace
 
 from .compare import Comparison, compare
 from .fieldset import EMPTY, FieldSet, Path, path_text
-from .managed import Identity, Managed, Owner
+from .managed import NEVER_OWNED, Identity, Managed, Owner
 from .typed import TypedError, ensure_named, field_set, merge, remove, type_errors
 
 __all__ = ["ApplyConflict", "ApplyResult", "Conflict", "Convert", "InvalidApply", "apply", "update"]
@@ -27,27 +27,6 @@ Convert: TypeAlias = Callable[[dict[str, Any], str], "tuple[Schema, dict[str, An
 """Converts an object to another API version, with that version's schema; None if the version is no longer served."""
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-
-# No manager owns these: they are the object's identity, or the server sets them.
-_NEVER_OWNED: Final = FieldSet.of(
-    ("f:apiVersion",),
-    ("f:kind",),
-    ("f:metadata",),
-    *(
-        ("f:metadata", f"f:{name}")
-        for name in (
-            "name",
-            "namespace",
-            "creationTimestamp",
-            "selfLink",
-            "uid",
-            "clusterName",
-            "generation",
-            "managedFields",
-            "resourceVersion",
-        )
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +134,7 @@ def apply(
     managed.reconcile(schema)
     context = _Context(schema, api_version, ignored, convert)
     if not managed.owners and live:
-        everything = compare(schema, {}, before).added - _NEVER_OWNED
+        everything = compare(schema, {}, before).added - NEVER_OWNED
         if everything:
             owner = Owner("before-first-apply", "Update", api_version, subresource, time=now, fields=everything)
             managed.owners[owner.identity] = owner
@@ -168,7 +147,7 @@ def apply(
         if last and last.api_version == api_version
         else Owner(own.manager, "Apply", api_version, subresource, time=last.time if last else None, fields=fields)
     )
-    owned = fields - _NEVER_OWNED
+    owned = fields - NEVER_OWNED
     same = last is not None and last.api_version == api_version and last.fields == owned
     if last is not None and not same:
         merged = context.prune(merged, managed, last)
@@ -196,7 +175,7 @@ def apply(
 
 def update(
     schema: Schema,
-    old: dict[str, Any] | None,
+    old: dict[str, Any],
     new: dict[str, Any],
     managers: Sequence[Mapping[str, Any]],
     manager: str,
@@ -207,7 +186,7 @@ def update(
     ignored: FieldSet = EMPTY,
     convert: Convert | None = None,
 ) -> list[dict[str, Any]]:
-    """The managedFields after a create (``old`` is None), update or patch that turns ``old`` into ``new``.
+    """The managedFields after an update or patch that turns ``old`` into ``new``.
 
     Changed fields are owned only by ``manager``'s Update entry; removed fields have no owner. At most ten Update
     entries remain. An existing object without managedFields stays without them, because its fields have not been
@@ -215,22 +194,22 @@ def update(
 
     ``managers``: the result of `managers_of_request`. Other parameters as for `apply`. Inputs are never changed.
 
-    For kinds whose ``spec``, ``status`` and ``metadata`` always exist on the server, pass an ``old`` in which these are
-    empty on create, so they do not get an owner themselves.
+    A new object that comes with managedFields of its own is a change, too: of an ``old`` without a uid that holds what
+    every object of the kind has on the server, so that this gets no owner.
 
     Raises ValueError for malformed managedFields, and TypedError for objects that do not fit the schema.
     """
     managed = Managed.decode(managers)
-    if not managed.owners and old and (old.get("metadata") or {}).get("uid"):
+    if not managed.owners and (old.get("metadata") or {}).get("uid"):
         return []
-    before, after = _without_managed_fields(old or {}), _without_managed_fields(new)
+    before, after = _without_managed_fields(old), _without_managed_fields(new)
     comparison = compare(schema, before, after).without(ignored)
     if not comparison:
         return managed.encode()
     managed.reconcile(schema)
     context = _Context(schema, api_version, ignored, convert)
     context.take(managed, None, comparison, before, after)
-    mine = (comparison.modified | comparison.added) - _NEVER_OWNED
+    mine = (comparison.modified | comparison.added) - NEVER_OWNED
     if mine:
         owner = Owner(manager or "unknown", "Update", api_version, subresource, time=now, fields=mine)
         previous = managed.owners.get(owner.identity)

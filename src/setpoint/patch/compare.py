@@ -10,7 +10,7 @@ from setpoint.schema.values import json_equal
 from setpoint.slices import pace
 
 from .fieldset import FieldSet
-from .typed import is_granular, item_element, same
+from .typed import is_empty, is_granular, item_element, same
 
 __all__ = ["Comparison", "compare"]
 
@@ -67,8 +67,8 @@ def _compare(element: str, schema: Schema, old: Any, new: Any, result: Compariso
         result.added.members.add(element)
     elif new is UNSET:
         result.removed.members.add(element)
-    elif (old_full and not new_full and not _is_empty(schema, new)) or (
-        new_full and not old_full and not _is_empty(schema, old)
+    elif (old_full and not new_full and not is_empty(schema, new)) or (
+        new_full and not old_full and not is_empty(schema, old)
     ):
         result.modified.members.add(element)  # from a leaf to a tree or back
     inner = Comparison()
@@ -82,10 +82,6 @@ def _compare(element: str, schema: Schema, old: Any, new: Any, result: Compariso
         result.modified.children[element] = inner.modified
     if inner.added:
         result.added.children[element] = inner.added
-
-
-def _is_empty(schema: Schema, value: Any) -> bool:
-    return value is None or (not value and is_granular(schema, value))
 
 
 def _compare_lists(schema: Schema, old: list[Any], new: list[Any], result: Comparison) -> None:

@@ -12,10 +12,31 @@ from setpoint.slices import pace
 from .fieldset import FieldSet
 from .typed import reconcile
 
-__all__ = ["MAX_UPDATE_MANAGERS", "Identity", "Managed", "Owner", "managers_of_request"]
+__all__ = ["MAX_UPDATE_MANAGERS", "NEVER_OWNED", "Identity", "Managed", "Owner", "entry_json", "managers_of_request"]
 
 MAX_UPDATE_MANAGERS: Final = 10
 """Above this many Update entries the oldest are merged into one called ``ancient-changes``."""
+
+NEVER_OWNED: Final = FieldSet.of(
+    ("f:apiVersion",),
+    ("f:kind",),
+    ("f:metadata",),
+    *(
+        ("f:metadata", f"f:{name}")
+        for name in (
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        )
+    ),
+)
+"""The fields that no manager owns: they are the object's identity, or the server sets them."""
 
 _ANCIENT: Final = "ancient-changes"
 
@@ -103,14 +124,8 @@ class Owner:
         """The entry's JSON for ``metadata.managedFields``; the original JSON if nothing changed."""
         if isinstance(self._entry, dict):
             return self._entry
-        entry: dict[str, Any] = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
-        if self.time is not None:
-            entry["time"] = self.time
-        entry["fieldsType"] = "FieldsV1"
-        entry["fieldsV1"] = self.fields.to_fields_v1()
-        if self.subresource:
-            entry["subresource"] = self.subresource
-        return entry
+        fields = self.fields.to_fields_v1()
+        return entry_json(self.manager, self.operation, self.api_version, self.time, fields, self.subresource)
 
     def __str__(self) -> str:
         """The manager's name in messages about conflicts."""
@@ -183,6 +198,20 @@ class Managed:
             key=lambda owner: (owner.operation, owner.time or "", owner.manager, owner.api_version, owner.subresource),
         )
         return [owner.to_entry() for owner in pace(ordered)]
+
+
+def entry_json(
+    manager: str, operation: str, api_version: str, time: str | None, fields: dict[str, Any], subresource: str
+) -> dict[str, Any]:
+    """The JSON of an entry for ``metadata.managedFields``; ``fields`` are in their JSON form."""
+    entry: dict[str, Any] = {"manager": manager, "operation": operation, "apiVersion": api_version}
+    if time is not None:
+        entry["time"] = time
+    entry["fieldsType"] = "FieldsV1"
+    entry["fieldsV1"] = fields
+    if subresource:
+        entry["subresource"] = subresource
+    return entry
 
 
 def managers_of_request(

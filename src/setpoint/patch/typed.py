@@ -24,6 +24,7 @@ __all__ = [
     "TypedError",
     "ensure_named",
     "field_set",
+    "is_empty",
     "is_granular",
     "item_element",
     "merge",
@@ -125,6 +126,11 @@ def is_granular(schema: Schema, value: Any) -> bool:
     if isinstance(value, dict):
         return schema.map_type != "atomic"
     return isinstance(value, list) and schema.list_type in _GRANULAR
+
+
+def is_empty(schema: Schema, value: Any) -> bool:
+    """Whether ``value`` is null, or an object, set or map-list without parts."""
+    return value is None or (not value and is_granular(schema, value))
 
 
 def same(old: Any, new: Any) -> bool:

@@ -281,6 +281,6 @@ def _complete(plan: _Plan, obj: JsonObject) -> None:
 
 
 def zero_of(served: ServedResource) -> JsonObject:
-    """The fields that every object of the kind has, even if they were not sent; no field manager owns them."""
+    """The fields that Go writes in each object of the kind, with their zero values. Never change them."""
     plan = _plan_of(served)
-    return {} if plan is None else {key: copy_json(value) for key, value in plan.always.items()}
+    return {} if plan is None else plan.always

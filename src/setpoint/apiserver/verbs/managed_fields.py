@@ -7,7 +7,7 @@ from typing import Any, Final
 from setpoint.apiserver.objects.go_form import zero_of
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
-from setpoint.patch import FieldSet, TypedError, managers_of_request
+from setpoint.patch import FieldSet, TypedError, created, managers_of_request
 from setpoint.patch import apply as server_side_apply
 from setpoint.schema import ANYTHING, Schema, json_equal
 
@@ -32,26 +32,46 @@ def track(
     """Sets the managedFields of ``new`` (in place) after a write that is not an apply."""
     sent = new["metadata"].pop("managedFields", None)
     live = old["metadata"].get("managedFields") if old is not None else None
-    before = old if old is not None else {"metadata": {}, **served.strategy.zero, **zero_of(served)}
+    api_version, manager = served.resource.api_version, call.manager(manager)
+    ignored = ignored_fields(served, subresource)
+    now = None if subresource == "scale" else call.timestamp()  # as upstream
     try:
-        entries = server_side_apply.update(
-            served.schema,
-            before,
-            new,
-            managers_of_request(live, sent, subresource=subresource),
-            call.manager(manager),
-            api_version=served.resource.api_version,
-            subresource=subresource,
-            now=None if subresource == "scale" else call.timestamp(),  # as upstream
-            ignored=ignored_fields(served, subresource),
-            convert=converter(call, served),
-        )
+        managers = managers_of_request(live, sent, subresource=subresource)
+        if old is None and not managers:
+            entries = created.create(
+                served.schema,
+                new,
+                manager,
+                api_version=api_version,
+                subresource=subresource,
+                now=now,
+                ignored=ignored,
+                zero=_zero(served),
+            )
+        else:
+            entries = server_side_apply.update(
+                served.schema,
+                _zero(served) if old is None else old,
+                new,
+                managers,
+                manager,
+                api_version=api_version,
+                subresource=subresource,
+                now=now,
+                ignored=ignored,
+                convert=converter(call, served),
+            )
     except (TypedError, ValueError):
         # As upstream (UpdateNoErrors): an object that can't be tracked, such as one with a list that names an item
         # twice though its schema forbids it, is stored without books.
         entries = []
     if entries:
         new["metadata"]["managedFields"] = entries
+
+
+def _zero(served: ServedResource) -> JsonObject:
+    """The fields that every object of the kind has, even if they were not sent; no field manager owns them."""
+    return {"metadata": {}, **served.strategy.zero, **zero_of(served)}
 
 
 def keep_times(new: JsonObject, old: JsonObject) -> None:

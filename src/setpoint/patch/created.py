@@ -1,0 +1,130 @@
+"""The ``managedFields`` of a new object: its creator owns all of its fields.
+
+Nothing is compared for them: one pass over the object and its schema writes the fields in their JSON form. Only the
+fields that no manager owns are taken out afterwards, and these are few.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.schema.node import ANYTHING, Schema
+from setpoint.schema.values import json_equal
+from setpoint.slices import pace
+
+from .fieldset import EMPTY, FieldSet
+from .managed import NEVER_OWNED, entry_json
+from .typed import is_empty, is_granular, item_element
+
+__all__ = ["create"]
+
+Fields = dict[str, Any]
+"""Fields in their JSON form: elements of paths, each with the fields below it; without such fields it is a leaf. The
+element ``.`` says that the object or item itself belongs to the fields, if others are below it.
+"""
+
+
+def create(
+    schema: Schema,
+    new: dict[str, Any],
+    manager: str,
+    *,
+    api_version: str,
+    subresource: str = "",
+    now: str | None,
+    ignored: FieldSet = EMPTY,
+    zero: dict[str, Any],
+) -> list[dict[str, Any]]:
+    """The managedFields of ``new``, an object that ``manager`` creates and that has no managedFields; they are those
+    that `update` would give for a change from ``zero`` to ``new``.
+
+    ``zero``: the fields, all zero or objects of such fields, that every object of the kind has on the server; a field
+    that is equal there has no owner. Other parameters as for `apply`. Inputs are never changed.
+
+    Raises TypedError if a list of ``new`` does not fit the schema.
+    """
+    fields = _fields(schema, new)
+    _take_zero(schema, fields, new, zero)
+    _take(fields, ignored)
+    _take_alone(fields, NEVER_OWNED)
+    fields.pop(".", None)
+    return [entry_json(manager or "unknown", "Update", api_version, now, fields, subresource)] if fields else []
+
+
+def _fields(schema: Schema, value: Any) -> Fields:
+    """All fields of an object or list, in the order of API servers; none if its schema treats it as one value."""
+    if not value:
+        return {}
+    if type(value) is dict:
+        if schema.map_type == "atomic":
+            return {}
+        fields: Fields = {".": {}}
+        properties, other = schema.properties, schema.additional or ANYTHING
+        for name in pace(sorted(value)):
+            item = value[name]
+            if type(item) is dict or type(item) is list:
+                fields["f:" + name] = _fields(properties.get(name, other), item)
+            else:
+                fields["f:" + name] = {}
+        return fields
+    if not is_granular(schema, value):
+        return {}
+    found: dict[str, Any] = {}
+    for position, item in enumerate(pace(value)):
+        element = item_element(schema, item, position)
+        found[element] = None if element in found else item  # items with equal keys are owned together, as one leaf
+    items = schema.items or ANYTHING
+    return {".": {}, **{element: _fields(items, found[element]) for element in sorted(found)}}
+
+
+def _take_zero(schema: Schema, fields: Fields, new: dict[str, Any], zero: dict[str, Any]) -> None:
+    """Takes out what is the same in ``zero``, and the objects that are in ``zero`` but not their further fields."""
+    for name, before in zero.items():
+        if name not in new:
+            continue
+        element, after, below = "f:" + name, new[name], schema.field(name) or ANYTHING
+        inner = fields[element]
+        if not inner:
+            if is_empty(below, after) if before and is_granular(below, before) else json_equal(before, after):
+                del fields[element]
+        elif before is None or is_granular(below, before):
+            inner.pop(".")
+            if before:
+                _take_zero(below, inner, after, before)
+                if not inner:
+                    del fields[element]
+
+
+def _take(fields: Fields, ignored: FieldSet) -> None:
+    """Takes out the members of ``ignored`` and everything below them."""
+    for element in ignored.members:
+        fields.pop(element, None)
+    for element, below in ignored.children.items():
+        inner = fields.get(element)
+        if inner:
+            _take(inner, below)
+            _settle(fields, element)
+
+
+def _take_alone(fields: Fields, unowned: FieldSet) -> None:
+    """Takes out the members of ``unowned``, but not what is below them."""
+    for element in unowned.members:
+        inner = fields.get(element)
+        if inner:
+            inner.pop(".", None)
+        else:
+            fields.pop(element, None)
+    for element, below in unowned.children.items():
+        inner = fields.get(element)
+        if inner:
+            _take_alone(inner, below)
+            _settle(fields, element)
+
+
+def _settle(fields: Fields, element: str) -> None:
+    """Writes an element as it is written with what is left below it."""
+    inner = fields[element]
+    if not inner:
+        del fields[element]
+    elif len(inner) == 1 and "." in inner:
+        fields[element] = {}
