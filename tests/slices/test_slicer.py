@@ -15,7 +15,7 @@ from setpoint.apiserver.requests.type_errors import type_errors
 from setpoint.patch import strategic
 from setpoint.schema import ErrorType, FieldError, copy_json, json_equal, nested_over
 from setpoint.schema.node import ANYTHING
-from setpoint.slices import Slicer, Work, pace, spend
+from setpoint.slices import Slicer, Work, pace, slicer, spend
 
 pytest.importorskip("greenlet", reason="without it, work is done in one slice")
 
@@ -100,6 +100,22 @@ def test_work_that_is_given_up_runs_its_finally_blocks_and_nothing_else() -> Non
     doing.close()
     assert told == ["end"]
     doing.close()
+
+
+def test_between_two_slices_and_after_the_last_no_worker_counts_as_one_at_work() -> None:
+    def refuse() -> None:
+        spend(1 << 20)
+        assert slicer._at_work
+        raise KeyError("x")
+
+    doing, given_up = (Slicer().start(refuse, always) for _ in range(2))
+    for work in (doing, given_up):
+        assert not work.go()
+        assert not slicer._at_work
+    given_up.close()
+    with pytest.raises(KeyError):
+        doing.go()
+    assert not slicer._at_work
 
 
 def test_works_take_turns_and_each_gives_its_own() -> None:

@@ -30,10 +30,18 @@ _MANY: Final = 128
 """Items of a list or map that are counted one part at a time."""
 
 
+_at_work: Final[set[_Worker]] = set()
+"""The workers that are in a slice now, in any thread. Small requests are not done by workers, and their many small
+lists and maps are known from this set, which is empty then, much sooner than from `getcurrent`.
+"""
+
+
 def pace(items: Collection[T]) -> Iterable[T]:
     """``items``, to iterate over. The iteration counts one step for each item and, if there are many items, pauses
     between items.
     """
+    if not _at_work:
+        return items
     worker = getcurrent()
     if type(worker) is not _Worker:
         return items
@@ -60,6 +68,8 @@ def _in_parts(items: Iterable[T], worker: _Worker) -> Generator[T, None, None]:
 
 def spend(size: int) -> None:
     """Reports that C code, which cannot be interrupted, is about to read or write ``size`` bytes."""
+    if not _at_work:
+        return
     worker = getcurrent()
     if type(worker) is _Worker:
         worker.left -= size >> _BYTES
@@ -133,7 +143,12 @@ class Work(Generic[T]):
             worker.parent = here
         worker.gr_context = here.gr_context
         work, self._work = self._work, None
-        if worker.switch(work) is _PAUSED:
+        _at_work.add(worker)
+        try:
+            paused = worker.switch(work) is _PAUSED
+        finally:
+            _at_work.discard(worker)
+        if paused:
             self.paused = True
             return False
         self._worker = None
