@@ -72,7 +72,9 @@ def forbidden(attributes: Attributes, reason: str = "") -> ApiStatusError:
 
 
 def requested(method: str, path: str, query: Sequence[tuple[str, str]], user: UserInfo) -> Attributes:
-    """The attributes of a request, derived from its method, path and query alone; the resource may not exist."""
+    """The attributes of a request, derived from its method, path and query alone. Whether the resource exists is not
+    checked.
+    """
     parts = path.strip("/").split("/")
     if len(parts) >= 3 and parts[0] == "api":
         group, version, rest = "", parts[1], parts[2:]

@@ -17,8 +17,8 @@ SUPERUSERS = "system:masters"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer of an authorizer. ``reason`` names the rule that allows the request, or the roles that
-    were not found.
+    """An authorizer's answer. ``reason`` names the binding that allows the request, or the roles that the user is bound
+    to but that do not exist; it may be empty.
     """
 
     allowed: bool
@@ -27,21 +27,23 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules that hold for a user. ``lost`` are the kinds and names of roles that are bound but do not exist."""
+    """The rules that apply to a user. ``lost`` has the kind and the name of each role that is bound but does not
+    exist.
+    """
 
     rules: tuple[Rule, ...]
     lost: tuple[tuple[str, str], ...] = ()
 
 
 class Authorizer(Protocol):
-    """Decides by the objects that are stored at the time of the call. Its methods never raise."""
+    """Decides according to the objects that are stored at the time of the call. Its methods never raise."""
 
     def authorize(self, attributes: Attributes) -> Decision:
         """The decision on whether ``attributes.user`` may make the request."""
         ...
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
-        """All rules that hold for the user in ``namespace``; if it is empty, those that hold in all namespaces."""
+        """All rules that apply to the user in ``namespace``, or in every namespace if ``namespace`` is empty."""
         ...
 
     def role(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:

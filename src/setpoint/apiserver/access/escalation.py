@@ -28,12 +28,14 @@ _COLLECTED: Final = ("ownerReferences", "finalizers", "selfLink", "managedFields
 def check_role(
     authorizer: Authorizer, user: UserInfo, name: str, new: JsonObject, old: JsonObject | None, *, namespaced: bool
 ) -> None:
-    """Refuses a role that grants more than ``user`` has, unless the user may ``escalate`` the role.
+    """Refuses a role that grants more than ``user`` has, unless the user may ``escalate`` the role. Only a user with
+    all permissions can write an aggregation rule. A write that changes only the metadata that the garbage collector
+    writes is allowed.
 
-    ``name`` is the one in the request's path; it is empty for a POST.
+    ``name`` is the role's name in the request's path; it is empty for a POST.
 
     Raises:
-        ApiStatusError: 403 naming the permissions that the user lacks.
+        ApiStatusError: 403, naming the permissions that the user lacks.
     """
     plural = "roles" if namespaced else "clusterroles"
     namespace = new["metadata"].get("namespace", "") if namespaced else ""
@@ -51,10 +53,11 @@ def check_role(
 def check_binding(
     authorizer: Authorizer, user: UserInfo, new: JsonObject, old: JsonObject | None, *, namespaced: bool
 ) -> None:
-    """Refuses a binding of a role that grants more than ``user`` has, unless the user may ``bind`` the role.
+    """Refuses a binding to a role that grants more than ``user`` has, unless the user may ``bind`` the role. A write
+    that changes only the metadata that the garbage collector writes is allowed.
 
     Raises:
-        ApiStatusError: 403 naming the permissions that the user lacks, 404 if the role does not exist.
+        ApiStatusError: 403, naming the permissions that the user lacks, or 404 if the role does not exist.
     """
     if SUPERUSERS in user.groups or _only_collected(new, old):
         return

@@ -100,8 +100,8 @@ class _Level(msgspec.Struct, frozen=True):
 
 
 class Flows:
-    """The response headers that name the flow schema and the priority level of a request. Follows the
-    stored objects.
+    """Finds the response headers that name the flow schema and the priority level of a request. A change to the stored
+    objects takes effect with the next request.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -119,8 +119,8 @@ class Flows:
         self._following.clear()
 
     def headers(self, asked: Attributes) -> dict[str, str]:
-        """Headers with the uids of the matching schema of the lowest precedence and of its level; empty if no schema
-        matches.
+        """Headers with the uid of the flow schema that matches the request, and of its priority level; empty if no
+        schema matches. If several schemas match, the one with the lowest ``matchingPrecedence`` is used.
         """
         user = asked.user
         key = (user.name, user.groups, asked.verb, asked.group, asked.combined, asked.namespace, asked.path)

@@ -80,7 +80,7 @@ _BINDING: Final = msgspec.json.Decoder(_Binding)
 
 
 class Rbac:
-    """Decides by the roles and bindings in ``storage``; a write is in force from the next request on.
+    """Decides according to the roles and bindings in ``storage``; a write takes effect with the next request.
 
     Members of ``system:masters`` may do everything. `close` ends the subscription to the storage.
 
@@ -152,7 +152,9 @@ class Rbac:
         return Decision(False, f"rbac: RBAC: {not_found(lost)}" if lost else "")
 
     def _visited(self, user: UserInfo, namespace: str) -> Iterator[_Bound]:
-        """The bindings that apply to the user."""
+        """The bindings that apply to the user: cluster role bindings and, if ``namespace`` is not empty, the role
+        bindings in it.
+        """
         if self._cluster_bindings is None:
             self._cluster_bindings = self._read("clusterrolebindings", None)
         yield from self._those_of(user, self._cluster_bindings, "")
@@ -179,7 +181,9 @@ class Rbac:
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
-    """A stored object, decoded. A damaged object grants nothing; the server's list of damage names it."""
+    """A stored role or binding, decoded. A damaged object is read as an empty one, which grants nothing; the server's
+    list of damage names it.
+    """
     try:
         return decoder.decode(value)
     except msgspec.MsgspecError as problem:
@@ -188,8 +192,8 @@ def _decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
 
 
 def not_found(roles: Sequence[tuple[str, str]], plural: str = "") -> str:
-    """The error for bindings whose roles don't exist. Each role is named once, with ``plural``, if given, in place of
-    its kind.
+    """The error message for roles that are bound but do not exist; empty if ``roles`` is empty. Each role is named
+    once; ``plural``, if given, takes the place of its kind.
     """
     texts = dict.fromkeys(f"{plural or kind.lower()}.{_GROUP} {quote(name)} not found" for kind, name in roles)
     return next(iter(texts)) if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

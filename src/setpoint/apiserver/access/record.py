@@ -26,8 +26,8 @@ _APPLY: Final = "application/apply-patch"
 
 
 class Access(msgspec.Struct, frozen=True, order=True):
-    """One line of a record's file. ``resource`` includes the subresource, as in ``pods/log``; a request without a
-    resource was for ``url``.
+    """One line of a record's file. ``resource`` includes the subresource, as in ``pods/log``; a non-resource request
+    has a ``url`` instead.
     """
 
     group: str
@@ -39,7 +39,7 @@ class Access(msgspec.Struct, frozen=True, order=True):
 
 
 class AccessRecord:
-    """Remembers every distinct request once, together with the refused ones.
+    """Remembers every distinct request once, and which requests were refused.
 
         record = AccessRecord()
         async with ApiServer(access_record=record) as server:
@@ -47,11 +47,11 @@ class AccessRecord:
         for asked in record.asked:
             print(asked.verb, asked.group, asked.resource, asked.subresource, asked.namespace, asked.name)
 
-    Requests of the users named in ``ignore`` are not remembered. Requests to a server without an authorizer are: record
-    a program where everything is allowed, and write the role that it needs.
+    Requests of the users named in ``ignore`` are not remembered. Requests to a server without an authorizer are
+    remembered too: run a program where everything is allowed, and write the role that it needs from the record.
 
-    With a ``file``, each new request is also appended to it, as a line for `read`. Any number of
-    processes may append to one file at the same time, because each line is a single write.
+    With a ``file``, each new request is also appended to it, as a line that `read` understands. Any number of processes
+    may append to one file at the same time, because each line is a single write.
     """
 
     def __init__(self, *, ignore: Collection[str] = (), file: Path | None = None) -> None:
@@ -127,7 +127,7 @@ def _append(file: Path, asked: Attributes) -> None:
 
 
 def read(file: Path) -> list[Access]:
-    """The distinct requests in a record's file, in order; empty if the file does not exist.
+    """The distinct requests in a record's file, sorted; empty if the file does not exist.
 
     Raises:
         OSError: the file can't be read.

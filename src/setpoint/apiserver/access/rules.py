@@ -42,14 +42,16 @@ def covers(owned: Sequence[Rule], wanted: Iterable[Rule]) -> bool:
 
 
 def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """The grants of ``wanted`` that ``owned`` does not cover, as rules of one verb, one resource and at most one name
-    each.
+    """The grants of ``wanted`` that ``owned`` does not cover. Each is a rule with one verb and either one resource,
+    with at most one name, or one non-resource URL.
     """
     return [part for rule in wanted for part in _parts(rule) if not any(_covers(whole, part) for whole in owned)]
 
 
 def compact(rules: Iterable[Rule]) -> list[Rule]:
-    """Merges the verbs of rules for one resource and at most one name; other rules are unchanged and come first."""
+    """The rules, with those for the same resource and name merged into one rule with all their verbs. Rules for several
+    resources or names, or for non-resource URLs, are unchanged and come first.
+    """
     simple: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     made: list[Rule] = []
     for rule in rules:

@@ -20,8 +20,8 @@ JsonObject = dict[str, Any]
 
 
 class _EverythingIsAllowed:
-    """The authorizer that expressions see: it allows everything, as the access reviews of a server without authorizer
-    do.
+    """The authorizer that expressions see. It allows everything, as access reviews do on a server without an
+    authorizer.
     """
 
     def decide(self, attributes: Attributes) -> Decision:
@@ -38,7 +38,9 @@ def values_for(
     obj: JsonObject | None,
     old: JsonObject | None,
 ) -> dict[str, Value]:
-    """All variables except ``namespaceObject`` and ``params``. ``obj`` and ``old`` have the version of ``target``."""
+    """All variables but ``params``; ``namespaceObject`` is null, and a caller that offers it replaces the value.
+    ``obj`` and ``old`` must be in the version of ``target``.
+    """
     access = Attributes(
         verb="",
         group=attributes.served.resource.group,
@@ -58,7 +60,9 @@ def values_for(
 
 
 def namespace_of(attributes: AdmissionAttributes, storage: Storage) -> Value:
-    """The variable ``namespaceObject``; null for cluster-scoped objects and for namespaces."""
+    """The variable ``namespaceObject``: the namespace of the request's object, without managed fields. It is null for
+    cluster-scoped objects, for namespaces themselves, and if the namespace does not exist.
+    """
     if attributes.is_namespace or not attributes.namespace:
         return None
     record = storage.get("namespaces", "", attributes.namespace)

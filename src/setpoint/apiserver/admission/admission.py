@@ -91,8 +91,8 @@ class Admission:
         subresource: str,
         kind: tuple[str, str, str],
     ) -> JsonObject:
-        """The result of the complete admission of a document that is not stored itself, such as a Binding. Raises
-        ApiStatusError.
+        """The document after mutation and validation by policies and webhooks. The document is not stored itself; a
+        Binding is an example. Raises ApiStatusError for a refusal or a failure.
         """
         attributes = AdmissionAttributes.of(
             self._call, served, "CREATE", document, None, options, subresource=subresource, kind=kind
@@ -183,8 +183,8 @@ class Admission:
         return outcome
 
     async def _rounds(self, attributes: AdmissionAttributes, warnings: list[str]) -> JsonObject | None:
-        """Runs all webhooks and policies in order, then again those that ask for it, if the object changed after their
-        first run.
+        """The object after all mutating policies and webhooks have run in order. Those that ask for reinvocation run
+        once more if the object was changed after their first run.
         """
         hooks = self._hooks
         seen: set[str] = set()

@@ -27,7 +27,7 @@ _VALIDATING: Final = "validatingwebhookconfigurations.admissionregistration.k8s.
 
 
 class Configurations:
-    """Follows the stored configurations: a write is in force from the next request on."""
+    """Follows the stored configurations: a write takes effect with the next request."""
 
     __slots__ = ("_storage", "active", "damage", "mutating", "mutating_policies", "validating", "validating_policies")
 

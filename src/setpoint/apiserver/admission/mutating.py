@@ -76,7 +76,7 @@ class MutatingPolicy(Policy):
         obj: JsonObject,
         old: JsonObject | None,
     ) -> JsonObject:
-        """``obj``, of the version of ``target``, after the policy's changes. Raises ApiStatusError."""
+        """``obj`` after the policy's changes, in the version of ``target``. Raises ApiStatusError."""
         if problem := self.unusable(call.state):
             self._fail(attributes, f'policy "{self.name}" denied request: failed to configure policy: {problem}', "")
             return obj
@@ -142,7 +142,9 @@ class MutatingPolicy(Policy):
     def _applied(
         self, expression: Expression, values: Mapping[str, Value], target: ServedResource, obj: JsonObject
     ) -> JsonObject:
-        """The object after the policy's mutations. Raises PolicyError, EvaluationError, BudgetSpent."""
+        """``obj`` after the mutation that ``expression`` computes; unchanged if a ``test`` operation of a JSON Patch
+        fails. Raises PolicyError, EvaluationError, BudgetSpent.
+        """
         if expression.program is None:
             raise PolicyError(expression.error)
         value, problem = self.evaluation(values, POLICY_LIMIT).evaluate(expression)

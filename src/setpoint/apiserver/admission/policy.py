@@ -103,9 +103,9 @@ class Policy:
     # -- parameters ---------------------------------------------------------------------------------------------------
 
     def params(self, binding: Binding, attributes: AdmissionAttributes, call: Call) -> list[Value]:
-        """The objects that the binding refers to, each for one evaluation; a single null if it refers to none.
-
-        Raises PolicyError.
+        """The parameter objects to which the binding refers; the policy is evaluated once for each. A single null if
+        the policy or the binding has no parameters; empty if the objects do not exist and the binding does not deny
+        requests for that. Raises PolicyError.
         """
         kind, ref = self.param_kind, binding.param_ref
         if kind is None:

@@ -41,7 +41,7 @@ def request_document(attributes: AdmissionAttributes, target: ServedResource, us
 
 
 def _options(options: WriteOptions | DeleteOptions, operation: str) -> JsonObject:
-    """The options as a document."""
+    """The options as a CreateOptions, UpdateOptions or DeleteOptions document."""
     made: JsonObject = {"kind": _OPTIONS.get(operation, "DeleteOptions"), "apiVersion": "meta.k8s.io/v1"}
     if options.dry_run:
         made["dryRun"] = ["All"]

@@ -15,7 +15,9 @@ JsonObject = dict[str, Any]
 
 
 class Webhook:
-    """One entry of ``webhooks``, checked by its strategy. ``uid`` distinguishes it from all others."""
+    """One entry of ``webhooks`` in a stored configuration, which was validated when it was written. ``uid``
+    distinguishes the webhook from all others.
+    """
 
     __slots__ = (
         "conditions",

@@ -43,8 +43,8 @@ def converted(
     served: ServedResource,
     target: ServedResource,
 ) -> JsonObject | None:
-    """``obj`` of the version of ``served``, converted to that of ``target``, with defaults. Raises Suspended if a
-    webhook converts.
+    """``obj`` converted from the version of ``served`` to that of ``target``, with defaults. Raises Suspended if a
+    conversion webhook must be called first.
     """
     if obj is None or served is target or attributes.kind is not None:
         return obj
@@ -123,8 +123,8 @@ class WebhookCalls:
         *,
         mutating: bool = True,
     ) -> JsonObject | None:
-        """The response of a webhook that allows the request; None if the call failed and failures are ignored. Raises
-        ApiStatusError.
+        """The response of a webhook that allows the request; None if the match conditions do not hold, or if the call
+        failed and failures are ignored. Raises ApiStatusError for a refusal or a failure.
         """
         old = await self.version(attributes, attributes.old, attributes.served, target)
         state = self._call.state
@@ -168,7 +168,7 @@ class WebhookCalls:
     async def version(
         self, attributes: AdmissionAttributes, obj: JsonObject | None, served: ServedResource, target: ServedResource
     ) -> JsonObject | None:
-        """``obj`` converted to the version that a webhook accepts, or back from it."""
+        """``obj`` converted as by `converted`, after waiting for the conversion webhook if there is one."""
         versions = self._call.versions
         return await self._replay.run(lambda: converted(versions, attributes, obj, served, target))
 

@@ -1,7 +1,8 @@
 """Encodes objects, lists, statuses and watch events in Kubernetes' protobuf format.
 
-The bytes are those of Go's encoder: fields are in the order of their numbers, maps in the order of their keys, and
-zeros are written where Go has no pointer. The numbers of fields are data, see ``tools/generate_protobuf.py``.
+The bytes are those of Go's encoder: fields are in the order of their numbers, maps are in the order of their keys, and
+zero values are written for fields that are not pointers in Go. The field numbers are data; see
+``tools/generate_protobuf.py``.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ _ITEMS: Final = b"\x12"
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
-    """The bytes of an object or list of a built-in kind, a Status or metadata. The items of a list may be JSON."""
+    """The bytes of an object or list of a built-in kind, of a Status, or of metadata. The items of a list may be raw
+    JSON.
+    """
     api_version, kind = document.get("apiVersion", ""), document["kind"]
     message = _message_of(api_version, kind)
     assert message is not None, f"{api_version} {kind} has no form in protobuf"
@@ -50,7 +53,7 @@ def encode(document: Mapping[str, Any]) -> bytes:
 
 
 def frame(type_: bytes, document: bytes) -> bytes:
-    """One watch event, whose object is given as JSON. Its length, in four bytes, precedes the event."""
+    """One watch event, preceded by its length in four bytes. ``document`` is the event's object as JSON."""
     opened = _remembered(document) if len(document) < _LARGE else encode(msgspec.json.decode(document))
     event = chunk(b"\x0a", type_) + chunk(b"\x12", chunk(b"\x0a", opened))
     return len(event).to_bytes(4, "big") + event
@@ -268,7 +271,7 @@ _SHORT: Final = [bytes([number]) for number in range(0x80)]
 
 
 def varint(value: int) -> bytes:
-    """The varint of a whole number; a negative number takes 64 bits."""
+    """The varint of an integer; a negative one is encoded as 64 bits in two's complement."""
     if 0 <= value < 0x80:
         return _SHORT[value]
     value &= 0xFFFFFFFFFFFFFFFF
@@ -281,5 +284,5 @@ def varint(value: int) -> bytes:
 
 
 def chunk(tag: bytes, content: bytes) -> bytes:
-    """The bytes of a text or message, after its tag and its length."""
+    """A field that has a length: the tag, the length of ``content``, and ``content``."""
     return tag + varint(len(content)) + content

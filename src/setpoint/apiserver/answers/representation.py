@@ -97,7 +97,7 @@ class Representation:
     def negotiate(cls, call: Call, *, stream: bool = False, tables: bool = True) -> Representation:
         """The representation that the request accepts. Raises ApiStatusError (406, or 400 for bad options).
 
-        ``tables`` says whether the object can be a table; what is answered without being stored has none.
+        ``tables`` says whether the object can be shown as a table; an object that is returned but never stored can't.
         """
         accept = call.request.headers.get("accept", "")
         pretty = call.query.get("pretty", "") not in ("", "0", "false") if call.query.pairs else False
@@ -129,11 +129,11 @@ class Representation:
         raise not_acceptable(_STREAMS if stream else MEDIA_TYPES.values())
 
     def one(self, call: Call, value: bytes, *, status: int = 200) -> Response:
-        """A response with one object, given as it is stored."""
+        """A response with one object; ``value`` is the object as it is stored."""
         return self.document(call, self.item(call, call.versions.converted(call.served, value)), status=status)
 
     def document(self, call: Call, body: Any, *, status: int = 200) -> Response:
-        """A response with a document in its final form."""
+        """A response with a document that already has this form."""
         return respond(body, status, warnings=call.warnings, media=self.media, pretty=self.pretty)
 
     @property
@@ -150,7 +150,9 @@ class Representation:
         return b'{"type":"%s","object":%s}\n' % (type_, value)
 
     def item(self, call: Call, value: bytes, *, headers: bool = True) -> bytes:
-        """One object, given in the served version, in this form."""
+        """One object in this form; ``value`` is the object in the served version. Raises ApiStatusError (406) if the
+        request is for the metadata of a list.
+        """
         if self.form == "object":
             return value
         if self.form == "partial":
@@ -162,7 +164,9 @@ class Representation:
         return self.table(call, [obj], {"resourceVersion": version} if version else {}, headers=headers)
 
     def items(self, call: Call, values: Sequence[bytes], metadata: Mapping[str, Any]) -> bytes:
-        """A list of objects, given in the served version, in this form."""
+        """A list of objects in this form; ``values`` are the objects in the served version. Raises ApiStatusError (406)
+        if the request is for the metadata of a single object.
+        """
         served = call.served
         if self.form == "table":
             return self.table(call, _decoded(values), metadata)

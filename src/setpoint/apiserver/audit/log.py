@@ -21,7 +21,8 @@ _JSON: Final = "application/json"
 
 
 class AuditLog:
-    """Calls ``write`` with a line for each stage of each request from the network that ``policy`` selects.
+    """Calls ``write`` with a line of JSON for each stage of each request that comes from the network and that
+    ``policy`` selects.
 
     A request has the stages ``RequestReceived`` and ``ResponseComplete``; a watch has ``ResponseStarted`` between them.
     """

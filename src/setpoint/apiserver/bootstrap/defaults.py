@@ -145,7 +145,7 @@ def _service_range() -> tuple[JsonObject, list[JsonObject]]:
 
 
 def _found_at(address: str, port: int) -> list[tuple[JsonObject, list[JsonObject]]]:
-    """The Service, its IPAddress, and its endpoints in both forms, with their managed fields."""
+    """The Service ``kubernetes``, its IPAddress, its Endpoints and its EndpointSlice, each with its managed fields."""
     own = {"name": "kubernetes", "namespace": "default"}
     service: JsonObject = {
         "apiVersion": "v1",

@@ -71,7 +71,7 @@ def get(value: Any, *path: str, default: Any = None) -> Any:
 
 
 def text(value: Any, *path: str, default: str = "") -> str:
-    """Like `get`, but the value is a text; the empty string counts as absent."""
+    """Like `get`, but returns the value as a string; the empty string counts as absent."""
     found = get(value, *path)
     return default if found is None or found == "" else str(found)
 
@@ -94,7 +94,9 @@ def format_labels(labels: Mapping[str, str] | None) -> str:
 
 
 def format_selector(selector: Wire | None, *, none: str = "<none>", invalid: str = "<error>") -> str:
-    """A label selector of a spec in kubectl's form, ``app=web,tier in (a,b)``."""
+    """A label selector in kubectl's form, ``app=web,tier in (a,b)``; the text ``none`` if the selector is empty,
+    ``invalid`` if it is not valid.
+    """
     if not selector:
         return none
     try:
@@ -133,7 +135,7 @@ def host_port(host: str, port: object) -> str:
 
 
 def load_balancer(obj: Wire) -> str:
-    """The addresses in a load balancer's status, sorted and without repeats."""
+    """The IP addresses or hostnames in a load balancer's status, sorted, without duplicates and joined by commas."""
     ingress = get(obj, "status", "loadBalancer", "ingress", default=[])
     return ",".join(sorted({item.get("ip") or item.get("hostname") for item in ingress} - {None, ""}))
 

@@ -41,8 +41,8 @@ def _cells(pod: Wire, now: datetime) -> list[Any]:
 
 
 def _summary(pod: Wire) -> tuple[int, int, str, int, str]:
-    """The number of ready containers and of all containers, the status word, the restarts and the time of the last
-    restart.
+    """The number of ready containers, the number of all containers, the status word, the number of restarts, and the
+    time of the last restart.
     """
     phase = text(pod, "status", "phase")
     status = text(pod, "status", "reason", default=phase)

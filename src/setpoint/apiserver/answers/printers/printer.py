@@ -61,7 +61,9 @@ IMAGES = Column("Images", priority=1, about="Images referenced by each container
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """The columns of a resource's tables, its rows' cells, and the rows' conditions (``Completed`` for pods)."""
+    """The columns of a resource's tables, the function that makes the cells of an object's row, and the function that
+    makes the row's conditions (``Completed``, for pods only).
+    """
 
     columns: tuple[Column, ...]
     cells: Cells
@@ -69,7 +71,7 @@ class Printer:
 
 
 def counting(title: str, count: Callable[[Wire], int], about: str) -> Printer:
-    """A printer that shows the name, one number and the age."""
+    """A printer that shows the name, the result of ``count`` and the age."""
 
     def cells(obj: Wire, now: datetime) -> list[Any]:
         return [name(obj), count(obj), age(obj, now)]

@@ -1,4 +1,4 @@
-"""Printers of controllers of pods: deployments, sets, jobs, autoscalers, budgets."""
+"""Printers of workloads (Deployments, ReplicaSets, Jobs and others), autoscalers and disruption budgets."""
 
 from __future__ import annotations
 
