@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,9 +15,9 @@ from tests.manager.test_ui_browser import browser, browser_without_errors
 from setpoint.client import PatchType
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.models.apps_v1 import Deployment, DeploymentSpec
-from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.models.core_v1 import ConfigMap, PersistentVolumeClaimVolumeSource, Pod, Secret, Volume
 
-from .workloads import selector, template
+from .workloads import claim, selector, template
 
 pytestmark = pytest.mark.browser
 
@@ -64,6 +65,33 @@ async def test_two_clicks_lead_from_a_cluster_to_the_reason_for_which_a_deployme
         await page.get_by_text("spec.template.spec.nodeSelector").first.wait_for(state="attached")
 
 
+async def test_the_first_screen_leads_from_a_pod_to_its_claim_which_says_its_last_warning() -> None:
+    asks = claim("data")
+    asks.metadata.namespace, asks.spec.storage_class_name = "default", "fast-ssd"
+    volume = Volume(name="data", persistent_volume_claim=PersistentVolumeClaimVolumeSource(claim_name="data"))
+    async with cluster() as embedded, browser(embedded.page_url, timezone_id="Asia/Kathmandu") as page:
+        await embedded.client.create(asks)
+        await embedded.client.create(Pod.named("db", "default", spec=template(volumes=[volume]).spec))
+        listed = page.get_by_role("region", name="Objects, their states and the reasons")
+        why = 'ProvisioningFailed: storageclass.storage.k8s.io "fast-ssd" not found'
+        await listed.get_by_role("row").filter(has_text="PersistentVolumeClaim").get_by_text(why).wait_for()
+        await listed.get_by_text("Deployment, 0 of 3 ready").wait_for()
+        waits = listed.get_by_role("row").filter(has_text="waits for PersistentVolumeClaim")
+        await waits.get_by_role("link", name="default/data").click()
+
+        await page.get_by_role("heading", name="PersistentVolumeClaim default/data apiVersion v1").wait_for()
+        row = page.get_by_role("row").filter(has=link(page, "persistentvolume-controller"))
+        await row.get_by_text("warned", exact=True).wait_for()
+        event = (
+            page.get_by_role("region", name="Events about it").get_by_role("row").filter(has_text="ProvisioningFailed")
+        )
+        await event.get_by_text(" ago").wait_for()
+        full = await event.get_by_role("time").get_attribute("title")
+        assert full is not None
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d GMT\+5:45", full)
+        await event.get_by_text(full).wait_for()
+
+
 async def test_yaml_and_changes_are_shown_and_what_secrets_hold_is_not() -> None:
     async with cluster() as embedded, browser(embedded.page_url) as page:
         await link(page, "default/till").click()
@@ -108,6 +136,16 @@ async def test_a_phone_needs_no_scrolling_sideways_in_a_cluster() -> None:
         await link(page, "default/stuck").click()
         await page.get_by_role("heading", name="As YAML").wait_for()
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+async def test_the_reasons_of_objects_are_in_sight_on_a_phone() -> None:
+    async with cluster() as embedded, browser(embedded.page_url, viewport={"width": 360, "height": 640}) as page:
+        row = page.get_by_role("row").filter(has_text="PodScheduled=False").first
+        await row.wait_for()
+        box = await row.get_by_text("PodScheduled=False").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
 
 
 async def test_an_object_is_found_and_read_with_the_keyboard() -> None:

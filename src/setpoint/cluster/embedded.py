@@ -15,7 +15,7 @@ from setpoint.apiserver.http.hosts import is_loopback
 from setpoint.apiserver.server import NEEDING_CONTROLLERS
 from setpoint.client import Client, ClientConfig, InProcessTransport, PatchType
 from setpoint.client.credentials import StaticToken
-from setpoint.cluster.catalog import names_of
+from setpoint.cluster.catalog import GARBAGE_COLLECTOR, chosen, names_of
 from setpoint.cluster.control_plane import ControlPlane
 from setpoint.cluster.local_webhooks import LocalWebhooks
 from setpoint.cluster.nodes import HollowNode
@@ -171,7 +171,9 @@ class EmbeddedCluster:
             return None
         from setpoint.cluster.looking.pages import ClusterPages
 
-        return Serving(metrics_bind_address=self._ui, ui=True, local_access=not tokens, browser=ClusterPages(server))
+        collects = any(entry.name == GARBAGE_COLLECTOR for entry in chosen(self._controllers or ()))
+        pages = ClusterPages(server, others=[GARBAGE_COLLECTOR] if collects else ())
+        return Serving(metrics_bind_address=self._ui, ui=True, local_access=not tokens, browser=pages)
 
     async def _publish(self, client_ca: bytes) -> None:
         """Stores the certificate of the client certificate authority in the ConfigMap in which extension servers look

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -11,7 +12,8 @@ import msgspec
 from setpoint.apiserver import ApiServer
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Record
-from setpoint.cluster.looking.standing import Standing, standing
+from setpoint.cluster.looking.reported import Report, report_of
+from setpoint.cluster.looking.standing import Standing, ready, standing
 from setpoint.meta import Resource
 
 TURN: Final = 200
@@ -26,6 +28,11 @@ class Held(NamedTuple):
     uid: str
     owners: tuple[str, ...]
     standing: Standing
+    ready: str = ""
+    claims: tuple[str, ...] = ()
+    """The keys of the claims of a pod that has no node yet."""
+    report: Report | None = None
+    """The event that the object is."""
 
     @property
     def key(self) -> str:
@@ -43,6 +50,7 @@ class Inventory:
     def __init__(self, server: ApiServer) -> None:
         self._server = server
         self._held: dict[str, tuple[int, dict[str, Held]]] = {}
+        self._reports: dict[str, list[Report]] = {}
 
     def served(self) -> dict[str, ServedResource]:
         """The stored resources, each in its storage version, by name (PLURAL or PLURAL.GROUP)."""
@@ -78,6 +86,8 @@ class Inventory:
                         await asyncio.sleep(0)
                 now[key] = held
             self._held[name] = revision, now
+            if each.resource.kind == "Event":
+                self._reports = self._all_reports()
 
     def kinds(self) -> Iterator[tuple[str, ServedResource, int]]:
         """The resources with their names and the number of their objects."""
@@ -87,6 +97,17 @@ class Inventory:
     def of(self, name: str) -> dict[str, Held]:
         """The objects of a resource, as of the last `refresh`, by their keys."""
         return self._held.get(name, (0, {}))[1]
+
+    def reports(self, uid: str) -> Sequence[Report]:
+        """The events about the object with that uid, the newest first."""
+        return self._reports.get(uid, ())
+
+    def _all_reports(self) -> dict[str, list[Report]]:
+        found: dict[str, dict[str, Report]] = {}
+        for _, held in self.all():
+            if held.report is not None and held.report.about:
+                found.setdefault(held.report.about, {})[held.uid] = held.report
+        return {uid: sorted(each.values(), key=_moment, reverse=True) for uid, each in found.items()}
 
     def all(self, names: Iterable[str] = ()) -> Iterator[tuple[str, Held]]:
         """The objects of the resources ``names`` (by default, of all resources), each with the name of its resource."""
@@ -99,7 +120,33 @@ def _held(resource: Resource, record: Record) -> Held:
     obj: dict[str, Any] = msgspec.json.decode(record.value)
     metadata = obj.get("metadata", {})
     owners = tuple(str(each.get("uid", "")) for each in metadata.get("ownerReferences") or ())
-    return Held(resource, record, metadata.get("uid", ""), owners, standing(obj))
+    return Held(
+        resource,
+        record,
+        metadata.get("uid", ""),
+        owners,
+        standing(obj),
+        ready(obj),
+        tuple(_claims(resource, record, obj)),
+        report_of(resource, obj),
+    )
+
+
+def _claims(resource: Resource, record: Record, obj: Mapping[str, Any]) -> Iterator[str]:
+    """The keys of the claims that a pod waits for before it gets a node."""
+    spec = obj.get("spec")
+    if str(resource.group_resource) != "pods" or not isinstance(spec, dict) or spec.get("nodeName"):
+        return
+    for volume in spec.get("volumes") or ():
+        claim = volume.get("persistentVolumeClaim")
+        if claim:
+            yield f"{record.namespace}/{claim.get('claimName')}"
+        elif "ephemeral" in volume:
+            yield f"{record.namespace}/{record.name}-{volume.get('name')}"
+
+
+def _moment(report: Report) -> datetime:
+    return report.at
 
 
 def key_of(record: Record) -> str:

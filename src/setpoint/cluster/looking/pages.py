@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,7 +13,10 @@ import msgspec
 from setpoint.apiserver import ApiServer
 from setpoint.cluster.looking.history import History, Version
 from setpoint.cluster.looking.inventory import Held, Inventory
-from setpoint.cluster.looking.standing import URGENCY, differences, standing
+from setpoint.cluster.looking.reasons import RANK, Reason, Reasons, common
+from setpoint.cluster.looking.removers import Removers
+from setpoint.cluster.looking.reported import Report
+from setpoint.cluster.looking.standing import URGENCY, differences, ready
 from setpoint.controller import RunningController
 from setpoint.controller.detail import ConditionTold, EventTold, conditions_of
 from setpoint.controller.explain import explain
@@ -29,10 +32,12 @@ STORED: Final = "/debug/stored"
 TURN: Final = 500
 """Objects that are looked through before others have their turn."""
 DEPTH: Final = 5
+SEEN: Final = 2
+"""The most causes of one object's state that are named."""
 OWNED: Final = 200
 """The most objects in a tree."""
 EVENTS: Final = 50
-_RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)}
+_GONE: Final = ("deleted", "the object is gone; this is its last version")
 _EVENTS: Final = ("events", "events.events.k8s.io")
 _QUIET: Final = frozenset({*_EVENTS, "leases.coordination.k8s.io"})
 """The resources that change all the time and say nothing by themselves; they are listed only by their name."""
@@ -51,6 +56,26 @@ class KindTold(msgspec.Struct, rename="camel", kw_only=True):
     attention: int
 
 
+class Seen(msgspec.Struct, rename="camel", kw_only=True):
+    """An object that is the cause of another one's state. ``more`` is the number of those with the same reason."""
+
+    resource: str
+    kind: str
+    key: str
+    state: str
+    text: str
+    more: int
+
+
+class Row(Listed, kw_only=True):
+    """An object of a cluster in a listing. ``ready`` is the number of its parts that are (``1 of 3 ready``), ``""`` if
+    it counts none. ``see`` has the objects that are the cause of its state, one for each reason, the worst first.
+    """
+
+    ready: str
+    see: list[Seen]
+
+
 class Link(msgspec.Struct, rename="camel", kw_only=True):
     """An object in a tree, with the objects that it owns."""
 
@@ -59,11 +84,14 @@ class Link(msgspec.Struct, rename="camel", kw_only=True):
     key: str
     state: str
     text: str
+    ready: str
     owns: list[Link]
 
 
 class By(msgspec.Struct, rename="camel", kw_only=True):
-    """A controller of the control plane, and the state that it reports for the object."""
+    """A controller of the control plane, and the state that it reports for the object. The state is ``warned`` if the
+    controller is idle, the object is not as wanted, and the controller's last event about it is a warning.
+    """
 
     controller: str
     state: str
@@ -90,6 +118,9 @@ class StoredTold(msgspec.Struct, rename="camel", kw_only=True):
     revision: int
     state: str
     text: str
+    since: datetime | None
+    ready: str
+    see: list[Seen]
     conditions: list[ConditionTold]
     controllers: list[By]
     owners: list[Link]
@@ -112,22 +143,28 @@ class ClusterPages:
     The data of Secrets are never shown.
     """
 
-    def __init__(self, server: ApiServer) -> None:
+    def __init__(self, server: ApiServer, *, others: Collection[str] = ()) -> None:
+        """``others`` are the names of running controllers that have no queue."""
         self._inventory = Inventory(server)
         self._server = server
+        self._others = others
         self._history = History(server.storage)
 
     def pages(self, controllers: Callable[[], Mapping[str, RunningController[Any]]]) -> dict[str, Handler]:
         """The handlers by their paths."""
 
+        async def named(_path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
+            return await self._named(query, controllers())
+
         async def stored(_path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
             return await self._stored(query, controllers())
 
-        return {KINDS: self.kinds, NAMED: self.named, STORED: stored}
+        return {KINDS: self.kinds, NAMED: named, STORED: stored}
 
     async def kinds(self, _path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         """The answer of ``/debug/kinds``: the resources that have objects, and all custom resources."""
         await self._inventory.refresh()
+        reasons = self._reasons({})
         told = [
             KindTold(
                 name=name,
@@ -135,16 +172,19 @@ class ClusterPages:
                 api_version=served.resource.api_version,
                 custom=served.custom,
                 objects=number,
-                attention=sum(held.standing.state != "current" for held in self._inventory.of(name).values()),
+                attention=sum(reasons.state(held) != "current" for held in self._inventory.of(name).values()),
             )
             for name, served, number in self._inventory.kinds()
             if number or served.custom
         ]
         return as_json(sorted(told, key=lambda each: (not each.attention, not each.custom, each.name)))
 
-    async def named(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-        """The answer of ``/debug/named``."""
+    def _reasons(self, controllers: Mapping[str, RunningController[Any]]) -> Reasons:
+        return Reasons(self._inventory, Removers(controllers.values(), self._others))
+
+    async def _named(self, query: Mapping[str, list[str]], controllers: Mapping[str, RunningController[Any]]) -> Answer:
         await self._inventory.refresh()
+        reasons = self._reasons(controllers)
         served = self._inventory.served()
         asked = asked_for(query, kind=("resource", served), state=("state", URGENCY))
         if isinstance(asked, Answer):
@@ -154,28 +194,41 @@ class ClusterPages:
         searched = kinds or [name for name in served if name not in _QUIET]
         counts: dict[str, int] = {}
         found: list[tuple[int, bool, str, str, Held]] = []
+        first_of: dict[tuple[str, ...], str] = {}
         for looked, (name, held) in enumerate(self._inventory.all(searched)):
             if not looked % TURN:
                 await asyncio.sleep(0)
             if words and not _has(f"{name}/{held.key}".lower(), words):
                 continue
-            state = held.standing.state
+            state = reasons.state(held)
             counts[state] = counts.get(state, 0) + 1
             if not states or state in states:
-                found.append((_RANK[state], _is_the_clusters(held, served[name].custom), name, held.key, held))
-        first = heapq.nsmallest(limit, found, key=lambda each: each[:4])
-        objects = [
-            Listed(
+                found.append((RANK[state], _is_the_clusters(held, served[name].custom), name, held.key, held))
+                alike = _alike(name, held)
+                first_of[alike] = min(first_of.get(alike, held.key), held.key)
+
+        def order(each: tuple[int, bool, str, str, Held]) -> tuple[Any, ...]:
+            rank, clusters, name, key, held = each
+            # Causes, then their effects, then further objects of the same owner with the same reason.
+            place = 2 if first_of[_alike(name, held)] != key else 0 if reasons.is_root(held) else 1
+            return rank, clusters, place, name, key
+
+        first = heapq.nsmallest(limit, found, key=order)
+        objects: list[Listed] = [
+            Row(
                 controller=name,
                 kind=held.resource.kind,
                 key=held.key,
-                state=held.standing.state,
-                text=held.standing.text,
-                since=None,
+                state=reason.state,
+                text=reason.text,
+                since=reason.since,
                 until=None,
                 failures=0,
+                ready=held.ready,
+                see=_seen(reasons, reason),
             )
-            for _, _, name, _, held in first
+            for *_, name, _, held in first
+            for reason in [reasons.of(name, held)]
         ]
         return as_json(Listing(counts=counts, matched=len(found), objects=objects))
 
@@ -192,11 +245,12 @@ class ClusterPages:
         record = self._server.storage.get(served.collection, namespace, own)
         shown = record or last
         obj: dict[str, Any] = msgspec.json.decode(shown.value) if shown is not None else {}
-        found = standing(obj)
         uid = str(obj.get("metadata", {}).get("uid", ""))
-        state, text = ("unknown", "there is no such object") if shown is None else found
-        if record is None and shown is not None:
-            state, text = "deleted", "the object is gone; this is its last version"
+        reasons, held = self._reasons(controllers), self._inventory.of(name).get(key)
+        reason = None if held is None or record is None else reasons.of(name, held)
+        state, text = ("unknown", "there is no such object") if shown is None else _GONE
+        if reason is not None:
+            state, text = reason.state, reason.text
         resource = served.resource
         shown_yaml, hidden = as_yaml(obj, len(shown.value) if shown is not None else 0)
         told = StoredTold(
@@ -207,16 +261,19 @@ class ClusterPages:
             revision=0 if shown is None else shown.revision,
             state=state,
             text=text,
+            since=None if reason is None else reason.since,
+            ready=ready(obj),
+            see=[] if reason is None else _seen(reasons, reason),
             conditions=list(conditions_of(obj)),
             controllers=[
-                By(controller=run.name, state=each.state, text=each.text)
+                each
                 for run in controllers.values()
                 if run.controller.resource.group_resource == resource.group_resource
-                for each in [explain(run, ObjectKey(key))]
+                for each in [_by(run, key, None if held is None else reasons.last_word(held, run.name))]
                 if each.state not in ("unknown", "deleted")
             ],
-            owners=self._owners(obj),
-            owned=self._owned(uid),
+            owners=self._owners(obj, reasons),
+            owned=self._owned(uid, reasons),
             events=self._events(uid),
             pairs=[
                 Pair(wanted=each.wanted, is_wanted=each.is_wanted, there=each.there, is_there=each.is_there,
@@ -229,51 +286,32 @@ class ClusterPages:
         )  # fmt: skip
         return as_json(told)
 
-    def _owners(self, obj: Mapping[str, Any]) -> list[Link]:
+    def _owners(self, obj: Mapping[str, Any], reasons: Reasons) -> list[Link]:
         wanted = {str(each.get("uid")) for each in obj.get("metadata", {}).get("ownerReferences") or ()}
-        return [_link(name, held, []) for name, held in self._inventory.all() if held.uid in wanted] if wanted else []
+        if not wanted:
+            return []
+        return [_link(name, held, reasons, []) for name, held in self._inventory.all() if held.uid in wanted]
 
-    def _owned(self, uid: str) -> list[Link]:
+    def _owned(self, uid: str, reasons: Reasons) -> list[Link]:
         """The tree of the objects with an owner reference to the object of that uid, limited to `OWNED` objects."""
-        below: dict[str, list[tuple[str, Held]]] = {}
-        for name, held in self._inventory.all():
-            for owner in held.owners:
-                below.setdefault(owner, []).append((name, held))
         met = {uid}
 
         def links(owner: str, depth: int) -> list[Link]:
             found: list[Link] = []
-            for name, held in sorted(below.get(owner, ()), key=lambda each: (each[0], each[1].key)):
+            for name, held in sorted(reasons.below(owner), key=lambda each: (each[0], each[1].key)):
                 if depth and len(met) <= OWNED and held.uid not in met:
                     met.add(held.uid)
-                    found.append(_link(name, held, links(held.uid, depth - 1)))
+                    found.append(_link(name, held, reasons, links(held.uid, depth - 1)))
             return found
 
         return links(uid, DEPTH) if uid else []
 
     def _events(self, uid: str) -> list[EventTold]:
         """The stored events about the object of that uid, the newest first."""
-        if not uid:
-            return []
-        about = b'"%s"' % uid.encode()
-        found: list[EventTold] = []
-        seen: set[str] = set()
-        for _, held in self._inventory.all(_EVENTS):
-            if held.uid in seen or about not in held.record.value:
-                continue
-            seen.add(held.uid)
-            event = msgspec.json.decode(held.record.value)
-            series = event.get("series") or {}
-            found.append(
-                EventTold(
-                    at=_time(event, series),
-                    type=str(event.get("type", "")),
-                    reason=str(event.get("reason", "")),
-                    note=str(event.get("message") or event.get("note") or ""),
-                    count=int(series.get("count") or event.get("count") or 1),
-                )
-            )
-        return sorted(found, key=lambda each: each.at, reverse=True)[:EVENTS]
+        return [
+            EventTold(at=each.at, type=each.type, reason=each.reason, note=each.note, count=each.times)
+            for each in self._inventory.reports(uid)[:EVENTS]
+        ]
 
 
 def _has(place: str, words: Iterable[str]) -> bool:
@@ -288,12 +326,46 @@ def _is_the_clusters(held: Held, custom: bool) -> bool:
     return namespace.startswith("kube-") or held.record.name == "kube-root-ca.crt" or not (namespace or custom)
 
 
-def _time(event: Mapping[str, Any], series: Mapping[str, Any]) -> datetime:
-    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
-    said = next((each for each in times if each), event["metadata"]["creationTimestamp"])
-    return msgspec.convert(said, datetime)
+def _alike(name: str, held: Held) -> tuple[str, ...]:
+    """The same value for the objects of an owner that are not as they are wanted for the same reason."""
+    if held.standing.state == "current" or not held.owners:
+        return name, held.key
+    return name, *held.owners, held.standing.state, common(held, held.standing.text)
 
 
-def _link(name: str, held: Held, owns: list[Link]) -> Link:
-    state, text = held.standing
-    return Link(resource=name, kind=held.resource.kind, key=held.key, state=state, text=text, owns=owns)
+def _link(name: str, held: Held, reasons: Reasons, owns: list[Link]) -> Link:
+    reason = reasons.of(name, held)
+    return Link(
+        resource=name,
+        kind=held.resource.kind,
+        key=held.key,
+        state=reason.state,
+        text=reason.text,
+        ready=held.ready,
+        owns=owns,
+    )
+
+
+def _seen(reasons: Reasons, reason: Reason) -> list[Seen]:
+    """The causes of a state: one object for each of the different reasons, at most `SEEN`."""
+    found: dict[str, Seen] = {}
+    for name, held in reason.roots:
+        own = reasons.of(name, held)
+        same = common(held, own.text)
+        known = found.get(same)
+        if known is not None:
+            known.more += 1
+            continue
+        kind = held.resource.kind
+        found[same] = Seen(resource=name, kind=kind, key=held.key, state=own.state, text=own.text, more=0)
+    return list(found.values())[:SEEN]
+
+
+def _by(run: RunningController[Any], key: str, last: Report | None) -> By:
+    told = explain(run, ObjectKey(key))
+    state, text = told.state, told.text
+    if last is not None and last.text not in text:
+        is_idle = state in ("idle", "filtered")
+        state, text = ("warned", "no retry is planned before something changes") if is_idle else (state, text)
+        text = f"{last.text}; {text}"
+    return By(controller=run.name, state=state, text=text)

@@ -5,18 +5,23 @@ https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-State = Literal["failed", "being deleted", "in progress", "current"]
-URGENCY: Final[tuple[State, ...]] = ("failed", "being deleted", "in progress", "current")
-"""The states in the order in which objects are listed."""
+State = Literal["failed", "being deleted", "in progress", "warned", "current"]
+URGENCY: Final[tuple[State, ...]] = ("failed", "being deleted", "in progress", "warned", "current")
+"""The states in the order in which objects are listed. *Warned* is an object whose status says nothing, while the last
+event about it is a warning.
+"""
 
 _BROKEN: Final = frozenset({
     "CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName",
     "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
 })  # fmt: skip
 """The reasons of waiting containers that do not pass by themselves."""
+_PLACE: Final = re.compile(r" container=\S+ pod=\S+$")
+"""The end of a kubelet's messages, which repeats the name of the pod."""
 _FAILING: Final = frozenset({"Failed", "Stalled", "Degraded", "ReplicaFailure", "FailureTarget"})
 """The types of conditions that mean trouble while they are true."""
 _NEEDED: Final = (
@@ -25,14 +30,27 @@ _NEEDED: Final = (
 """The types of conditions that mean that something is missing while they are not true."""
 _FAILED: Final = frozenset({"Failed", "Error", "Lost"})
 _UNDER_WAY: Final = frozenset({"Pending", "Creating", "Progressing", "Provisioning", "Updating"})
+_REMAINING: Final = (
+    "NamespaceDeletionDiscoveryFailure", "NamespaceDeletionContentFailure", "NamespaceFinalizersRemaining",
+    "NamespaceContentRemaining",
+)  # fmt: skip
+"""The types of conditions that say what a namespace that is being deleted waits for, the most telling one first."""
+_UNWANTED: Final = frozenset({"f:metadata", "f:status"})
+"""The parts of an object that do not say what is wanted, as managed fields name them."""
 _COUNTED: Final = ("readyReplicas", "updatedReplicas", "availableReplicas")
 
 
 class Standing(NamedTuple):
-    """The state of an object, and the reason for it; ``text`` is ``""`` if the object does not give a reason."""
+    """The state of an object, and the reason for it; ``text`` is ``""`` if the object does not give a reason.
+
+    ``since`` is the time (RFC 3339) of the condition or deletion that is the reason, ``""`` if there is no such time.
+    ``explained`` says whether the text is a message for people, and not only a number or a phase.
+    """
 
     state: State
     text: str
+    since: str = ""
+    explained: bool = False
 
 
 class Difference(NamedTuple):
@@ -51,18 +69,46 @@ class Difference(NamedTuple):
 def standing(obj: Mapping[str, Any]) -> Standing:
     """The state of an object. Never raises, whatever the object contains."""
     metadata, status = _mapping(obj, "metadata"), _mapping(obj, "status")
-    if metadata.get("deletionTimestamp"):
-        held = [str(each) for each in _list(metadata, "finalizers")]
-        why = f"it waits for the finalizers {', '.join(held)}" if held else "it is being stopped"
-        return Standing("being deleted", f"since {metadata['deletionTimestamp']}: {why}")
     conditions = list(_conditions(status))
-    if trouble := next(_troubles(status, conditions), ""):
-        return Standing("failed", trouble)
+    if metadata.get("deletionTimestamp"):
+        return Standing("being deleted", *_kept(metadata, conditions))
+    if trouble := next(_troubles(status, conditions), None):
+        return Standing("failed", *_dated(trouble, conditions))
     if status.get("phase") == "Succeeded" or any(_is(each, "Complete") for each in conditions):
         return Standing("current", "complete")
-    if lacking := next(_lacking(obj, status, conditions), ""):
-        return Standing("in progress", lacking)
+    if lacking := next(_lacking(obj, status, conditions), None):
+        return Standing("in progress", *_dated(lacking, conditions))
     return Standing("current", _fine(status, conditions))
+
+
+def ready(obj: Mapping[str, Any]) -> str:
+    """The number of an object's parts that are ready, such as ``1 of 3 ready``; ``""`` if the object counts none."""
+    spec, status = _mapping(obj, "spec"), _mapping(obj, "status")
+    if obj.get("kind") == "Job" and _group(obj) == "batch":
+        wanted = spec.get("completions")
+        done = status.get("succeeded", 0)
+        failed = status.get("failed", 0)
+        counted = f"{done} of {wanted} complete" if isinstance(wanted, int) else f"{done} complete"
+        return f"{counted}, {failed} failed" if failed else counted
+    if "desiredNumberScheduled" in status:
+        return f"{status.get('numberReady', 0)} of {status['desiredNumberScheduled']} ready"
+    wanted = spec.get("replicas")
+    if isinstance(wanted, int) and ("readyReplicas" in status or _is_workload(obj)):
+        return f"{status.get('readyReplicas', 0)} of {wanted} ready"
+    return ""
+
+
+def progress(obj: Mapping[str, Any]) -> str:
+    """The time (RFC 3339) of the object's last recorded step: its creation, the last write of what is wanted, or the
+    last change of a condition from one status to another. ``""`` if no such time is recorded.
+    """
+    metadata = _mapping(obj, "metadata")
+    times = [metadata.get("creationTimestamp"), metadata.get("deletionTimestamp")]
+    times += [each.get("lastTransitionTime") for each in _conditions(_mapping(obj, "status"))]
+    for each in _list(metadata, "managedFields"):
+        if isinstance(each, dict) and not each.get("subresource") and _mapping(each, "fieldsV1").keys() - _UNWANTED:
+            times.append(each.get("time"))
+    return max((each for each in times if isinstance(each, str)), default="")
 
 
 def differences(obj: Mapping[str, Any]) -> list[Difference]:
@@ -79,9 +125,8 @@ def differences(obj: Mapping[str, Any]) -> list[Difference]:
             found.append(Difference(f"spec.{name}", value, f"status.{name}", status[name]))
     wanted = spec.get("replicas")
     if isinstance(wanted, int):
-        workload = obj.get("apiVersion") == "apps/v1" or obj.get("kind") == "ReplicationController"
         for name in _COUNTED:
-            if name in status or (workload and name == "readyReplicas"):
+            if name in status or (name == "readyReplicas" and _is_workload(obj)):
                 found.append(Difference("spec.replicas", wanted, f"status.{name}", status.get(name, 0)))
     if "desiredNumberScheduled" in status:
         ready = status.get("numberReady", 0)
@@ -90,22 +135,54 @@ def differences(obj: Mapping[str, Any]) -> list[Difference]:
     return found
 
 
-def _troubles(status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> Iterator[str]:
+class _Why(NamedTuple):
+    """A reason; see `Standing`."""
+
+    text: str
+    since: str = ""
+    explained: bool = False
+
+
+def _dated(why: _Why, conditions: list[Mapping[str, Any]]) -> _Why:
+    """The reason with a time: if it has none, that of a condition which says that something is missing."""
+    if why.since:
+        return why
+    missing = (each for name in _NEEDED for each in conditions if _is(each, name, "False"))
+    return why._replace(since=next((str(each.get("lastTransitionTime") or "") for each in missing), ""))
+
+
+def _kept(metadata: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> _Why:
+    """The reason why an object that is being deleted still exists."""
+    since = str(metadata["deletionTimestamp"])
+    if held := [str(each) for each in _list(metadata, "finalizers")]:
+        some = "finalizer" if len(held) == 1 else "finalizers"
+        return _Why(f"waits for the {some} {', '.join(held)}", since)
+    for name in _REMAINING:  # a namespace tells of its content
+        for each in conditions:
+            if _is(each, name) and each.get("message"):
+                return _Why(str(each["message"]), since, explained=True)
+    return _Why("is being stopped", since)
+
+
+def _troubles(status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> Iterator[_Why]:
     """The reasons why the object will not reach its wanted state by itself."""
     for each in _containers(status):
         waiting = _mapping(_mapping(each, "state"), "waiting")
         if waiting.get("reason") in _BROKEN:
-            yield _joined(f"container {each.get('name')}", waiting.get("reason"), waiting.get("message"))
+            message = _PLACE.sub("", str(waiting.get("message") or ""))
+            text = _joined(f"container {each.get('name')}", waiting.get("reason"), message)
+            last = _ended(_mapping(each, "lastState"))
+            yield _Why(f"{text}; before, it {last}" if last else text, explained=True)
     for each in conditions:
         if each.get("status") == "True" and each.get("type") in _FAILING:
             yield _said(each)
         if _is(each, "Progressing", "False"):
             yield _said(each)
     if status.get("phase") in _FAILED:
-        yield _joined(str(status["phase"]), status.get("reason"), status.get("message"))
+        yield _phase(status)
 
 
-def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> Iterator[str]:
+def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> Iterator[_Why]:
     """The reasons why the object is not yet in its wanted state."""
     # A pod that has no node has no other trouble worth telling.
     for each in conditions:
@@ -114,25 +191,47 @@ def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list
     for each in _containers(status):
         waiting = _mapping(_mapping(each, "state"), "waiting")
         if waiting:
-            yield _joined(f"container {each.get('name')}", waiting.get("reason"), waiting.get("message"))
+            text = _joined(f"container {each.get('name')}", waiting.get("reason"), waiting.get("message"))
+            yield _Why(text, explained=bool(waiting.get("message")))
     for pair in differences(obj):
         if pair.differs and pair.wanted == "metadata.generation":
-            yield f"its controller has seen generation {pair.is_there}, not {pair.is_wanted} yet"
+            yield _Why(f"its controller has seen generation {pair.is_there}, not {pair.is_wanted} yet")
+        elif pair.differs and pair.there in ("status.readyReplicas", "status.numberReady"):
+            yield _Why(ready(obj))
         elif pair.differs and pair.there.startswith("status.") and isinstance(pair.is_there, int):
-            yield f"{pair.wanted} is {pair.is_wanted}, {pair.there} is {pair.is_there}"
+            yield _Why(f"{pair.wanted} is {pair.is_wanted}, {pair.there} is {pair.is_there}")
     for name in _NEEDED:
         for each in conditions:
             if each.get("type") == name and each.get("status") != "True":
                 yield _said(each)
     if status.get("phase") in _UNDER_WAY:
-        yield _joined(str(status["phase"]), status.get("reason"), status.get("message"))
+        yield _phase(status)
     active = status.get("active")
     if obj.get("kind") == "Job" and isinstance(active, int) and active:
-        yield f"{active} of its pods run"
+        yield _Why(f"{ready(obj)}, {active} running" if _group(obj) == "batch" else f"{active} of its pods run")
     spec = _mapping(obj, "spec")
     balanced = obj.get("kind") == "Service" and spec.get("type") == "LoadBalancer"
     if balanced and not _list(_mapping(status, "loadBalancer"), "ingress"):
-        yield "its load balancer has no address yet"
+        yield _Why("its load balancer has no address yet")
+
+
+def _phase(status: Mapping[str, Any]) -> _Why:
+    """The phase with its reason; for a pod without one, the reason is the end of one of its containers."""
+    told = [str(each) for each in (status.get("reason"), status.get("message")) if each]
+    for each in () if told else _containers(status):
+        if ended := _ended(_mapping(each, "state")):
+            told.append(f"container {each.get('name')} {ended}")
+            break
+    return _Why(": ".join([str(status["phase"]), *told]), explained=bool(told))
+
+
+def _ended(state: Mapping[str, Any]) -> str:
+    """The end of a container, ``""`` if it has not ended or has succeeded."""
+    end = _mapping(state, "terminated")
+    if not end.get("exitCode"):
+        return ""
+    said = ", ".join(str(each) for each in (end.get("reason"), end.get("message")) if each)
+    return f"ended with exit code {end['exitCode']}" + (f" ({said})" if said else "")
 
 
 def _fine(status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> str:
@@ -156,13 +255,26 @@ def _is(condition: Mapping[str, Any], type_: str, status: str = "True") -> bool:
     return condition.get("type") == type_ and condition.get("status") == status
 
 
-def _said(condition: Mapping[str, Any]) -> str:
-    said = f"{condition.get('type')}={condition.get('status')}"
-    return _joined(said, condition.get("reason"), condition.get("message"))
+def _said(condition: Mapping[str, Any]) -> _Why:
+    text = _joined(
+        f"{condition.get('type')}={condition.get('status')}", condition.get("reason"), condition.get("message")
+    )
+    return _Why(text, str(condition.get("lastTransitionTime") or ""), explained=bool(condition.get("message")))
 
 
 def _joined(head: str, reason: Any, message: Any) -> str:
     return ": ".join([head, *(str(each) for each in (reason, message) if each)])
+
+
+def _group(obj: Mapping[str, Any]) -> str:
+    return str(obj.get("apiVersion", "")).rpartition("/")[0]
+
+
+def _is_workload(obj: Mapping[str, Any]) -> bool:
+    """Whether it is a kind of Kubernetes that leaves ``status.readyReplicas`` out while none is ready."""
+    if obj.get("kind") == "ReplicationController":
+        return obj.get("apiVersion") == "v1"
+    return _group(obj) == "apps"
 
 
 def _scalar(value: Any) -> bool:

@@ -1,9 +1,9 @@
 // The page of a running operator or an embedded cluster: asks its debug pages every two seconds while a person looks, and
 // shows the answers.
 import { h, render } from './preact.js';
-import { Kinds, Stored } from './cluster.js';
-import { Conditions, Events, State, Table, Tree, Yaml } from './parts.js';
-import { MEANING, STANDING, STATES, clock, count, rate, rates, relative, seconds, tone } from './words.js';
+import { Kinds, Stored, rows as clusterRows } from './cluster.js';
+import { Conditions, Events, State, Table, Tree, When, Yaml } from './parts.js';
+import { MEANING, STANDING, STATES, clock, count, moment, rate, rates, seconds, tone } from './words.js';
 
 const EVERY = 2000;
 const WITHIN = 10000;
@@ -206,14 +206,15 @@ function Objects() {
     type: 'button', key: state, 'aria-pressed': String(view.state === state), title: meaning[state],
     onClick: () => { view.state = state; look(); },
   }, text);
-  const rows = (listing ? listing.objects : []).map((each) => h('tr', { key: `${each.controller} ${each.key}` },
+  const objects = listing ? listing.objects : [];
+  const rows = cluster ? clusterRows({ objects, stored, now }) : objects.map((each) => h('tr', { key: `${each.controller} ${each.key}` },
     h('td', null, h(State, { state: each.state })),
-    h('th', { scope: 'row' }, h('a', { href: (cluster ? stored : link)(each.controller, each.key) }, each.key),
-      h('div', { class: 'soft' }, several && !cluster ? `${each.kind}, ${each.controller}` : each.kind)),
+    h('th', { scope: 'row' }, h('a', { href: link(each.controller, each.key) }, each.key),
+      h('div', { class: 'soft' }, several ? `${each.kind}, ${each.controller}` : each.kind)),
     h('td', { class: 'text' }, each.text),
-    !cluster && h('td', { class: 'number' }, each.until ? relative(each.until, now) : ''),
-    !cluster && h('td', { class: 'number' }, each.failures || '')));
-  const heads = ['state', 'object', 'why', ...(cluster ? [] : ['#next try', '#failures in a row'])];
+    h('td', { class: 'number', ...(each.until && { 'data-head': 'next try' }) }, h(When, { at: each.until, now })),
+    h('td', { class: 'number', ...(each.failures && { 'data-head': 'failures in a row' }) }, each.failures || '')));
+  const heads = ['state', 'object', 'why', ...(cluster ? ['since'] : ['#next try', '#failures in a row'])];
   return h('section', { 'aria-labelledby': 'objects' },
     h('h2', { id: 'objects' }, 'Objects ', h('span', { class: 'soft' }, 'those that need attention first')),
     h('div', { class: 'filters', role: 'search' }, h('label', { for: 'find' }, cluster ? 'Find by kind, namespace or name' : 'Find by namespace or name'),
@@ -233,7 +234,7 @@ function Objects() {
           type: 'button', key: `of ${name}`, 'aria-pressed': String(view.controller === name),
           onClick: () => { view.controller = view.controller === name ? '' : name; look(); },
         }, `of ${name}`))),
-    h(Table, { caption: 'Objects, their states and the reasons', heads, rows, empty: listing ? 'no object matches' : 'asking' }),
+    h(Table, { caption: 'Objects, their states and the reasons', cards: true, heads, rows, empty: listing ? 'no object matches' : 'asking' }),
     listing && listing.matched > rows.length && h('p', { class: 'soft' },
       `${count(rows.length, 'object')} of ${listing.matched.toLocaleString('en')} are shown: search, or choose a state`));
 }
@@ -251,7 +252,7 @@ function Detail({ object }) {
   return h('section', { 'aria-labelledby': 'object' }, back,
     h('h2', { id: 'object', tabIndex: -1 }, `${told.kind} ${told.key} `, h('span', { class: 'soft' }, `controller ${told.controller}`)),
     h('div', { class: `verdict ${tone(told.state)}` }, h('strong', { role: 'status' }, told.state),
-      h('p', null, told.text, told.until ? ` (at ${clock(told.until)})` : ''),
+      h('p', null, told.text, told.until && ` (at ${moment(told.until)})`),
       h('p', null, `${told.state} means: ${MEANING[told.state]}`)),
     told.resourceVersion && h('p', { class: 'soft' }, `seen at ${generation_}version ${told.resourceVersion}`),
     told.caches.map((line) => h('p', { class: 'trouble', key: line }, line)),
@@ -263,7 +264,7 @@ function Detail({ object }) {
       : h('p', { class: 'soft' }, 'nothing in the caches of this process'),
     h('h3', null, 'Events of the last minutes'),
     h(Events, {
-      events: detail.events, caption: 'Events that this process has reported', empty: 'this process has reported none',
+      events: detail.events, now: told.now, caption: 'Events that this process has reported', empty: 'this process has reported none',
     }),
     h(Content));
 }
@@ -288,13 +289,13 @@ const owned = (each) => [`${each.kind} `, h('code', null, each.key), ' ', each.s
 
 function Attempts({ told }) {
   const rows = [...told.timeline].reverse().map((each) => h('tr', { key: each.at, class: 'new' },
-    h('td', { class: 'time' }, clock(each.at)), h('td', null, h(State, { state: each.result.replace('requeue_after', 'waiting') })),
-    h('td', { class: 'text' }, each.detail, each.next && h('div', { class: 'soft' }, `next at ${clock(each.next)}`)),
+    h('td', { class: 'time' }, h(When, { at: each.at, now: told.now, beside: true })), h('td', null, h(State, { state: each.result.replace('requeue_after', 'waiting') })),
+    h('td', { class: 'text' }, each.detail, each.next && h('div', { class: 'soft' }, `next at ${moment(each.next)}`)),
     h('td', null, each.causes.join(', ')),
     h('td', null, h(Doings, { attempt: each })),
     h('td', { class: 'number' }, seconds(each.seconds))));
   const heads = ['time', 'outcome', 'reason or error', 'because of', 'reads and writes', '#took'];
-  return h(Table, { caption: 'Last reconciles, the newest first', heads, rows, empty: 'none is remembered' });
+  return h(Table, { caption: 'Last reconciles, the newest first', cards: true, heads, rows, empty: 'none is remembered' });
 }
 
 function Doings({ attempt }) {

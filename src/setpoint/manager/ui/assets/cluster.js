@@ -1,7 +1,7 @@
 // The views of an embedded cluster: the kinds that it has, and one object as it is stored.
 import { h } from './preact.js';
-import { Conditions, Events, State, Table, Tree, Yaml } from './parts.js';
-import { STANDING, clock, count, tone } from './words.js';
+import { Conditions, Events, State, Table, Tree, When, Yaml } from './parts.js';
+import { STANDING, count, tone } from './words.js';
 
 export function Kinds({ view, choose }) {
   const rows = view.kinds.map((each) => h('tr', { key: each.name },
@@ -15,6 +15,16 @@ export function Kinds({ view, choose }) {
     empty: 'no object yet' }));
 }
 
+// The rows of a listing: of each object its state, how far it is, and where to look for the cause.
+export const rows = ({ objects, stored, now }) => objects.map((each) => h('tr', { key: `${each.controller} ${each.key}` },
+  h('td', null, h(State, { state: each.state })),
+  h('th', { scope: 'row' }, h('a', { href: stored(each.controller, each.key) }, each.key),
+    h('div', { class: 'soft' }, each.kind, each.ready && `, ${each.ready}`)),
+  h('td', { class: 'text' },
+    each.see.slice(0, 1).map((one) => h('div', { key: one.key }, `${one.resource === 'persistentvolumeclaims' ? 'waits for' : 'see'} ${one.kind} `, h('a', { href: stored(one.resource, one.key) }, one.key), one.more > 0 && ` and ${one.more} more`)),
+    (each.text !== each.ready || !each.see.length) && h('div', { class: each.see.length ? 'soft' : '' }, each.text)),
+  h('td', each.since ? { 'data-head': 'since' } : null, h(When, { at: each.since, now }))));
+
 export function Stored({ object, view, link, stored }) {
   const told = view.detail;
   const back = h('p', null, h('a', { href: '#/' }, '← all objects'));
@@ -22,12 +32,15 @@ export function Stored({ object, view, link, stored }) {
     return h('section', null, back, h('h2', { id: 'object', tabIndex: -1 }, object.key), !view.problem && h('p', null, 'asking'));
   }
   const line = (each) => [`${each.kind} `, h('a', { href: stored(each.resource, each.key) }, each.key), ' ',
-    h(State, { state: each.state }), ' ', h('span', { class: 'soft' }, each.text)];
+    h(State, { state: each.state }), ' ', h('span', { class: 'soft' }, [each.ready, each.text !== each.ready && each.text].filter(Boolean).join('; '))];
+  const now = view.manager.now;
   return h('section', { 'aria-labelledby': 'object' }, back,
-    h('h2', { id: 'object', tabIndex: -1 }, `${told.kind} ${told.key} `, h('span', { class: 'soft' }, told.apiVersion)),
+    h('h2', { id: 'object', tabIndex: -1 }, `${told.kind} ${told.key} `, h('span', { class: 'soft' }, `apiVersion ${told.apiVersion}`)),
     h('div', { class: `verdict ${tone(told.state)}` }, h('strong', { role: 'status' }, told.state),
-      h('p', null, told.text || 'nothing says that anything is missing'),
-      told.state !== 'current' && reasons(told.owned).map((each) => h('p', { key: each.resource + each.key },
+      told.ready && h('span', null, ` ${told.ready}`),
+      (told.text ? told.text !== told.ready : told.state === 'current') && h('p', null, told.text || 'nothing says that anything is missing',
+        told.since && [' – ', h(When, { at: told.since, now })]),
+      told.see.map((each) => h('p', { key: each.resource + each.key },
         `${each.kind} `, h('a', { href: stored(each.resource, each.key) }, each.key), ` is ${each.state}: ${each.text}`, each.more > 0 && ` (and ${count(each.more, 'more object')} of the same reason)`)),
       STANDING[told.state] && h('p', null, `${told.state} means: ${STANDING[told.state]}`)),
     h('h3', null, 'Wanted and there'), h(Pairs, { pairs: told.pairs }),
@@ -35,29 +48,10 @@ export function Stored({ object, view, link, stored }) {
     told.owned.length ? h(Tree, { owned: told.owned, line }) : h('p', { class: 'soft' }, 'nothing'),
     told.owners.length > 0 && [h('h3', null, 'What owns it'), h(Tree, { owned: told.owners, line })],
     h('h3', null, 'Controllers that work on it'), h(Controllers, { told, link }),
-    h('h3', null, 'Conditions'), h(Conditions, { conditions: told.conditions, now: view.manager.now }),
-    h('h3', null, 'Events'), h(Events, { events: told.events, caption: 'Events about it', empty: 'there is none' }),
-    h('h3', null, 'Last versions'), h(Versions, { versions: told.versions }),
+    h('h3', null, 'Conditions'), h(Conditions, { conditions: told.conditions, now }),
+    h('h3', null, 'Events'), h(Events, { events: told.events, now, caption: 'Events about it', empty: 'there is none' }),
+    h('h3', null, 'Last versions'), h(Versions, { versions: told.versions, now }),
     h('h3', { id: 'yaml' }, 'As YAML'), h(Yaml, { told }));
-}
-
-// The objects below that are not as they are wanted and own none such themselves.
-function below(owned) {
-  return owned.flatMap((each) => {
-    const deeper = below(each.owns);
-    return deeper.length ? deeper : each.state === 'current' ? [] : [each];
-  });
-}
-
-// Two different reasons at most, the worst first, each with one of the objects that have it.
-function reasons(owned) {
-  const found = new Map();
-  for (const each of below(owned)) {
-    const known = found.get(each.text);
-    if (known) known.more += 1; else found.set(each.text, { ...each, more: 0 });
-  }
-  const rank = Object.keys(STANDING);
-  return [...found.values()].sort((one, other) => rank.indexOf(one.state) - rank.indexOf(other.state)).slice(0, 2);
 }
 
 const value = (any) => (any === null || any === undefined ? 'nothing' : typeof any === 'string' ? any : JSON.stringify(any));
@@ -74,17 +68,17 @@ function Pairs({ pairs }) {
 }
 
 const Controllers = ({ told, link }) => h(Table, {
-  caption: 'Controllers that work on it', heads: ['controller', 'state', 'why'], empty: 'none of the control plane',
+  caption: 'Controllers that work on it', heads: ['controller', 'state', 'why'], empty: 'none of the control plane', cards: true,
   rows: told.controllers.map((each) => h('tr', { key: each.controller },
     h('th', { scope: 'row' }, h('a', { href: link(each.controller, told.key) }, each.controller)),
     h('td', null, h(State, { state: each.state })), h('td', { class: 'text' }, each.text))),
 });
 
 // The versions that the server remembers. The newest change is open, the others at a click.
-function Versions({ versions }) {
+function Versions({ versions, now }) {
   if (!versions.length) return h('p', { class: 'soft' }, 'the server remembers none');
   return versions.map((each, at) => h('details', { key: each.revision, open: at === 0, class: 'version' },
-    h('summary', null, `version ${each.revision}: ${said(each)}`, each.at && `, ${clock(each.at)}`,
+    h('summary', null, `version ${each.revision}: ${said(each)}`, each.at && [', ', h(When, { at: each.at, now })],
       each.by.length > 0 && `, by ${each.by.join(', ')}`),
     each.changes.length > 0 && h('ul', { class: 'changes' }, each.changes.map((one) => h('li', { key: one.path },
       h('code', null, one.path),

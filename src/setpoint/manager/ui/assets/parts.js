@@ -1,13 +1,18 @@
 // The parts that several views have in common: tables, states, trees.
 import { h } from './preact.js';
-import { clock, relative, tone } from './words.js';
+import { moment, relative, tone } from './words.js';
 
 export const State = ({ state }) => h('span', { class: `state ${tone(state)}` }, state);
 
-export function Table({ caption, heads, rows, empty }) {
+// How long ago something was, or when it will be; the whole date with its zone is beside it, or at a pointer on it.
+export const When = ({ at, now, beside = false }) => (at ? [h('time', { dateTime: at, title: moment(at) }, relative(at, now)),
+  beside && h('div', { class: 'soft moment' }, moment(at))] : null);
+
+// A table whose rows are cards in a narrow window has `cards`.
+export function Table({ caption, heads, rows, empty, cards = false }) {
   if (!rows.length) return h('p', { class: 'soft' }, empty);
   return h('div', { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': caption },
-    h('table', null, h('caption', null, caption),
+    h('table', { class: cards ? 'cards' : '' }, h('caption', null, caption),
       h('thead', null, h('tr', null, heads.map((head) =>
         h('th', { scope: 'col', class: head.startsWith('#') ? 'number' : '' }, head.replace('#', ''))))),
       h('tbody', null, rows)));
@@ -17,14 +22,14 @@ export const Conditions = ({ conditions, now }) => h(Table, {
   caption: 'Conditions', heads: ['type', 'status', 'reason', 'message', 'since'], empty: 'the object has none',
   rows: conditions.map((each) => h('tr', { key: each.type }, h('th', { scope: 'row' }, each.type),
     h('td', null, each.status), h('td', null, each.reason), h('td', { class: 'text' }, each.message),
-    h('td', null, relative(each.since, now)))),
+    h('td', null, h(When, { at: each.since, now })))),
 });
 
-export const Events = ({ events, caption, empty }) => h(Table, {
-  caption, heads: ['time', 'type', 'reason', 'note', '#times'], empty,
-  rows: events.map((each) => h('tr', { key: each.at + each.reason + each.note }, h('td', { class: 'time' }, clock(each.at)),
-    h('td', null, each.type), h('td', null, each.reason), h('td', { class: 'text' }, each.note),
-    h('td', { class: 'number' }, each.count))),
+export const Events = ({ events, now, caption, empty }) => h(Table, {
+  caption, heads: ['last time', 'type', 'reason', 'note', '#times'], empty, cards: true,
+  rows: events.map((each) => h('tr', { key: each.at + each.reason + each.note }, h('td', { class: 'time' }, h(When, { at: each.at, now, beside: true })),
+    h('td', null, each.type === 'Normal' ? each.type : h(State, { state: each.type })), h('td', null, each.reason), h('td', { class: 'text' }, each.note),
+    h('td', { class: 'number', 'data-head': 'times' }, each.count))),
 });
 
 // What an object owns. The function `line` makes the words of one of them.

@@ -22,6 +22,7 @@ export const STANDING = {
   failed: 'its status says that it does not get there by itself',
   'being deleted': 'its deletion was asked for, and something has to be done before it ends',
   'in progress': 'what is there is not yet what is wanted',
+  warned: 'its status says nothing, and the last event about it is a warning',
   current: 'its status says nothing else than what is wanted',
 };
 export const STATES = Object.keys(MEANING);
@@ -29,7 +30,7 @@ export const STATES = Object.keys(MEANING);
 // Which states are trouble, which are work under way.
 export function tone(state) {
   if (['stopped', 'failed', 'backing off', 'slowed down', 'error'].includes(state)) return 'bad';
-  if (['not synced', 'being deleted', 'filtered', 'requeue', 'unknown', 'in progress'].includes(state)) return 'odd';
+  if (['not synced', 'being deleted', 'filtered', 'requeue', 'unknown', 'in progress', 'warned', 'Warning'].includes(state)) return 'odd';
   if (['idle', 'deleted', 'success', 'current'].includes(state)) return 'good';
   return 'busy';
 }
@@ -40,6 +41,15 @@ export function seconds(value) {
   if (value < 120) return `${value.toFixed(value < 10 ? 1 : 0)} s`;
   const minutes = Math.round(value / 60);
   return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+// A moment with its date and zone, as the reader's browser has it: "2026-11-23 01:04:18 UTC".
+export function moment(text) {
+  if (!text) return '';
+  const at = new Date(text);
+  const two = (number) => String(number).padStart(2, '0');
+  const zone = new Intl.DateTimeFormat('en', { timeZoneName: 'short' }).formatToParts(at).find((each) => each.type === 'timeZoneName');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())} ${zone.value}`;
 }
 
 export const clock = (text) => (text ? new Date(text).toLocaleTimeString([], { hour12: false }) : '');

@@ -1,0 +1,166 @@
+"""Reasons: why an object is not as it is wanted, from its status, the events about it, and the objects behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from setpoint.cluster.looking.inventory import Held, Inventory
+from setpoint.cluster.looking.removers import Removers
+from setpoint.cluster.looking.reported import Report
+from setpoint.cluster.looking.standing import URGENCY, State, progress
+
+DEPTH: Final = 5
+RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)}
+CLAIMS: Final = "persistentvolumeclaims"
+_SLACK: Final = timedelta(seconds=2)
+"""A controller reports before it writes the status, whose times are whole seconds."""
+_WAITS_FOR_A_POD: Final = frozenset({"WaitForFirstConsumer", "WaitForPodScheduled"})
+"""The reasons of events about claims that wait for the pod, and not the pod for them."""
+
+
+class Reason(NamedTuple):
+    """The reason for an object's state. ``text`` comes from its status or from the last event about it, ``since`` is
+    the time since which it holds, None if unknown, and ``roots`` are the objects that are the cause, the worst first.
+    """
+
+    state: State
+    text: str
+    since: datetime | None
+    roots: tuple[tuple[str, Held], ...]
+
+
+class Reasons:
+    """The reasons for the states of an inventory's objects, as of its last refresh."""
+
+    def __init__(self, inventory: Inventory, removers: Removers) -> None:
+        self._inventory = inventory
+        self._removers = removers
+        self._below: dict[str, list[tuple[str, Held]]] | None = None
+        self._known: dict[tuple[str, str], Reason] = {}
+
+    def state(self, held: Held) -> State:
+        """The state of an object; `of` has the same one."""
+        state = held.standing.state
+        silent = state == "current" and not held.standing.text
+        return "warned" if silent and self._warning(held, last=True) is not None else state
+
+    def of(self, name: str, held: Held) -> Reason:
+        """The reason for the state of an object of the resource ``name``."""
+        known = self._known.get((name, held.key))
+        if known is None:
+            known = self._known[name, held.key] = self._reason(name, held)
+        return known
+
+    def is_root(self, held: Held) -> bool:
+        """Whether no other object is known to be the cause of the state."""
+        return held.standing.state == "current" or not any(True for _ in self._causes(held))
+
+    def below(self, uid: str) -> Sequence[tuple[str, Held]]:
+        """The objects with an owner reference to the object with that uid."""
+        if self._below is None:
+            self._below = {}
+            for name, each in self._inventory.all():
+                for owner in each.owners:
+                    self._below.setdefault(owner, []).append((name, each))
+        return self._below.get(uid, ())
+
+    def last_word(self, held: Held, by: str) -> Report | None:
+        """The last event that the component ``by`` has reported about the object, if it is a warning that is not older
+        than the last progress of the object, whose state is not as wanted.
+        """
+        if self.state(held) == "current":
+            return None
+        last = next((each for each in self._inventory.reports(held.uid) if each.by == by), None)
+        return last if last is not None and last.warns and self._is_fresh(held, last) else None
+
+    def _reason(self, name: str, held: Held) -> Reason:
+        state, (_, text, start, explained) = self.state(held), held.standing
+        if state == "current":
+            return Reason(state, text, None, ())
+        since = _time(start)
+        finalizers = _finalizers(held) if state == "being deleted" else ()
+        if finalizers:
+            text, explained = self._removers.sentence(held.resource.group_resource, finalizers), True
+        roots = self._roots(name, held)
+        same = [each for each in self.below(held.uid) if explained and each[1].standing.text == text]
+        if same:  # its controller has copied the reason of an object that it owns
+            text, explained = held.ready, False
+            roots = (same[0], *(each for each in roots if each != same[0]))
+        report = self._warning(held)
+        if report is not None and not (state == "failed" and explained):
+            if report.note not in text:
+                text, since = "; ".join(each for each in (report.text, text if explained else "") if each), report.since
+        elif not explained and not roots:
+            latest = next((each for each in self._inventory.reports(held.uid) if self._is_fresh(held, each)), None)
+            if latest is not None:
+                text, since = ": ".join(each for each in (text, latest.text) if each), latest.since
+        return Reason(state, text, since, roots)
+
+    # -- events --------------------------------------------------------------------------------------------------------
+
+    def _warning(self, held: Held, *, last: bool = False) -> Report | None:
+        """The last warning about the object since its last progress; with ``last``, only if it is the last event."""
+        for each in self._inventory.reports(held.uid):
+            if each.warns:
+                return each if self._is_fresh(held, each) else None
+            if last:
+                return None
+        return None
+
+    def _is_fresh(self, held: Held, report: Report) -> bool:
+        moment = _time(progress(_decoded(held)))
+        return moment is None or report.at + _SLACK >= moment
+
+    # -- objects behind it ---------------------------------------------------------------------------------------------
+
+    def _roots(self, name: str, held: Held) -> tuple[tuple[str, Held], ...]:
+        found = {each[1].uid: each for each in self._ends(name, held, DEPTH, {held.uid})}
+        found.pop(held.uid, None)
+        return tuple(sorted(found.values(), key=lambda each: (RANK[each[1].standing.state], each[0], each[1].key)))
+
+    def _ends(self, name: str, held: Held, depth: int, met: set[str]) -> Iterator[tuple[str, Held]]:
+        """The objects at the ends of the chains of causes that begin with this one."""
+        ends = True
+        for cause in self._causes(held) if depth else ():
+            ends = False
+            if cause[1].uid not in met:
+                met.add(cause[1].uid)
+                yield from self._ends(*cause, depth - 1, met)
+        if ends:
+            yield name, held
+
+    def _causes(self, held: Held) -> Iterator[tuple[str, Held]]:
+        """The objects that this one waits for: those that it owns, and the claims of a pod without a node."""
+        yield from (each for each in self.below(held.uid) if each[1].standing.state != "current")
+        for claim in held.claims:
+            found = self._inventory.of(CLAIMS).get(claim)
+            if found is None or found.standing.state == "current":
+                continue
+            last = next(iter(self._inventory.reports(found.uid)), None)
+            if last is None or last.reason not in _WAITS_FOR_A_POD:
+                yield CLAIMS, found
+
+
+def common(held: Held, text: str) -> str:
+    """The text without the name and uid of the object: that which objects with the same reason have in common."""
+    return text.replace(held.record.name, "").replace(held.uid, "") if held.uid else text
+
+
+def _decoded(held: Held) -> dict[str, Any]:
+    obj: dict[str, Any] = msgspec.json.decode(held.record.value)
+    return obj
+
+
+def _finalizers(held: Held) -> tuple[str, ...]:
+    return tuple(str(each) for each in _decoded(held)["metadata"].get("finalizers") or ())
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        return msgspec.convert(text, datetime) if text else None
+    except msgspec.ValidationError:
+        return None

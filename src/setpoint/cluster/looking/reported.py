@@ -1,0 +1,73 @@
+"""Reports: stored events, in the form in which the page tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from setpoint.meta import Resource
+
+_GROUPS: Final = ("", "events.k8s.io")
+_REPORTERS: Final = ("reportingComponent", "reportingController")
+
+
+class Report(NamedTuple):
+    """An event about the object with the uid ``about``, reported ``times`` times from ``since`` to ``at`` by the
+    component ``by``.
+    """
+
+    about: str
+    at: datetime
+    since: datetime
+    type: str
+    reason: str
+    note: str
+    times: int
+    by: str
+
+    @property
+    def warns(self) -> bool:
+        """Whether the type of the event is ``Warning``."""
+        return self.type == "Warning"
+
+    @property
+    def text(self) -> str:
+        """The reason and the note of the event as one line."""
+        return ": ".join(each for each in (self.reason, self.note) if each)
+
+
+def report_of(resource: Resource, obj: Mapping[str, Any]) -> Report | None:
+    """The report that ``obj`` is; None if it is not an event, or has no times or object that can be read."""
+    if resource.kind != "Event" or resource.group not in _GROUPS:
+        return None
+    about = _mapping(obj, "involvedObject") or _mapping(obj, "regarding")
+    series, source = _mapping(obj, "series"), _mapping(obj, "source")
+    made = _mapping(obj, "metadata").get("creationTimestamp")
+    last = _first(series.get("lastObservedTime"), obj.get("lastTimestamp"), obj.get("eventTime"), made)
+    first = _first(obj.get("firstTimestamp"), obj.get("eventTime"), last)
+    try:
+        at, since = (msgspec.convert(each, datetime) for each in (last, first))
+    except msgspec.ValidationError:
+        return None
+    return Report(
+        about=str(about.get("uid") or ""),
+        at=at,
+        since=since,
+        type=str(obj.get("type") or ""),
+        reason=str(obj.get("reason") or ""),
+        note=str(obj.get("message") or obj.get("note") or ""),
+        times=int(series.get("count") or obj.get("count") or obj.get("deprecatedCount") or 1),
+        by=str(_first(*(obj.get(name) for name in _REPORTERS), source.get("component")) or ""),
+    )
+
+
+def _first(*values: Any) -> Any:
+    return next((each for each in values if each), None)
+
+
+def _mapping(obj: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = obj.get(name)
+    return found if isinstance(found, dict) else {}
