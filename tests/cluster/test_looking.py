@@ -73,7 +73,7 @@ async def test_the_objects_that_are_not_as_wanted_come_first_with_the_reason() -
             ("named", {"limit": "501"}, "limit is a number up to 500"),
             ("stored", {"kind": "nones", "key": "a"}, "there is no resource 'nones'"),
         ):
-            assert (await asked(pages, path, **query))["error"].startswith(words)
+            assert (await asked(pages, path, dict, **query))["error"].startswith(words)
 
 
 @virtual_time

@@ -66,7 +66,7 @@ async def report(
     by: str = "tests",
 ) -> None:
     """Stores an event, ``later`` seconds after the creation of the object."""
-    resource = resource_of(type(about))
+    resource = resource_of(about.__class__)
     made = about.metadata.creation_timestamp
     assert made is not None
     event = {
