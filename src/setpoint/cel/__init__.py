@@ -1,4 +1,5 @@
-"""CEL as in API servers: types are checked against schemas, costs are estimated first and counted during evaluation.
+"""The Common Expression Language (CEL), as API servers implement it: types are checked against schemas, and the cost of
+an expression is estimated before its evaluation and counted during it.
 
     checked = compile_expression("self.replicas <= self.most", environment)
     Program(checked).evaluate({"self": value_of(document, schema)}, limit=1_000_000)

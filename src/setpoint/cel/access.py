@@ -9,7 +9,7 @@ __all__ = ["field_of", "field_of_optional", "has_field", "index_of", "index_of_o
 
 
 def field_of(value: Value, name: str) -> Value:
-    """The field ``value.name``; of an optional, the optional field. Raises EvaluationError."""
+    """The field ``value.name``, as an optional if ``value`` is an optional. Raises EvaluationError."""
     if isinstance(value, MapValue):
         found = value.find(name)
         if found is MISSING:
@@ -42,7 +42,7 @@ def has_field(value: Value, name: str) -> bool:
 
 
 def index_of(value: Value, key: Value) -> Value:
-    """The element ``value[key]``; of an optional, the optional element. Raises EvaluationError."""
+    """The element ``value[key]``, as an optional if ``value`` is an optional. Raises EvaluationError."""
     if isinstance(value, Optional):
         return index_of_optional(value, key)
     if isinstance(value, MapValue):

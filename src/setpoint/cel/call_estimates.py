@@ -33,7 +33,7 @@ class Operand:
 
     @property
     def item(self) -> Operand | None:
-        """The element type of a list; None for other types."""
+        """An operand that stands for the elements of a list; None if the type has no parameters."""
         if not self.type.parameters:
             return None
         path = (*self.path, "@items")
@@ -41,7 +41,7 @@ class Operand:
         return replace(self, node=None, type=self.type.parameters[0], path=path, size=size)
 
     def integer(self, otherwise: int) -> int:
-        """The value of a constant, at least 0."""
+        """The value of an integer literal, but at least 0; ``otherwise`` for any other node."""
         if isinstance(self.node, Literal) and type(self.node.value) is int:
             return max(self.node.value, 0)
         return otherwise
@@ -57,7 +57,7 @@ def _fixed(cost: int) -> _Estimate:
 
 
 def _first(factor: float) -> _Estimate:
-    """The cost of one pass over the first argument."""
+    """Estimates the cost of one pass over the first argument: ``factor`` times its size."""
     return lambda overload, target, arguments: (arguments[0].any_size.scaled(factor), None) if arguments else None
 
 

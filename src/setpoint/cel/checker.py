@@ -61,7 +61,9 @@ class Checked:
 
 
 def check(source: str, root: Node, environment: Environment) -> Checked:
-    """Checks the tree and replaces names in it (``a.b`` becomes one name if it is declared). Raises CompileError."""
+    """Checks the tree. A selection such as ``a.b`` is replaced by one name if ``a.b`` is declared. Raises
+    CompileError.
+    """
     checked = Checked(source, root, environment)
     checker = _Checker(checked)
     checked.root = checker.check(root)
@@ -105,7 +107,9 @@ class _Checker:
         return None
 
     def _resolved(self, name: str, node: Node) -> Type | None:
-        """The type of a name; the node becomes an Ident with this name."""
+        """The type of a name; None if it is not declared. Records that the expression uses the variable, or that
+        ``node`` names a type.
+        """
         if not name.startswith("."):
             found = self._local(name)
             if found is not None:
@@ -123,7 +127,7 @@ class _Checker:
     # -- nodes --------------------------------------------------------------------------------------------------------
 
     def check(self, node: Node) -> Node:
-        """Checks the node; returns it or its replacement."""
+        """Checks the node. Returns the node, or the one that replaces it in the tree."""
         match node:
             case Literal():
                 self._is(node, type_of_value(node.value))
@@ -302,8 +306,8 @@ class _Checker:
         return kind
 
     def _join(self, before: Type | None, kind: Type) -> Type:
-        """The common type of both. The rule that a literal's elements have one type is checked when all types are
-        known.
+        """The common type of both; DYN if there is none. Whether the elements of a literal have one type is checked
+        later, by `literals`, when all types are known.
         """
         if before is None:
             return kind
@@ -347,7 +351,9 @@ class _Checker:
     # -- literals -----------------------------------------------------------------------------------------------------
 
     def literals(self) -> None:
-        """Checks that the elements of each list and map have one type, except where a function accepts any."""
+        """Checks that the items of each list literal have one type, as well as the keys and the values of each map
+        literal. Literals inside a call of ``format`` are exempt.
+        """
         for node, exempt in _with_exemption(self._checked.root, False):
             if exempt:
                 continue
@@ -380,7 +386,7 @@ def _with_exemption(node: Node, exempt: bool) -> list[tuple[Node, bool]]:
 
 
 def _dotted(node: Node) -> str | None:
-    """``a.b.c`` as a name; None if it contains anything but names."""
+    """The node as a dotted name, such as ``a.b.c``; None if it consists of anything but names."""
     if isinstance(node, Ident):
         return node.name
     if isinstance(node, Select) and not node.test:

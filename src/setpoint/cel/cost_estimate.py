@@ -1,6 +1,6 @@
 """The highest cost of an expression, estimated from its text and the largest sizes of its inputs.
 
-The rules are those of API servers, which refuse expressions by this estimate.
+The rules are those of API servers, which reject an expression whose estimate is too high.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _SCALARS: Final = frozenset({"bool", "double", "duration", "int", "timestamp", "
 
 
 def estimate_cost(checked: Checked, sizes: Callable[[Path], Span | None]) -> Span:
-    """The lowest and the highest cost of an evaluation. ``sizes`` returns the sizes of the variables'
-    parts, or None.
+    """The lowest and the highest cost of an evaluation. ``sizes`` returns the size of a variable or of a part of one;
+    None if the size is not known.
     """
     return _Estimator(checked, sizes).cost(checked.root)
 

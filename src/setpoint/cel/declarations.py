@@ -143,8 +143,8 @@ class Environment:
         return made
 
     def name(self, name: str) -> tuple[Type, bool] | None:
-        """The type of a variable, or of a type's name (in that case, the second value is True); None if the name is
-        unknown.
+        """The type of ``name`` in an expression, and whether ``name`` stands for a type and not for a variable; None if
+        the name is unknown.
         """
         name = name.removeprefix(".")
         if name in self.variables:

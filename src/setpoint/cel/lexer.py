@@ -49,7 +49,9 @@ _ESCAPE: Final = re.compile(
 
 
 class Token(NamedTuple):
-    """One token. ``kind`` is the form of a literal, ``name``, ``end``, or the operator itself."""
+    """One token. ``kind`` is the form of a literal, ``name``, ``escaped`` (a name in backquotes), ``end``, or the text
+    of the operator or keyword.
+    """
 
     kind: str
     text: str

@@ -36,7 +36,7 @@ class MacroError(Exception):
 
 
 class Maker:
-    """Makes nodes with consecutive numbers for an offset in the text."""
+    """Makes nodes. They are numbered consecutively, and placed at the offset in the text that `at` sets."""
 
     def __init__(self) -> None:
         self._last = 0

@@ -1,5 +1,5 @@
-"""The syntax tree of an expression. The checker and the cost estimate store their results by the number of
-each node.
+"""The syntax tree of an expression. The checker and the cost estimate store their results by the ``id``
+of each node.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Comprehension(_Base):
 
     @property
     def is_binding(self) -> bool:
-        """Whether it only binds a name to a value and does not loop."""
+        """Whether the comprehension only binds a name to a value and does not loop."""
         return (
             isinstance(self.range, ListLiteral)
             and not self.range.items

@@ -216,7 +216,7 @@ class _Parser:
         return Ident(self._make.id(), token.offset, dot + token.text)
 
     def _is_struct(self) -> bool:
-        """Whether dotted names and a brace follow."""
+        """Whether at least one dot with a name follows, and then an opening brace."""
         at = self._at
         while self._tokens[at].kind == "." and self._tokens[at + 1].kind == "name":
             at += 2

@@ -1,7 +1,7 @@
-"""Evaluation: a checked expression as nested Python functions that count their costs.
+"""Evaluation of a checked expression, which is turned into nested Python functions that count their costs.
 
-Costs are counted as in API servers: one for each name and field that is read, and for each call an amount by the sizes
-of its arguments (see `runtime_cost`).
+Costs are counted as in API servers: one for each name and field that is read, and for each call an amount that depends
+on the sizes of its arguments (see `runtime_cost`).
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Result:
 class Program:
     """A checked expression that can be evaluated any number of times.
 
-    ``structs`` makes values of struct types (``Type{field: value}``); without it, the expression can't make any.
-
-    Raises EvaluationError if a part that does not depend on variables can't be evaluated, such as ``int("x")``.
+    ``structs`` makes the values of struct literals (``Type{field: value}``). Raises EvaluationError if the expression
+    has such a literal but there is no ``structs``, or if a part that does not depend on variables can't be evaluated,
+    such as ``int("x")``.
     """
 
     def __init__(self, checked: Checked, structs: StructMaker | None = None) -> None:
@@ -66,8 +66,8 @@ class Program:
         self._variables = builder.variables
 
     def evaluate(self, variables: Mapping[str, Value], limit: int) -> Result:
-        """The result with these variables (values or `Lazy`); the evaluation stops when it costs more than
-        ``limit``.
+        """The result with these variables (values or `Lazy`). An evaluation that costs more than ``limit`` is stopped,
+        and the error of its result is a CostExceeded.
         """
         state = State(self._slots, limit)
         try:
@@ -78,7 +78,9 @@ class Program:
             return Result(None, EvaluationError("evaluation is nested too deeply"), state.cost)
 
     def within(self, variables: Mapping[str, Value], state: State) -> Value:
-        """The value as part of another evaluation, to which its cost is added. Raises the errors of an evaluation."""
+        """The value, computed as part of another evaluation, to whose ``state`` the cost is added. Raises
+        EvaluationError or CostExceeded.
+        """
         inner = State(self._slots, state.limit)
         inner.cost = state.cost
         try:
@@ -293,7 +295,9 @@ class _Builder:
         return loop
 
     def _appended(self, node: Comprehension) -> Callable[[State, list[Value]], None] | None:
-        """The step of one round of a loop that builds a list: it appends, so the list is not copied in each round."""
+        """For a loop that builds a list: a step that appends the item of one round, so the list is not copied in each
+        round. None for any other loop.
+        """
         if not isinstance(node.start, ListLiteral) or node.start.items or not isinstance(node.condition, Literal):
             return None
         more, wanted = node.step, None

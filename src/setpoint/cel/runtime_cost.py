@@ -1,7 +1,7 @@
 """The cost of a call, computed from the sizes of its arguments as in API servers.
 
-One unit is about one step of work; a string costs a tenth of its length for each pass over it, and a pattern a quarter
-of its own length for each unit of the string.
+One unit is about one step of work. A string costs a tenth of its length for each pass over it; a search with a pattern
+multiplies this cost by a quarter of the pattern's length.
 """
 
 from __future__ import annotations

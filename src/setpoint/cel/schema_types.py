@@ -1,6 +1,7 @@
 """Types of expressions, derived from OpenAPI schemas, with the largest sizes of their values.
 
-A schema is the plain JSON of ``openAPIV3Schema``. Expressions can't access parts without a type (free-form ones).
+A schema is the plain JSON of ``openAPIV3Schema``. Expressions can't access the parts of an object that have no type
+(free-form parts).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Declared:
     is_map: bool = False
 
     def size(self, path: tuple[str, ...]) -> Span | None:
-        """The size at the relative ``path``; None if it is not known."""
+        """The possible sizes of the part at ``path``, which is relative to this type; None if there is no such part."""
         found: Declared | None = self
         for step in path:
             assert found is not None
@@ -103,7 +104,9 @@ class SchemaFields:
 
 
 def with_object_meta(definition: Definition) -> Definition:
-    """The schema of a whole object: expressions see apiVersion, kind, and the name and generateName in metadata."""
+    """The schema of a whole object, in which expressions see ``apiVersion``, ``kind``, and the ``name`` and
+    ``generateName`` of its metadata, even if ``definition`` does not declare them.
+    """
     properties = definition.get("properties") or {}
     meta = properties.get("metadata") or {}
     inner = meta.get("properties") or {}
@@ -118,8 +121,8 @@ def with_object_meta(definition: Definition) -> Definition:
 
 
 def declare(definition: Definition, name: str, *, root: bool = False) -> Declared | None:
-    """The type of a schema's values; None if it has none. ``name`` is the prefix of the names of its struct types;
-    ``root``: the schema describes a whole object.
+    """The type of a schema's values; None if they have no type. ``name`` is the prefix of the names of the struct
+    types. With ``root``, the schema describes a whole object.
     """
     spend(_NODE)
     if definition.get("x-kubernetes-int-or-string"):

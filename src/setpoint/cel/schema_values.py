@@ -32,7 +32,7 @@ __all__ = ["plain_of", "value_of", "value_without_schema"]
 
 
 def value_without_schema(value: Any) -> Value:
-    """JSON without a schema: objects are maps, numbers with a fraction or exponent are doubles."""
+    """JSON as a value, without a schema: objects are maps, and numbers with a fraction or exponent are doubles."""
     if isinstance(value, dict):
         return _FreeMap(value)
     if isinstance(value, list):
@@ -41,7 +41,9 @@ def value_without_schema(value: Any) -> Value:
 
 
 def value_of(value: Any, definition: Definition) -> Value:
-    """JSON as a value, by its schema. Raises EvaluationError if it does not match the schema."""
+    """JSON as a value, by its schema. Raises EvaluationError if ``value`` does not match the schema; the contents of an
+    object or list are checked only when they are read.
+    """
     if value is None:
         if definition.get("nullable"):
             return None
@@ -186,7 +188,7 @@ class _FreeList(ListValue):
 
 
 class SchemaMap(MapValue):
-    """An object with declared fields, or a map from names."""
+    """A JSON object with a schema: an object with declared fields, or a map with arbitrary keys."""
 
     __slots__ = ("_additional", "_properties", "raw")
 

@@ -96,7 +96,7 @@ def variable(slot: int, name: str) -> Step:
 
 
 def tried(step: Step, state: State) -> Value:
-    """The value of a step, or an object that raises its error when it is read later."""
+    """The value of a step, or its EvaluationError, which is raised when the slot that holds it is read."""
     try:
         return step(state)
     except EvaluationError as error:

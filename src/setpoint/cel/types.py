@@ -150,7 +150,9 @@ class Solution:
         self._known[unknown] = kind
 
     def assignable(self, targets: tuple[Type, ...], values: tuple[Type, ...]) -> bool:
-        """Whether all ``values`` together are assignable to ``targets``."""
+        """Whether each of ``values`` is assignable to its counterpart in ``targets``. If so, the parameters bound by
+        this stay bound.
+        """
         before = dict(self._known)
         if len(targets) == len(values) and all(map(self._fits, targets, values)):
             return True
@@ -218,7 +220,7 @@ class Solution:
 
 
 def more_general(one: Type, two: Type) -> Type:
-    """The common type of two types."""
+    """The more general of two types that fit each other."""
     return one if _less_specific(one, two) else two
 
 

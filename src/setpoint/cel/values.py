@@ -76,7 +76,7 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A moment in nanoseconds since 1970, UTC; year 1 to 9999."""
+    """A moment in the years 1 to 9999, in nanoseconds since 1970 (UTC)."""
 
     nanoseconds: int
 
@@ -183,11 +183,15 @@ class PlainMap(MapValue):
         return (key for key, _ in self._entries.values())
 
     def put(self, key: Value, value: Value) -> None:
-        """Adds an entry; for the builder of the map."""
+        """Sets an entry, and replaces one with an equal key. Changes the map in place, so only code that is still
+        building the map may call it. Raises EvaluationError for a key of an unsupported type.
+        """
         self._entries[_plain_key(key)] = (key, value)
 
     def drop(self, key: Value) -> None:
-        """Removes an entry; for the builder of the map."""
+        """Removes the entry with this key, if there is one. Changes the map in place, so only code that is still
+        building the map may call it. Raises EvaluationError for a key of an unsupported type.
+        """
         self._entries.pop(_plain_key(key), None)
 
     def with_entry(self, key: Value, value: Value) -> PlainMap:
@@ -199,7 +203,9 @@ class PlainMap(MapValue):
 
 
 def _plain_key(key: Value) -> Any:
-    """A dictionary key: equal numbers are equal keys; a bool is not a number."""
+    """The dictionary key for a map's key. Equal numbers of different types have equal dictionary keys; a bool never
+    equals a number. Raises EvaluationError for an unsupported type.
+    """
     if isinstance(key, bool):
         return ("bool", key)
     if isinstance(key, (int, float, str)):
@@ -267,8 +273,8 @@ def _ordered(one: float, two: float) -> int | None:
 
 
 def equal(one: Value, two: Value) -> bool:
-    """``one == two``: numbers across their types, everything else within its own type. Raises EvaluationError for types
-    that can't be compared.
+    """Whether ``one == two``. Numbers are compared across types, other values only with values of their own type.
+    Raises EvaluationError for types that can't be compared.
     """
     if one is None or two is None:
         return one is two

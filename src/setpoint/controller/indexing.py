@@ -33,10 +33,11 @@ class DeclaredIndex(NamedTuple):
 
 
 def having(objects: Iterable[T], indexes: Iterable[DeclaredIndex], index: tuple[str, str], kind: type[T]) -> list[T]:
-    """The objects, among those that were read live, that have the index's value; a cache would answer the same.
+    """Those of ``objects``, read live, that have the wanted value in an index; ``index`` is the name of the index and
+    the value. The same objects are found as in a cache.
 
     Raises:
-        KeyError: the controller declares no such index of that kind.
+        KeyError: the controller declares no index of that name for ``kind``.
     """
     name, value = index
     if name == OWNER:

@@ -1,4 +1,6 @@
-"""Alerts: the conditions of an operator that justify waking a person, and how Prometheus finds its metrics."""
+"""Alerts for the conditions of an operator that justify waking a person, and the object by which Prometheus finds its
+metrics.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ def job(operator: Operator) -> str:
 
 
 def prometheus_rule(operator: Operator) -> Document:
-    """The PrometheusRule. Each alert says that the operator does not do its work and will not recover by itself."""
+    """The PrometheusRule. Each alert means that the operator does not do its work and will not recover by itself."""
     series = job(operator)
     rules = [
         _alert(

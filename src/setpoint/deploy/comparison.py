@@ -21,7 +21,7 @@ _EVERYBODY: Final = tuple(Grant("", "", "get", url=url) for url in EVERYBODY)
 
 @dataclass
 class Comparison:
-    """The missing and the excessive grants, each in order."""
+    """The missing and the excessive grants, as sorted lists."""
 
     undeclared: list[Grant] = field(default_factory=list)
     """Asked for, and not declared."""
@@ -34,7 +34,7 @@ class Comparison:
 
     @property
     def is_missing(self) -> bool:
-        """Whether the program would be refused any request."""
+        """Whether the program needs a permission that is not declared or not granted."""
         return bool(self.undeclared or self.ungranted)
 
     @property
@@ -53,9 +53,9 @@ def compare(
 ) -> Comparison:
     """Compares what is declared with what was asked for, and both with what a role grants, if there is one.
 
-    ``besides`` are grants that tests do not show, such as those of an election: they count as declared, but never as
-    unused. ``stand_ins`` are names of objects in these grants that the person who deploys the program may choose: a
-    rule about one object of any other name grants as much.
+    ``besides`` are grants that tests do not show, such as those for a leader election: they count as declared, but
+    never as unused. ``stand_ins`` are object names in these grants in place of which the person who deploys the program
+    may choose other names: a role grants enough if it has the same rule for an object of any name.
     """
     wanted = {grant for grant in asked if grant.resource not in _SELF and not _covered(_EVERYBODY, grant)}
     known = declared | set(besides)
@@ -89,9 +89,7 @@ def compare(
 
 
 def granted_in(documents: Iterable[Document]) -> list[Grant]:
-    """The grants of the roles among the documents: only of bound roles if there are bindings, otherwise of all
-    roles.
-    """
+    """The grants of the roles among the documents. If there are bindings, only the roles that they bind count."""
     roles = {}
     bound = set()
     for document in documents:
@@ -137,12 +135,14 @@ def _covered(rules: Iterable[Grant], grant: Grant) -> bool:
 
 
 def _may_be_read_otherwise(declared: Grant, wanted: Iterable[Grant]) -> bool:
-    """Whether the kind was used with a different verb: the server decides how the kind is read, and an update may be a
-    patch.
+    """Whether the resource was used with a different verb, so the declared verb does not count as unused: the server
+    decides how objects are read, and an update may be sent as a patch.
     """
     return declared.verb in _LIKE and any(declared._replace(verb=each.verb).covers(each) for each in wanted)
 
 
 def _same(one: Grant, other: Grant) -> bool:
-    """Whether the grants differ only in the name, as those of a certificate's Secret do if it has a different name."""
+    """Whether both grants name an object and differ at most in that name, as grants for the Secret of a certificate do
+    if the Secret is called differently.
+    """
     return bool(one.name) and bool(other.name) and one[:3] == other[:3]

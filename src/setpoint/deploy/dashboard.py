@@ -18,7 +18,7 @@ _IN_A_ROW: Final = 3
 
 
 def panels(operator: Operator) -> list[tuple[str, str, str, str]]:
-    """The panels: title, query, legend and unit."""
+    """The title, query, legend and unit of each panel."""
     series = job(operator)
 
     def rate(metric: str, by: str, more: str = "") -> str:

@@ -17,7 +17,7 @@ Target = ServiceTarget | UrlTarget
 
 
 class _Anywhere:
-    """A placeholder for a webhook, which the comparison of definitions ignores."""
+    """A placeholder for the address of a webhook, which is ignored when definitions are compared."""
 
     def client_config(self, path: str) -> Document:
         return {}
@@ -29,7 +29,7 @@ ANYWHERE: Final = _Anywhere()
 def definitions_of(kinds: Iterable[type[Any]], target: Target | _Anywhere | None = None) -> list[Document]:
     """The CustomResourceDefinitions of the custom resources among ``kinds``, ordered by name.
 
-    ``target`` is the address of the webhook that converts between versions, if they need one.
+    ``target`` is the address of the webhook that converts between versions, if a kind needs one.
 
     Raises:
         DefinitionError: a class does not have a valid definition.

@@ -1,8 +1,8 @@
-"""The Helm form: a chart, made from the same documents with references to values in them.
+"""The Helm form: a chart whose templates are made from the same documents as the other forms.
 
 The documents are made for an operator whose name, namespace and image are *tokens*: valid names that do not occur
-anywhere else. In the text of a template, tokens become references. Braces that were in the text before, such as those
-of a dashboard's legends, are escaped.
+anywhere else. In the text of a template, tokens become references to Helm's values. Braces that the text already
+contains, such as those in a dashboard's legends, are escaped.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _API: Final = "v2"
 
 
 def helm(operator: Operator) -> dict[str, File]:
-    """The files of a chart. `Operator.version` is its version, or 0.1.0."""
+    """The files of a chart. The chart's version is `Operator.version`, or 0.1.0 if this is empty."""
     release = operator.version or "0.1.0"
     tokens = replace(
         operator,
@@ -129,7 +129,9 @@ def _values(operator: Operator) -> str:
 
 
 def _text(documents: list[Document]) -> str:
-    """The documents as YAML in which tokens have become references."""
+    """The documents as YAML, with references in place of tokens. Each CustomResourceDefinition gets the annotation that
+    makes Helm keep it.
+    """
     for document in documents:
         if document["kind"] == "CustomResourceDefinition":
             document["metadata"].setdefault("annotations", {})[_KEEP_KEY] = "keep"
@@ -210,7 +212,9 @@ def _named(name: str) -> str:
 
 
 def _lines(text: str, line: str, replacement: str, *others: str) -> str:
-    """The text in which the one line with that content is replaced by lines with the same indentation."""
+    """The text in which the only line that equals ``line`` or one of ``others`` is replaced by lines with the same
+    indentation.
+    """
     found = [each for each in text.splitlines() if each.strip() in (line, *others)]
     assert len(found) == 1, f"{line!r} is in the template {len(found)} times"
     indent = found[0][: len(found[0]) - len(found[0].lstrip())]

@@ -16,7 +16,8 @@ def kustomize(operator: Operator) -> dict[str, File]:
     """The files of a folder for ``kubectl apply -k``: ``base/``, ``overlays/``, and a kustomization that belongs to the
     user.
 
-    ``base/`` is generated again after every change of the program; the other files are written only once.
+    ``base/`` and ``overlays/monitored/monitoring.yaml`` are generated again after every change to the program; the
+    other files are written only once.
     """
     found = parts(operator)
     base = {name: documents for name, documents in found.items() if name != "monitoring"}

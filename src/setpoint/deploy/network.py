@@ -1,4 +1,4 @@
-"""The network: Services of the metrics and the webhooks, and the callers that may reach the operator."""
+"""The Services of the metrics and the webhooks, and the NetworkPolicy for the callers that may reach the operator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ METRICS_LABEL: Final = "metrics"
 
 
 def services(operator: Operator) -> list[Document]:
-    """The Services: of the metrics, for a ServiceMonitor, and of the webhooks, for API servers."""
+    """The Service of the metrics, for a ServiceMonitor, and the Service of the webhooks, for API servers. There is no
+    Service of the webhooks if there are no webhooks, or with OLM, which makes one itself.
+    """
     found = [_service(operator, f"{operator.name}-metrics", "metrics", METRICS_PORT, METRICS_PORT)]
     if operator.served and operator.certificates != "olm":  # OLM makes a Service of its own
         found.append(_service(operator, operator.target.name, "webhooks", operator.target.port, WEBHOOK_PORT))
@@ -22,7 +24,8 @@ def services(operator: Operator) -> list[Document]:
 
 
 def network_policy(operator: Operator) -> Document:
-    """The NetworkPolicy: API servers reach the webhooks, and namespaces with the label reach the metrics.
+    """The NetworkPolicy: API servers reach the webhooks, and namespaces with the label ``metrics: enabled`` reach the
+    metrics.
 
     API servers do not have pods that a policy could name, so the webhooks' port is open. Outgoing connections are not
     restricted: the address of the API server is not known, and reconcilers talk to other systems.

@@ -76,12 +76,12 @@ class Operator:
 
     @cached_property
     def cluster_name(self) -> str:
-        """The beginning of the names of objects without namespace, which have to be the program's own."""
+        """The beginning of the names of cluster-scoped objects, which no other program in the cluster may use."""
         return self.wide or self.program
 
     @property
     def elects(self) -> bool:
-        """Whether one replica leads: there is work for a leader, and it is not shared among all replicas."""
+        """Whether one replica leads: there are controllers, and their objects are not shared among all replicas."""
         return bool(self.controllers) and not self.shards
 
     @cached_property
@@ -108,7 +108,9 @@ class Operator:
         return labels | {"app.kubernetes.io/part-of": self.name, "app.kubernetes.io/managed-by": self.managed_by}
 
     def metadata(self, ending: str, component: str, *, wide: bool = False, **more: Any) -> Document:
-        """The metadata of an object: a name of its own, the namespace unless it is ``wide``, and the labels."""
+        """The metadata of an object: its name, its namespace unless the object is ``wide`` (cluster-scoped), its
+        labels, and ``more`` fields.
+        """
         start = self.cluster_name if wide else self.name
         found: Document = {"name": f"{start}-{ending}" if ending else start}
         if not wide:

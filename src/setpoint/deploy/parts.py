@@ -1,4 +1,4 @@
-"""Parts: the documents of an operator in groups, each of which is one file in a form, in the order of application."""
+"""Parts: the documents of an operator in groups, in the order in which they are applied."""
 
 from __future__ import annotations
 

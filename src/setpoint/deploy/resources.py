@@ -50,8 +50,8 @@ class Resources:
 
     @classmethod
     def of(cls, measured: Measured) -> Resources:
-        """The resources for a measured use. The requests are a quarter more memory than the peak, and the CPU of the
-        busiest ten seconds; the memory limit is twice the peak, because a program that reaches its limit is killed.
+        """The resources for a measured use. The requests are 1.25 times the peak of memory, and the CPU of the busiest
+        ten seconds; the memory limit is twice the peak, because a program that reaches its limit is killed.
         """
         return cls(
             cpu=f"{max(_LEAST_CPU, -(-round(measured.busiest_cpu * 1000) // 5) * 5)}m",

@@ -40,8 +40,9 @@ def role_of_declarations(grants: Iterable[Grant], name: str) -> Document:
 def roles(operator: Operator) -> list[Document]:
     """The ServiceAccount, its roles and their bindings.
 
-    The controllers' rights are in a ClusterRole, or in a Role in the only namespace that they see. Leases, and the
-    Secret of own certificates, are in the operator's namespace.
+    The controllers' permissions are in a ClusterRole. If the controllers see only one namespace, these permissions are
+    in a Role there, except those for cluster-scoped kinds and URLs. The permissions for Leases, and for the Secret of
+    certificates that the operator issues itself, are in Roles in the operator's namespace.
     """
     account: Document = {
         "apiVersion": "v1",

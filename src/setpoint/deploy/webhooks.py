@@ -17,9 +17,8 @@ _ISSUER: Final = "cert-manager.io/v1"
 
 
 def definitions(operator: Operator) -> list[Document]:
-    """The CustomResourceDefinitions, with the address of the conversion webhook if versions differ.
-
-    OLM sets the address itself.
+    """The CustomResourceDefinitions, with the address of the conversion webhook if their versions differ. With OLM, the
+    address is left out, because OLM sets it itself.
     """
     target = operator.target if operator.served and operator.certificates != "olm" else None
     documents = definitions_of(operator.kinds, target)
@@ -31,7 +30,9 @@ def definitions(operator: Operator) -> list[Document]:
 
 
 def registrations(operator: Operator) -> list[Document]:
-    """The webhook configurations. Without an injector, the operator writes its own CA into them."""
+    """The webhook configurations; none with OLM, which makes them itself. The CA in them is injected by cert-manager if
+    it is chosen, and written by the operator otherwise.
+    """
     if not operator.configuration or operator.certificates == "olm":
         return []
     documents = configurations(

@@ -58,7 +58,7 @@ def arguments(operator: Operator) -> list[str]:
 
 
 def deployment(operator: Operator) -> Document:
-    """The Deployment, with the requested number of replicas, one of which leads."""
+    """The Deployment, with the requested number of replicas."""
     ports = [
         {"name": "metrics", "containerPort": METRICS_PORT, "protocol": "TCP"},
         {"name": "health", "containerPort": HEALTH_PORT, "protocol": "TCP"},
@@ -117,7 +117,9 @@ def deployment(operator: Operator) -> Document:
 
 
 def disruption_budget(operator: Operator) -> Document:
-    """The PodDisruptionBudget: a drain takes one replica at a time, and never waits for a replica that is not ready."""
+    """The PodDisruptionBudget: a drain evicts one replica at a time, and never waits for a replica that
+    is not ready.
+    """
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",

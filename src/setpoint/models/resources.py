@@ -1,4 +1,4 @@
-"""Kinds and resources by name, without loading a model before it is asked for."""
+"""Kinds and resources by name. A model is loaded only when it is asked for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _META_KINDS = frozenset({"APIGroup", "APIGroupList", "APIResourceList", "APIVers
 
 
 class UnknownKindError(KeyError):
-    """There is no built-in kind of that name; the message says what there is instead."""
+    """There is no built-in kind of that name; the message says whether the group, the version or the kind
+    is missing.
+    """
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -26,7 +28,8 @@ def kind_for(gvk: GroupVersionKind) -> type[Object]:
     """The class of a built-in kind; imports its module.
 
     Raises:
-        UnknownKindError: it is not built in (it may be a custom resource), or has no ``metadata`` (a list, options).
+        UnknownKindError: the kind is not built in (it may be a custom resource), or it has no ``metadata`` (a list,
+            options).
     """
     made = getattr(_module(gvk), gvk.kind, None)
     if isinstance(made, type) and issubclass(made, Object) and made is not Object:
@@ -38,7 +41,7 @@ def definition_name(gvk: GroupVersionKind) -> str:
     """The name of a built-in kind's definition in `schemas`, such as ``io.k8s.api.apps.v1.Deployment``.
 
     Raises:
-        UnknownKindError: it is not built in.
+        UnknownKindError: the kind is not built in.
     """
     package = PACKAGES.get(gvk.group)
     name = f"{package}.{gvk.version}.{gvk.kind}"
@@ -53,7 +56,7 @@ def definition_name(gvk: GroupVersionKind) -> str:
 def schemas() -> dict[str, Any]:
     """Every OpenAPI definition by name, for `setpoint.schema.Schemas`; references are bare names.
 
-    Read on the first call and kept: everyone shares it, so treat it as constant.
+    The definitions are read on the first call and kept. All callers share them, so treat them as constant.
     """
     from importlib.resources import files  # noqa: PLC0415 - most programs never need these three
 

@@ -1,1 +1,1 @@
-"""Projects for operators: what ``setpoint init`` and ``setpoint create`` write, from files in ``templates/``."""
+"""Projects for operators: the files that ``setpoint init`` and ``setpoint create`` write, made from ``templates/``."""

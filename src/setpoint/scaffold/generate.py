@@ -1,4 +1,4 @@
-"""The files of a project, and the files of additions to it."""
+"""The files of a new project, and the files that are added to it later."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def add_api(project: Project, api: Api) -> tuple[Project, dict[str, File]]:
 
     Raises:
         NameProblem: the name of the kind or version is not valid.
-        ProjectError: a different kind has its names, or the kind exists with a different version.
+        ProjectError: a different kind has the same module or plural, or the kind exists with a different version.
     """
     present = next((each for each in project.apis if each.kind == api.kind), None)
     if present is not None and present.version != api.version:

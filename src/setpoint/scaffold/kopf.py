@@ -1,9 +1,9 @@
 """The port of a kopf operator: its handlers are found in the source, and become comments in the places where their work
 belongs.
 
-Nothing is executed. Handlers of one custom resource become one controller: handlers of creations, updates, resumes and
-timers become its reconcile, those of deletions its clean-up, those of admission its webhooks, and all others notes
-about declarations.
+Nothing is executed. The handlers of a custom resource become one controller: handlers of creations, updates, resumes,
+fields, timers and daemons become comments in its reconcile function, and handlers of deletions comments in its clean-up
+function. All others become notes beside the controller's declaration.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Port:
     _others: tuple[Handler, ...]
 
     def files(self, project: Project, api: Api) -> dict[str, File]:
-        """The files of a kind, with its handlers as comments. The first kind also has the handlers of the program, and
-        of kinds that are not the operator's own.
+        """The files of a kind, with its handlers as comments. The files of the first kind also have the handlers of the
+        program itself, and those of kinds that are not the operator's own.
         """
         kind = self._kinds[api.kind]
         others = [each for each in self._others if api is self.apis[0] or api == self.apis[0]]
@@ -101,8 +101,8 @@ class Port:
 def ported(path: Path, group: str = "") -> Port:
     """The custom resources and handlers in a kopf operator's file.
 
-    ``group`` is the group to port if there are several; other groups' handlers become notes. The port's group is empty
-    if the file does not have one, since kopf accepts a resource's name alone, too.
+    ``group`` is the group to port if there are several; the handlers of other groups become notes. The group of the
+    port is empty if no handler names one, since kopf also accepts the name of a resource alone.
 
     Raises:
         KopfProblem: the file can't be read, is not Python, or has no handlers of custom resources.
@@ -143,7 +143,7 @@ def ported(path: Path, group: str = "") -> Port:
 
 
 def _apis(handlers: Iterable[Handler], group: str, spelled: dict[str, str]) -> dict[str, Api]:
-    """The kinds of that group, and the kinds whose handlers do not name a group, except Kubernetes' own."""
+    """The kinds of ``group``, and the kinds whose handlers do not name a group, except built-in kinds."""
     apis: dict[str, Api] = {}
     for handler in handlers:
         its_group, version, name = handler.resource
@@ -166,8 +166,8 @@ def _nothing(handlers: Iterable[Handler]) -> str:
 
 
 def _spelled(names: Iterable[str]) -> dict[str, str]:
-    """The kinds for these plurals, kinds and singulars, by their lower-case names. Only the name of a kind shows where
-    its words begin.
+    """The kinds that these plurals, kinds and singulars stand for, by their lower-case names. The spelling with the
+    most capitals is kept, because only the name of a kind shows where its words begin.
     """
     found: dict[str, str] = {}
     for kind in map(_kind_of, names):
@@ -177,7 +177,7 @@ def _spelled(names: Iterable[str]) -> dict[str, str]:
 
 
 def _is_own(group: str) -> bool:
-    """Whether the group is one of custom resources."""
+    """Whether the group looks like one of custom resources: it has a dot, and does not end in ``.k8s.io``."""
     return "." in group and not group.endswith(".k8s.io")
 
 

@@ -1,4 +1,4 @@
-"""The values of names in a kopf operator's source that are certain; nothing is executed."""
+"""The values that names in a kopf operator's source are certain to have; nothing is executed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ class Constants:
         return None
 
     def texts(self, node: ast.expr) -> list[str | None]:
-        """The texts of an argument; ``*RESOURCE`` has several."""
+        """The texts that an argument stands for, with None for each that is not certain; ``*RESOURCE`` stands for
+        several.
+        """
         if not isinstance(node, ast.Starred):
             return [self.text(node)]
         if isinstance(node.value, ast.Tuple | ast.List):
@@ -127,8 +129,8 @@ def _reads_the_environment(function: ast.expr) -> bool:
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, tuple[int, str, str]]]:
-    """The module's names for what it imports, each with the level, the module and, if the name is for one, the
-    attribute.
+    """The names that a module's imports define, each with the level of the import, the imported module, and the
+    attribute of the module (empty if the name stands for the module itself).
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

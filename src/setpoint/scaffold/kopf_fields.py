@@ -54,8 +54,8 @@ def fields_read(node: ast.AST) -> dict[str, Guess]:
 
 
 def class_body(fields: Mapping[str, Guess]) -> list[str]:
-    """The lines of a class with these fields, without indentation; the wire name is given if it is not the usual
-    one.
+    """The lines of a class with these fields, without indentation. A field's wire name is written out if it does not
+    follow from the attribute's name.
     """
     lines: dict[str, str] = {}
     for name, guess in sorted(fields.items()):

@@ -25,8 +25,8 @@ _SELECTING: Final = ("group", "version", "plural", "kind", "singular")
 
 @dataclass(frozen=True)
 class Handler:
-    """A decorated function and one thing that it handles; a function that handles several things has several of
-    these.
+    """A decorated function and one thing that it handles. A function that handles several things has a Handler for
+    each.
     """
 
     what: str
@@ -44,8 +44,8 @@ class Handler:
 def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
     """The handlers, in the order of their lines.
 
-    Resources may be given in all ways that kopf accepts, by texts and by constants of the module and of neighbouring
-    modules. The module may import ``kopf``, and names from it, under other names.
+    A resource may be given in any way that kopf accepts, as literal text or by constants of the module or of
+    neighbouring modules. The module may import ``kopf``, and names from it, under other names.
     """
     constants = Constants(tree, place)
     names = _decorators(tree)
@@ -68,8 +68,8 @@ def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
 
 
 def _decorators(tree: ast.Module) -> dict[str, str]:
-    """The expressions that are decorators of kopf in this module, such as ``kopf.on.create``, with what each
-    handles.
+    """The expressions that stand for kopf's decorators in this module, such as ``kopf.on.create``, and the name in kopf
+    of each, such as ``create``.
     """
     modules, ons, found = {"kopf"}, set[str](), dict[str, str]()
     for node in ast.walk(tree):

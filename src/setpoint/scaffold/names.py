@@ -122,13 +122,13 @@ class KindName:
 
     @property
     def module(self) -> str:
-        """The name of the folder with its code, and of variables that hold such an object."""
+        """The name of the folder with the kind's code, and of variables that hold an object of the kind."""
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.kind).lower()
         return f"{words}_kind" if words in _SPOKEN else words
 
     @property
     def plural(self) -> str:
-        """The plural, which is the path segment."""
+        """The plural of the kind, as in the paths of its URLs."""
         return self.given_plural or plural_of(self.kind)
 
 

@@ -1,4 +1,4 @@
-"""Project: the names that ``setpoint init`` and ``setpoint create`` were given, kept in the project's folder."""
+"""Project: the names that ``setpoint init`` and ``setpoint create`` received, stored in the project's folder."""
 
 from __future__ import annotations
 
@@ -103,7 +103,8 @@ class Project(msgspec.Struct, frozen=True):
         """The project in the folder.
 
         Raises:
-            ProjectError: there is no project in the folder.
+            ProjectError: there is no project in the folder, or the folder's record is damaged.
+            TreeError: the folder's record can't be read.
         """
         if (project := cls.of(folder)) is None:
             raise ProjectError(

@@ -99,7 +99,7 @@ def _fill(text: str, replaced: Mapping[str, str]) -> str:
 
 
 def _broken(line: re.Match[str]) -> str:
-    """An import of more than 120 characters, broken into lines as formatters do."""
+    """An import, broken into lines as formatters do if it has more than 120 characters."""
     if len(line[0]) <= _WIDTH:
         return line[0]
     names = "".join(f"    {name},\n" for name in line[2].split(", "))

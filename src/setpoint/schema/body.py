@@ -58,7 +58,8 @@ def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
 def has_no_repeats(body: bytes, value: JSON) -> bool:
     """Whether no field occurs more than once in one object of ``body``, whose JSON value is ``value``.
 
-    This takes longer than `parse_json`, but works in slices: it counts the colons outside strings.
+    This counts the colons outside strings. It takes longer than `parse_json`, but in slices between which other tasks
+    run.
     """
     colons = 0
     for part in _PART.finditer(body):
@@ -110,8 +111,8 @@ def _locate(value: JSON, path: str, doubles: dict[int, tuple[dict[str, Any], lis
 
 
 def go_syntax_error(error: json.JSONDecodeError, *, place: bool = True) -> str:
-    """The message that Go's decoder has for the error. ``place``: adds the line and column, which Go omits, unless the
-    text just ends.
+    """The message that Go's decoder gives for the error. With ``place``, the line and column are added, which Go omits,
+    unless the text ended too early.
     """
     text, at = error.doc, error.pos
     while at < len(text) and text[at] in " \t\r\n":

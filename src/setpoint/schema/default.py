@@ -1,4 +1,4 @@
-"""Defaults and nulls, as structural defaulting treats them."""
+"""Applies defaults and removes nulls, by the rules of structural defaulting."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def _is_uri(text: str) -> bool:
 
 
 def _is_byte(text: str) -> bool:
-    """Whether ``text`` is base64. By upstream's pattern, the empty string is not."""
+    """Whether ``text`` is base64. The empty string is rejected, as in upstream's pattern."""
     if not text:
         return False
     try:

@@ -14,7 +14,9 @@ __all__ = ["list_type_errors"]
 
 
 def list_type_errors(schema: Schema, value: JSON, path: str = "") -> list[FieldError]:
-    """A Duplicate error for each repeated value in a set, and for each repeated combination of keys in a map-list."""
+    """A Duplicate error for each repeated value in a set, and for each repeated combination of keys in a map-list. A
+    map-list that has an item that is not an object gets an Invalid error for that item instead.
+    """
     errors: list[FieldError] = []
     _walk(schema, value, path, errors)
     return errors

@@ -74,8 +74,8 @@ META_FIELDS: Final = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": OBJECT_MET
 
 
 def with_object_meta(schema: Schema) -> Schema:
-    """A whole object's ``schema`` with the standard apiVersion, kind and metadata; its own limits on the
-    name are kept.
+    """``schema`` with the standard ``apiVersion``, ``kind`` and ``metadata`` of a whole object. Fields of ``metadata``
+    that ``schema`` declares itself, such as a limit on the name, are kept.
     """
     properties = dict(schema.properties) | {"apiVersion": _TEXT, "kind": _TEXT}
     own = schema.properties.get("metadata")

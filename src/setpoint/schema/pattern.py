@@ -2,7 +2,7 @@
 
 API servers match with Go's ``regexp``, whose language is RE2's. Python's own engine backtracks: for a string of thirty
 letters, ``^(a+)+$`` takes hours. Every pattern of a schema or an expression is compiled here. Go and RE2 differ in the
-patterns that they refuse and in their messages; this file returns Go's.
+patterns that they refuse and in their messages; this module follows Go in both.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Unknown fields: finds them, or removes them as structural pruning does (KEP-2335 for the strict and
-warning modes).
+"""Finds unknown fields, or removes them as structural pruning does (KEP-2335; KEP-2885 for the modes of field
+validation).
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ _META: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def prune(schema: Schema, value: JSON) -> list[str]:
-    """Remove every field of ``value`` (in place) that is not in ``schema``; return their paths, sorted.
+    """Removes every field of ``value`` (in place) that is not in ``schema``, and returns the paths of these fields,
+    sorted.
 
-    Everything under ``preserve_unknown`` is kept, except unknown fields inside its known properties; so are
-    ``apiVersion``, ``kind`` and ``metadata`` of embedded resources. Paths look like ``spec.containers[0].foo``; a
-    removed field is named once, without its content.
+    Fields under ``preserve_unknown`` are kept, except unknown fields inside known properties; ``apiVersion``, ``kind``
+    and ``metadata`` of embedded resources are kept, too. Paths look like ``spec.containers[0].foo``; a removed field is
+    listed once, without the fields in it.
     """
     return sorted(path.removeprefix(".") for path in pace(_walk(schema, value, True) or ()))
 

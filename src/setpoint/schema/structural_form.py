@@ -1,4 +1,6 @@
-"""The structure of a schema: each field's type is declared outside the logic that restricts its value (KEP-2335)."""
+"""Checks the structure of a schema: each field's type must be declared outside the logic (``allOf``, ``anyOf``,
+``oneOf``, ``not``) that restricts the field's value (KEP-2335).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keywords that a CustomResourceDefinition's schema may use, and their values."""
+"""Checks the keywords in the schema of a CustomResourceDefinition, and their values."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ def validate(schema: Schema, value: JSON, path: str = "", *, old: JSON = UNSET) 
     """All errors in ``value``; an empty list if it is valid.
 
     ``path`` is the prefix of the errors' field paths (for example, the place of a default that is checked). ``old`` is
-    the value before an update: an unchanged part does not fail the update (CRD validation ratcheting, KEP-4008); fields
-    and items of map-lists correspond by name and key.
+    the value before an update: an unchanged part does not fail the update (CRD validation ratcheting, KEP-4008). Fields
+    of the old and the new value are matched by name, and items of map-lists by key.
 
     CEL rules (``validations``) and the names in embedded resources' metadata are not checked here.
     """
@@ -236,8 +236,8 @@ class _Checker:
     def _alternatives(
         self, schemas: tuple[Schema, ...], value: JSON, path: str, old: JSON, first: bool
     ) -> tuple[int, int, list[FieldError]]:
-        """The number of alternatives that match, the count of checks of the best one, and the errors of the closest
-        one.
+        """The number of matching alternatives (at most one if ``first``), the number of checks in the best alternative,
+        and the errors of the one that came closest to a match.
         """
         matched, best, failures = 0, -1, []
         for schema in schemas:
@@ -253,7 +253,9 @@ class _Checker:
 
 
 def _old_items(schema: Schema, value: list[JSON], old: JSON) -> list[JSON] | None:
-    """The old items of a map-list that have the keys of the new ones."""
+    """For each item of a map-list, the old item with the same keys, or UNSET. None for any other list, and if there is
+    no old list.
+    """
     if not isinstance(old, list) or schema.list_type != "map":
         return None
 

@@ -78,7 +78,7 @@ class Verdict:
         """Adds an annotation to the request's audit event; the server puts the webhook's name before ``key``.
 
         Raises:
-            ValueError: ``key`` is not a name without a prefix; servers would ignore the annotation silently.
+            ValueError: ``key`` has a prefix or is not a valid name; servers would ignore the annotation silently.
         """
         problems = ["it must have no prefix"] if "/" in key else qualified_name(key)
         if problems:

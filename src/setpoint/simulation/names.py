@@ -71,11 +71,12 @@ class Renamed(NamedTuple):
 
 
 def renamed_outside(expected: Snapshot, found: Snapshot) -> Renamed | None:
-    """Both states with comparable names for the things that external systems named by counting; None if the states do
-    not differ in such names. The counts differ when a request was repeated or lost, or came in a different order.
+    """Both states, with the names that external systems made by counting replaced so that they can be compared; None if
+    the states do not differ in such names. The counts differ when a request was repeated or lost, or came in a
+    different order.
 
     Each such name is replaced by a digest of the places where it occurs and of the values there, so only names that are
-    used alike in both states become equal. Two names may therefore swap places only if they do so wherever they occur.
+    used alike in both states become equal. Two names can therefore swap places only if they do so wherever they occur.
     """
     subjects = {*expected, *found}
     by_system: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""Expressions of admission: match conditions of webhooks, admission policies, and their variables."""
+"""Admission expressions: the match conditions of webhooks, and the expressions and variables of admission policies."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ _STRUCTS: Final[dict[str, dict[str, Type]]] = {
 
 
 class _Fields:
-    """The struct types of admission, and the variables of one policy."""
+    """The types of the fields of admission's structs, and of the variables of one policy."""
 
     def __init__(self, variables: dict[str, Type], patches: PatchTypes | None) -> None:
         self._variables = variables
@@ -101,8 +101,9 @@ def admission_environment(
     variables: dict[str, Type] | None = None,
     patches: bool = False,
 ) -> Environment:
-    """The names of an expression: ``object``, ``oldObject``, ``namespaceObject`` and ``request``, and on demand
-    ``params``, ``authorizer``, ``variables`` (their types by name; the dictionary may grow) and the types of patches.
+    """The environment of an admission expression. It always declares ``object``, ``oldObject``, ``namespaceObject`` and
+    ``request``; the arguments decide whether it also declares ``params``, ``authorizer``, ``variables`` (their types by
+    name; entries added to this dictionary later are seen) and the types of patches.
     """
     names: dict[str, Type] = {
         "object": DYN,

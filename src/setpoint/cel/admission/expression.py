@@ -30,7 +30,7 @@ class BudgetSpent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression: ``program``, or ``error``, the reason why the text does not compile."""
+    """The result of compiling an expression: its ``program``, or None and the ``error``."""
 
     text: str
     program: Program | None
@@ -69,7 +69,7 @@ class Evaluation:
     variables: Variables | None = None
 
     def evaluate(self, expression: Expression) -> tuple[Value, str]:
-        """The value of the expression, and an error or ``""``. Raises BudgetSpent."""
+        """The value of the expression and ``""``, or None and an error message. Raises BudgetSpent."""
         if expression.program is None:
             return None, f"compilation error: {expression.error}"
         values = self.values if self.variables is None else {**self.values, "variables": self.variables}

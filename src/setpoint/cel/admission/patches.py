@@ -69,8 +69,8 @@ class JsonPatchOperation(_Record):
     __slots__ = ()
 
     def document(self) -> dict[str, Any]:
-        """The operation as JSON. Raises EvaluationError for a value without a JSON form, or an Object that has the type
-        of a different field.
+        """The operation as JSON. Raises EvaluationError if its value has no JSON form, or contains an ``Object`` whose
+        type does not match the field that holds it.
         """
         made = {key: value for key, value in self.fields.items() if key != "value"}
         if "value" in self.fields:
@@ -80,7 +80,10 @@ class JsonPatchOperation(_Record):
 
 
 def patch_value(value: Value, name: str) -> Any:
-    """The value as JSON. Raises EvaluationError if the type of an Object is not called ``name``."""
+    """The value as JSON. ``name`` is the type that an ``Object`` literal must have here, or empty if any type is
+    allowed; the type of a literal inside it must match its field. Raises EvaluationError for a different type, or if
+    the value has no JSON form.
+    """
     if isinstance(value, PatchObject):
         if name and value.name != name:
             raise EvaluationError(

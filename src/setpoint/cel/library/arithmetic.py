@@ -60,14 +60,14 @@ def unsigned(value: int) -> UInt:
 
 
 def duration(nanoseconds: int) -> Duration:
-    """A duration of so many nanoseconds. Raises EvaluationError if they don't fit into 64 bits."""
+    """A duration in nanoseconds. Raises EvaluationError if ``nanoseconds`` does not fit into 64 bits."""
     if not MIN_INT <= nanoseconds <= MAX_INT:
         raise EvaluationError("integer overflow")
     return Duration(nanoseconds)
 
 
 def timestamp(nanoseconds: int) -> Timestamp:
-    """A timestamp of so many nanoseconds. Raises EvaluationError outside the years 1 to 9999."""
+    """The moment so many nanoseconds after the Unix epoch. Raises EvaluationError outside the years 1 to 9999."""
     if not MIN_SECONDS <= nanoseconds // _SECOND <= MAX_SECONDS:
         raise EvaluationError("timestamp overflow")
     return Timestamp(nanoseconds)

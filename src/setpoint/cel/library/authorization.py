@@ -59,13 +59,13 @@ class Authorizer(Protocol):
     """The source of the answers to permission checks."""
 
     def decide(self, attributes: Attributes) -> Decision:
-        """Whether the request is allowed."""
+        """The decision on the permission check."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuthorizerValue(Opaque):
-    """The variable ``authorizer``, and the source of ``authorizer.requestResource``."""
+    """The value of ``authorizer``, or of ``authorizer.serviceAccount(...)``, for which ``user`` is set."""
 
     source: Authorizer
     user: str = ""
@@ -95,7 +95,7 @@ class Check(Opaque):
 
 
 def request_resource(source: Authorizer, attributes: Attributes) -> Check:
-    """The variable ``authorizer.requestResource``."""
+    """The value of ``authorizer.requestResource``."""
     return Check(_RESOURCE, source, attributes)
 
 

@@ -1,4 +1,4 @@
-"""Conversions between types, ``size`` and ``type``."""
+"""Conversions between types, and the functions ``size`` and ``type``."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _Check = Callable[[str], list[str]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Format(Opaque):
-    """A named check."""
+    """A named format, with the function that checks a text."""
 
     name: str
     check: _Check

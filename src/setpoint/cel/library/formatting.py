@@ -31,8 +31,8 @@ _SUPERSCRIPT: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹�
 
 
 def clauses(form: str) -> list[tuple[str, str, int]]:
-    """The parts of a format: the text before the clause, the letter of the clause (``""`` at the end), and the
-    precision. Raises EvaluationError.
+    """The clauses of a format: the text before each clause, its letter and its precision. The last entry is the text
+    after all clauses, with ``""`` as its letter. Raises EvaluationError for a malformed format.
     """
     found: list[tuple[str, str, int]] = []
     text, position = "", 0
@@ -72,7 +72,9 @@ def formatted(form: str, arguments: list[Value] | ListValue) -> str:
 
 
 def problem_with(letter: str, kind: Type) -> str:
-    """The error for an argument of this static type in a clause; empty if there is none."""
+    """The error for an argument of the static type ``kind`` in a clause with this letter; empty if the
+    type is allowed.
+    """
     if kind.kind in ("dyn", "any") or kind.kind in _KINDS[letter]:
         return ""
     return _WRONG[letter].format(kind.runtime_name)

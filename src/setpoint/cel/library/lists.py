@@ -1,4 +1,4 @@
-"""Lists: sums, bounds, order, slices, and lists as sets."""
+"""Functions of lists (sums, bounds, order, slices, lists as sets) and of optionals, and insertion into maps."""
 
 from __future__ import annotations
 

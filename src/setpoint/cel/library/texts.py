@@ -82,8 +82,8 @@ def _join(parts: list[Value] | ListValue, separator: str = "") -> str:
 
 
 def _pattern(work: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a function that uses RE2's regular expressions, so that an invalid pattern is an error of the
-    evaluation.
+    """A function of a text and a regular expression in RE2's syntax. It calls ``work`` with the compiled pattern and
+    the text; an invalid pattern raises EvaluationError.
     """
 
     def done(text: str, pattern: str, *rest: int) -> Any:

@@ -58,7 +58,7 @@ def _has_rules(node: Any) -> bool:
 
 
 def _parts(node: Definition, path: str) -> Iterator[tuple[Definition, str]]:
-    """The schema and all schemas below it."""
+    """The schemas directly below ``node``, with their paths."""
     for keyword in ("additionalProperties", "items", "not"):
         child = node.get(keyword)
         if isinstance(child, Mapping):
@@ -167,7 +167,9 @@ def _declared(node: Definition) -> Declared | None:
 
 
 def _occurrences(node: Definition) -> int | None:
-    """The maximum number of items or values in one value."""
+    """The maximum number of items or values in one value; None if there is no limit, 1 for an object with declared
+    fields or a scalar.
+    """
     most: int | None
     if node.get("type") == "object" and node.get("additionalProperties") is not None:
         most = node.get("maxProperties")
@@ -189,7 +191,7 @@ def _too_much(what: str, cost: int, limit: int) -> str:
 
 
 def _shown(rule: Mapping[str, Any]) -> Shown:
-    """A rule in the notation of API servers."""
+    """The rule as API servers show it in messages."""
     fields = {
         "Rule": rule.get("rule") or "",
         "Message": rule.get("message") or "",

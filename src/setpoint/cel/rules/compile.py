@@ -26,7 +26,9 @@ _RULES: Final = "x-kubernetes-validations"
 
 @dataclass(slots=True)
 class CompiledRule:
-    """A rule and its compilation. If ``program`` is missing, the rule is empty or ``error`` is set."""
+    """A rule and the programs compiled from it. If there is no ``program``, the rule is empty, or ``error`` gives the
+    reason.
+    """
 
     document: Mapping[str, Any]
     program: Program | None = None

@@ -1,4 +1,4 @@
-"""Correlation of new parts of an object with old ones, to see whether they are unchanged."""
+"""Finds the old part of an object that corresponds to a new part, to see whether the part is unchanged."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Correlated:
         return json_equal(value, old)
 
     def key(self, name: str) -> Correlated | None:
-        """The field; None if it did not exist before or is not in the schema."""
+        """The field ``name`` with its old value; None if the field did not exist before or is not in the schema."""
         value, old = self._value, self._old
         if not isinstance(value, dict) or not isinstance(old, dict) or name not in value or name not in old:
             return None
@@ -55,7 +55,7 @@ class Correlated:
         return Correlated(value[name], old[name], child) if isinstance(child, Mapping) else None
 
     def index(self, position: int) -> Correlated | None:
-        """The item; None if no old item has its keys."""
+        """The item at ``position`` with the old item that has the same keys; None if there is none."""
         items = self._definition.get("items")
         if not isinstance(self._value, list) or not isinstance(items, Mapping):
             return None

@@ -13,7 +13,9 @@ __all__ = ["default_errors"]
 
 
 def default_errors(definition: Definition, path: str, *, root: bool = False) -> Iterator[FieldError]:
-    """The errors from the rules for the defaults in a schema. Each default is checked as a new and as an old value."""
+    """The errors that the rules of a schema find in its defaults. Each default is checked as an unchanged value and, if
+    this gives no errors, as a new one.
+    """
     spend(64)
     default = definition.get("default")
     if default is not None:

@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 class RuleValidator:
     """The compiled rules of a whole schema.
 
-    ``root``: the schema describes a whole object, so rules see its kind and name.
+    With ``root``, the schema describes a whole object, and rules see its kind and name.
     """
 
     __slots__ = ("_definition", "_node")
@@ -62,10 +62,10 @@ class RuleValidator:
     ) -> tuple[list[FieldError], list[str]]:
         """The errors in ``value``, and warnings: the errors in parts that an update did not change.
 
-        ``old`` is the previous value, for rules that use ``oldSelf``; with ``update``, errors in unchanged parts are
-        only warnings. Evaluation stops with an error when it has cost more than ``limit``.
-
-        ``at_once``: the cost limit for code that does not yield to other requests. Raises TakesLong if it costs more.
+        ``old`` is the previous value, for rules that use ``oldSelf``. With ``update``, errors in unchanged parts are
+        only warnings, unless the broken rule uses ``oldSelf``. Evaluation stops with an error when it has cost more
+        than ``limit``. ``at_once`` is the cost limit for code that does not yield to other requests. Raises TakesLong
+        if the rules cost more than ``at_once``.
         """
         run = _Run(limit, CALL_LIMIT if at_once is None else at_once)
         if self._node is not None:
@@ -117,7 +117,9 @@ def _child(definition: Any, declared: Declared | None) -> _Node | None:
 
 @dataclass(frozen=True, slots=True)
 class _Ratchet:
-    """The old value at the current path or, if that is unknown, at the nearest enclosing path where it is known."""
+    """The comparison with the old value at the current path or, if there is no old value, at the nearest enclosing path
+    that has one.
+    """
 
     current: Correlated | None
     parent: Correlated | None

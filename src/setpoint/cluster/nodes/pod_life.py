@@ -238,8 +238,8 @@ class PodLife:
         return True
 
     def _come_back(self, container: Container, status: ContainerStatus, *, is_init: bool) -> None:
-        """Restarts an ended container when its back-off is over and its restart policy allows it; otherwise leaves it
-        as it is.
+        """Restarts an ended container if its restart policy allows it and its back-off is over. During the back-off,
+        the container waits with the reason CrashLoopBackOff. A container that may not be restarted stays as it is.
         """
         pod = self._pod
         last = containers.ended(status) or (status.last_state.terminated if status.last_state is not None else None)
