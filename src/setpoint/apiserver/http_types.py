@@ -40,7 +40,7 @@ class Peer:
 
 
 class IncomingRequest(Protocol):
-    """The part of a request that the server reads; the request type of a client has it as well."""
+    """The attributes of a request that the server reads; the request type of a client has them as well."""
 
     @property
     def method(self) -> str: ...
@@ -96,7 +96,9 @@ class Socket(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """The use of a connection after a response with status 101: a WebSocket with this subprotocol, and its handler."""
+    """The use of a connection after a response with status 101: a WebSocket with the subprotocol ``protocol``, which
+    ``serve`` handles.
+    """
 
     protocol: str
     serve: Callable[[Socket], Awaitable[None]]

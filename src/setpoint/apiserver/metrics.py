@@ -1,4 +1,6 @@
-"""The metrics of the server (``/metrics``), under kube-apiserver's names. They are plain integers until a scrape."""
+"""The metrics of the server (``/metrics``), under kube-apiserver's names. They are plain numbers until they are
+scraped.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,7 @@ class RequestMetrics:
         return served is not None and asked.subresource in served.resource.subresources
 
     def text(self, accept: str, watches: Iterable[OpenWatch]) -> tuple[bytes, str]:
-        """All metrics, including those of the process, in the accepted format, and the content type."""
+        """All metrics, including those of the process, in the format that ``accept`` selects, and the content type."""
         from prometheus_client import CollectorRegistry, ProcessCollector
         from prometheus_client.exposition import choose_encoder
 

@@ -41,7 +41,9 @@ class Reads:
         self._begun = -1
 
     def release(self) -> None:
-        """Keeps the writes so far, whatever fails later."""
+        """Allows interruptions again. The writes so far are kept, whatever fails later, and the reads so far are no
+        longer checked.
+        """
         self._got.clear()
         self._scanned.clear()
         self._begun = self._storage.revision

@@ -1,4 +1,4 @@
-"""Requests that need answers of webhooks, or much time: work that waits, and is repeated if necessary.
+"""Runs requests that need answers from webhooks or take long: their work waits, and is repeated if necessary.
 
 All work on objects is synchronous. If it needs an answer that only a webhook has, it raises `Suspended`; the webhook is
 called, and the work is repeated from the beginning, on the objects that are stored *then*, with the answers available.
@@ -7,8 +7,9 @@ If an object has changed in the meantime, the question is different and is asked
 
 Such work runs in slices of a few milliseconds (`setpoint.slices`), and other requests run between them. The reads are
 checked before each slice: if another request has changed an object that the work has read, the work begins again. After
-its first write it is not interrupted any more. So a request reads, computes and stores as if it were alone, and delays
-no other request.
+its first write, the work is no longer interrupted. So a request reads, computes and stores as if it were alone, and
+delays no other request.
+
 Small requests are tried without slices; one that turns out to be long raises `Lengthy` and is repeated in slices.
 """
 
@@ -59,7 +60,7 @@ class Asker(Protocol):
 
 
 class ObjectLocks:
-    """Objects that one request holds exclusively, because writes of other requests kept it from finishing.
+    """The objects that are held exclusively, each by one request that the writes of other requests kept from finishing.
 
     Upstream retries such a request until its time limit. Here other writers of the object wait; readers don't.
     """
@@ -113,8 +114,8 @@ class Replay:
         """The missing answers, collected to be asked for together."""
 
     async def run(self, work: Callable[[], T], locks: ObjectLocks | None = None, key: Hashable = None) -> T:
-        """Returns the result of ``work`` after as many attempts as needed; raises the errors of the work and of the
-        questions.
+        """Returns the result of ``work`` after as many attempts as needed. Raises the errors of the work and of the
+        calls to webhooks.
 
         ``key`` is the object that the work writes: see `ObjectLocks`.
         """
@@ -154,9 +155,8 @@ class Replay:
         raise AssertionError
 
     def batch(self, work: Callable[[], T]) -> T:
-        """Returns the result of ``work``, with its questions of the same kind asked together.
-
-        Raises Suspended.
+        """Returns the result of ``work``. If answers are missing, raises Suspended, which asks for all of them
+        together.
         """
         missing: list[tuple[Asker, Any]] = []
         self._collected = missing

@@ -40,7 +40,7 @@ class OpenWatch(Protocol):
 
 
 class AccountTokens(Protocol):
-    """Verifies tokens of service accounts."""
+    """Signs the tokens of service accounts, and holds the keys and names by which the tokens are verified."""
 
     @property
     def issuers(self) -> Sequence[str]:
@@ -144,7 +144,7 @@ class State:
 
     @property
     def guarded(self) -> bool:
-        """Whether `check` is needed."""
+        """Whether requests must be passed to `check`: there is an authorizer or an access record."""
         return self.authorizer is not None or self.access_record is not None
 
     def check(self, attributes: Attributes, notes: dict[str, str] | None = None) -> None:
@@ -166,8 +166,8 @@ class State:
         return Replay(self.random, self.now(), self.slicer, lambda: Reads(self.storage, self.registry.find))
 
     def lengthy(self, size: int = LARGE) -> None:
-        """Raises Lengthy if work on ``size`` bytes is too much to do without interruption. It must be called before the
-        work.
+        """Raises Lengthy if the current request runs without interruption and ``size`` bytes take too long for that. It
+        must be called before the work on them.
         """
         if self.at_once and size >= LARGE:
             raise Lengthy

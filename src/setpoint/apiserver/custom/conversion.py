@@ -1,7 +1,7 @@
 """Conversion webhooks of CRDs: they convert custom objects between versions.
 
-As in upstream's ``webhook_converter.go``, a converted object has the same kind, name, namespace and uid as before. Of
-its metadata, only labels and annotations may change; changes to other metadata are ignored.
+As in upstream's ``webhook_converter.go``, a converted object must have the same kind, name, namespace and uid as
+before. Of its metadata, only labels and annotations may change; changes to other metadata are ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ Conversion = tuple[Hashable, JsonObject, ServedResource]
 
 
 class ConversionWebhook:
-    """The ``spec.conversion.webhook`` of one CRD. Its answers are kept until the request ends."""
+    """Calls the conversion webhook of one CRD (``spec.conversion.webhook``). Its answers are kept in the `Replay` of a
+    request until that request ends.
+    """
 
     def __init__(self, state: State, config: JsonObject) -> None:
         self._state = state
@@ -40,8 +42,8 @@ class ConversionWebhook:
         self._api_version = f"apiextensions.k8s.io/{review_version(config.get('conversionReviewVersions'))}"
 
     def convert(self, obj: JsonObject, target: ServedResource, replay: Replay | None) -> JsonObject:
-        """``obj`` in the version of ``target``, pruned and with defaults. Raises Suspended if ``replay`` lacks the
-        answer.
+        """``obj`` in the version of ``target``, pruned and with defaults. If ``replay`` does not have the answer,
+        raises Suspended, or returns a placeholder while `Replay.batch` collects questions.
         """
         resource = target.resource
         if obj.get("apiVersion") == resource.api_version:

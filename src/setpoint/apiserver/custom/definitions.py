@@ -56,7 +56,7 @@ class CustomResources:
         return list(self._unusable.values())
 
     def load(self) -> None:
-        """Serves the stored CRDs. One that can't be served is logged, and can be changed or deleted like any other."""
+        """Serves the stored CRDs. A CRD that can't be served is logged; it can still be changed or deleted."""
         for record in self._state.storage.scan(COLLECTION):
             try:
                 self.refresh(record)
@@ -71,7 +71,7 @@ class CustomResources:
         return self.settle(record)
 
     def settle(self, record: Record) -> Record:
-        """Updates the status and the served resources of a stored CRD; returns the record that is then stored."""
+        """Updates the status and the served resources of a stored CRD; returns the resulting record."""
         crd: JsonObject = decode(record.value)
         for step in (self._with_names, self._with_established):
             before = crd.get("status")
@@ -145,7 +145,10 @@ class CustomResources:
         return crd
 
     def _conflict(self, crd: str, group: str, names: JsonObject) -> tuple[str, str] | None:
-        """The last conflict of names, as in upstream. A name in a group belongs to the first CRD that used it."""
+        """The reason and the message of a conflict with the names of another resource in the group; None if there is no
+        conflict. If several names conflict, the last one is reported, as in upstream. A name in a group belongs to the
+        first CRD that used it.
+        """
         others = [item.resource for item in self._state.registry if item.collection != crd]
         others = [resource for resource in others if resource.group == group]
         words = {word for item in others for word in (item.plural, item.singular, *item.short_names)}
@@ -194,7 +197,9 @@ class CustomResources:
                 remove(call, served, current, DeleteOptions())
 
     def _finish(self, record: Record) -> Record:
-        """Removes a CRD that is being deleted once none of its objects is left; returns its last record."""
+        """Removes the cleanup finalizer of a CRD once none of its objects is left, and deletes the CRD if it has no
+        other finalizers. Returns its latest record.
+        """
         crd: JsonObject = decode(record.value)
         metadata = crd["metadata"]
         finalizers = metadata.get("finalizers") or []

@@ -53,8 +53,8 @@ _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-opt
 
 
 def answer(state: State, request: IncomingRequest) -> Response:
-    """The response for a non-resource path. Raises ApiStatusError: 404 for an unknown path, 405 for any
-    method but GET.
+    """The response for a non-resource path. Raises ApiStatusError: 404 for an unknown path, 405 for any method but GET
+    and HEAD.
     """
     if not request.path.startswith("/"):  # ``OPTIONS *``, and CONNECT, which names a host
         return nothing()
@@ -121,7 +121,7 @@ def _openapi(state: State, request: IncomingRequest, path: str, accept: str) -> 
 
 
 def _described_as(path: str) -> tuple[str, ...]:
-    """The kinds of OpenAPI documents at a path."""
+    """The media types in which the OpenAPI document at a path can be requested."""
     return (*_JSON, *openapi.PROTOBUF_TYPES) if path == "/openapi/v2" else _JSON
 
 

@@ -69,7 +69,7 @@ _Place = tuple[Sequence[DescribedResource], Sequence[Reading]]
 
 
 def _places(registry: Sequence[DescribedResource], issuer: bool) -> dict[str, _Place]:
-    """The documents of version 3, by the paths that they describe."""
+    """The contents of each OpenAPI 3 document, by the path that it describes."""
     groups: dict[str, list[DescribedResource]] = {}
     for item in registry:
         groups.setdefault(item.resource.root, []).append(item)

@@ -37,8 +37,9 @@ class Parameter:
 class Operation:
     """One method on one path.
 
-    ``kind`` is the subject of the operation, by which clients find it; ``request`` and ``response`` are the kinds of
-    the bodies. A response of kind ``Status`` may also be the deleted object; None means plain text.
+    ``kind`` is the kind that the operation is about, by which clients find the operation; ``request`` and ``response``
+    are the kinds of the bodies. A response of kind ``Status`` may also be the deleted object; a ``response`` of None is
+    plain text.
     """
 
     method: Method

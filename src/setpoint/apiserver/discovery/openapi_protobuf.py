@@ -1,7 +1,8 @@
 """OpenAPI documents of version 2 in protobuf (gnostic's ``openapi.v2.Document``), which kubectl requests.
 
-A message is defined by the numbers and forms of its fields, under their JSON names; any other member (``x-...``) is an
-extension, whose value is written as YAML. Maps are lists of named values.
+Each message type is a table from the JSON names of its fields to their numbers and writers. A member that is not in the
+table is an extension if its name begins with ``x-``; the value of an extension is written as YAML. Maps are written as
+lists of named values.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def _schema_or_bool(value: Any) -> Iterable[bytes]:
 
 
 def _named(write: Writer) -> Writer:
-    """A writer for a map, as a list of names and values."""
+    """A writer for a map: a list of messages, each with a name and a value that ``write`` writes."""
     return lambda values: [
         b"".join((chunk(b"\x0a", name.encode()), *(chunk(b"\x12", part) for part in write(value))))
         for name, value in sorted(values.items())
@@ -102,7 +103,7 @@ def _named(write: Writer) -> Writer:
 
 
 def _inside(number: int, write: Writer) -> Writer:
-    """A writer for a message with a single field."""
+    """A writer for a message with a single field, which has this ``number`` and is written by ``write``."""
     tag = _tag(number)
     return lambda value: [b"".join(chunk(tag, part) for part in write(value))]
 

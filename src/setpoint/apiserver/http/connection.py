@@ -80,7 +80,10 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Ends the connection, without a log line if the client did not send HTTP or left during the response."""
+        """The response to a request that failed or is not well-formed HTTP; the connection is closed after it. Only
+        unexpected errors are logged. Raises ``exc`` if the client has left or the connection must be broken, and
+        ConnectionError if part of a response has already been sent.
+        """
         if isinstance(exc, ClientConnectionResetError | HungUp):
             raise exc
         if status == HTTPStatus.INTERNAL_SERVER_ERROR:

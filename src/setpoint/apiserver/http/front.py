@@ -309,7 +309,9 @@ def _break(http: web.BaseRequest) -> None:
 
 
 async def _compressed(body: bytes) -> bytes:
-    """The body compressed at level 1, as in upstream, in pieces, so other tasks can run in between."""
+    """The body as gzip, compressed at level 1, as in upstream. The work is done in pieces, so other tasks can run in
+    between.
+    """
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     parts = []
     for start in range(0, len(body), 1 << 20):

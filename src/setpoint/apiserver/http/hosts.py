@@ -1,7 +1,7 @@
 """The hosts and origins for which a server without authentication answers requests.
 
-A web page in a browser can send requests to loopback addresses too: through a name of its own that resolves to one (DNS
-rebinding), or across origins. ``kubectl proxy`` refuses the former for the same reason (``--accept-hosts``).
+A web page in a browser can also send requests to loopback addresses: through a domain name that resolves to such an
+address (DNS rebinding), or across origins. ``kubectl proxy`` checks the host for the same reason (``--accept-hosts``).
 """
 
 from __future__ import annotations

@@ -51,10 +51,10 @@ def uid_of(obj: JsonObject) -> str:
 
 
 def encode(served: ServedResource, obj: JsonObject, revision: int, *, flat: bool = False) -> bytes:
-    """The bytes of ``obj``, which begin with apiVersion, kind and metadata. A revision of 0 is left out.
+    """The bytes of ``obj``, which begin with apiVersion, kind and metadata. ``revision`` becomes the resourceVersion,
+    in ``obj`` too; with 0, there is none.
 
     ``flat``: the caller knows that the object is not nested too deeply (see `check_depth`), which takes time to check.
-
     Raises ApiStatusError: 413 if the object is too large, 422 if it is nested too deeply.
     """
     metadata = obj["metadata"]

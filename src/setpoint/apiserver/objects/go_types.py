@@ -1,7 +1,7 @@
 """Go's structs for the built-in kinds: their fields, in JSON and in protobuf.
 
-A type is the name of a message or a scalar, after a prefix of ``!`` (written even if it is zero), ``*`` (a pointer),
-``[]`` (a list) or ``{}`` (a map whose keys are texts), if any.
+A type is the name of a message or a scalar. It may begin with prefixes: ``!`` (written even if it is zero), ``*`` (a
+pointer), ``[]`` (a list) or ``{}`` (a map whose keys are strings).
 """
 
 from __future__ import annotations

@@ -149,7 +149,9 @@ def _finalizer_errors(finalizers: list[str], custom: bool) -> list[FieldError]:
 
 
 def update_errors(new: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
-    """The errors for changes of immutable metadata."""
+    """The errors for changes to immutable metadata, and for finalizers that are added to an object that is being
+    deleted.
+    """
     errors = [
         invalid(f"metadata.{name}", new.get(name, ""), "field is immutable")
         for name in ("name", "namespace", "uid", "creationTimestamp")

@@ -29,7 +29,9 @@ _versions = msgspec.json.Decoder(_Version)
 
 
 def written_version(served: ServedResource, value: bytes) -> ServedResource:
-    """The version of stored bytes; an object stays in the version in which it was written until it is written again."""
+    """The version in which the bytes ``value`` were stored; an object stays in that version until it is written
+    again.
+    """
     stored = served.stored_as
     if not stored.siblings or value.startswith(stored.head):
         return stored
@@ -98,10 +100,10 @@ class Versions:
         return source.convert(obj, target, self._replay)
 
     def to_store(self, served: ServedResource, obj: JsonObject) -> JsonObject:
-        """``obj``, of the served version, in the form to store. May change ``obj``.
+        """``obj``, given in the served version, in the form in which it is stored. May change ``obj``.
 
-        If a webhook converts, the stored form is also converted back, because a document for which that fails must not
-        be stored. In slices, the nesting is checked too. Raises ApiStatusError (422).
+        If a webhook converts, the stored form is also converted back, because a document that can't be converted back
+        must not be stored. If the request runs in slices, the nesting is checked too. Raises ApiStatusError (422).
         """
         stored = served.stored_as
         document = served.convert(obj, stored, self._replay)
@@ -113,7 +115,9 @@ class Versions:
 
 
 def stores_after(served: ServedResource, revision: int) -> None:
-    """Notes that an object of the served version is about to be stored."""
+    """Notes that an object of the served version is about to be stored after ``revision``. It may lack defaults of the
+    stored version, which are then set when it is read.
+    """
     stored = served.stored_as
     if stored is not served and stored.has_defaults:  # which are filled in when it is read
         stored.defaults_since = max(stored.defaults_since, revision + 2)

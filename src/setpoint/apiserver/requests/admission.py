@@ -78,8 +78,8 @@ class AdmissionAttributes:
         name: str | None = None,
         kind: tuple[str, str, str] | None = None,
     ) -> AdmissionAttributes:
-        """The attributes of a request for the object of its path. ``name`` is needed only if it differs from the name
-        in the path or the object.
+        """The attributes of a request for the object that its path names. ``name`` is needed only if it differs from
+        the name in the path or the object.
         """
         path = call.path
         if name is None:
@@ -91,7 +91,7 @@ class AdmissionAttributes:
 
     @property
     def new(self) -> JsonObject:
-        """The new object. Only for requests that have one, which a deletion does not."""
+        """The new object. It must not be read for a request that has none, such as a deletion."""
         assert self.obj is not None
         return self.obj
 
@@ -129,12 +129,14 @@ class AdmissionAttributes:
 
     @property
     def exempt(self) -> bool:
-        """Whether webhooks are skipped, because a bad configuration of admission could not be repaired otherwise."""
+        """Whether webhooks are skipped. They do not see the objects that configure admission, because a bad
+        configuration could not be repaired otherwise.
+        """
         return self.served.resource.group == _EXEMPT
 
     @property
     def exempt_from_policies(self) -> bool:
-        """Whether policies are skipped, because policies do not apply to policies."""
+        """Whether policies are skipped. They do not apply to admission policies and their bindings."""
         return self.exempt and "admissionpolic" in self.served.resource.plural
 
     @property
@@ -169,7 +171,7 @@ class Admission(Protocol):
         subresource: str,
         kind: tuple[str, str, str],
     ) -> JsonObject:
-        """The result of the complete admission of a document that is not stored itself, such as a Binding."""
+        """The document after mutation and validation. The document is not stored itself; a Binding is an example."""
         ...
 
     def deletions(self, batch: Sequence[AdmissionAttributes]) -> None:

@@ -39,8 +39,8 @@ def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError)
 
 
 def _bad_byte(text: str) -> int | None:
-    """The offset of the error in base64 as Go counts it: that of the first invalid character, or of an incomplete last
-    group. Line ends are not counted. None if the text is valid.
+    """The offset in ``text`` at which Go's base64 decoder reports an error: the first invalid character, or the
+    incomplete last group. None if the text is valid; line breaks in it are valid.
     """
     digits = 0
     for position, character in enumerate(text):

@@ -85,9 +85,8 @@ def read_typed(call: Call, kind: GroupVersionKind, *, older: tuple[str, ...] = (
 
 
 def fit_kind(call: Call, document: JsonObject, kind: GroupVersionKind, *, older: tuple[str, ...] = ()) -> None:
-    """Checks that a document that names a kind is of ``kind``, a kind that is never stored.
-
-    Raises ApiStatusError (400).
+    """Checks that the kind and the apiVersion of a document, if it has them, are those of ``kind``, which is never
+    stored. ``older`` are further API versions that are accepted. Raises ApiStatusError (400).
     """
     given, version = document.get("kind") or kind.kind, document.get("apiVersion") or kind.api_version
     if given == kind.kind and version in (kind.api_version, *older):
@@ -113,8 +112,8 @@ def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
 
 
 def fit_namespace(call: Call, metadata: JsonObject) -> None:
-    """Sets the object's namespace to the one in the URL. Raises ApiStatusError (400) if the object has a
-    different one.
+    """Sets the object's namespace to the one in the URL, or removes it from a cluster-scoped object. Raises
+    ApiStatusError (400) if a namespaced object has a different namespace.
     """
     wanted = call.path.namespace
     given = metadata.get("namespace", "")
@@ -137,7 +136,9 @@ def read_object(call: Call, served: ServedResource, validation: str) -> JsonObje
 
 
 def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
-    """Checks that the object is of the kind and version in the URL. Raises ApiStatusError (400)."""
+    """Checks that the object is of the kind and version in the URL; in an object of a built-in kind, sets them if they
+    are missing. Raises ApiStatusError: 400, or 422 for a custom object of a different kind or group.
+    """
     resource = served.resource
     kind, version = obj.get("kind"), obj.get("apiVersion")
     if served.custom and not kind:
@@ -171,7 +172,9 @@ def check_kind(call: Call, served: ServedResource, obj: JsonObject) -> None:
 
 
 def _check_names(kind: object, version: object) -> None:
-    """Checks that both values are texts, because a patch can set any value."""
+    """Checks that ``kind`` is a string and ``version`` is an API version, because a patch can set any value. Raises
+    ApiStatusError (400).
+    """
     if not isinstance(kind, str) or not isinstance(version, str) or version.count("/") > 1:
         raise bad_request("couldn't get version/kind; apiVersion must be GROUP/VERSION or VERSION, kind a name")
 
@@ -246,7 +249,9 @@ def _malformed(what: str, problem: str, patch: bool) -> ApiStatusError:
 
 
 def patched_wrong(problem: str) -> ApiStatusError:
-    """The error for a patch whose result is not an object. (Upstream adds the whole result to the message.)"""
+    """The error (422) for a patch whose result is not a valid object. (Upstream adds the whole result to the
+    message.)
+    """
     return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", problem, OMITTED)])
 
 

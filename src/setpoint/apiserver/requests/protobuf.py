@@ -1,10 +1,11 @@
 """Request bodies in Kubernetes' protobuf, decoded to JSON values.
 
 client-go's clients of built-in kinds send only this format when they create, update or delete (``kubectl create
-namespace`` is an example), and can't fall back to JSON. `setpoint.apiserver.answers.protobuf` encodes it.
+namespace`` is an example), and can't fall back to JSON. `setpoint.apiserver.answers.protobuf` encodes responses in the
+same format.
 
-The numbers of fields are data, see ``tools/generate_protobuf.py``. As in Go, unknown fields are dropped, and
-zeros are left out where JSON would leave them out.
+The field numbers are data; see ``tools/generate_protobuf.py``. As in Go, unknown fields are dropped, and zeros are left
+out where JSON would leave them out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Type checks of objects of built-in kinds.
 
-Every write needs the check, so the kind's generated model, whose decoder is written in C, decodes the object first. The
-schema's validation examines the object only if that fails; it finds the place and the reason, and its result counts.
+Every write needs the check, so the kind's generated model, whose decoder is written in C, decodes most objects first.
+The schema's validation examines an object only if that fails or is not possible; it finds the place of the error and
+the reason, and its result counts.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def _really_required(field: str) -> bool:
 
 
 def _has_many(obj: dict[str, Any]) -> bool:
-    """Whether there are thousands of objects and lists in it, however deep."""
+    """Whether ``obj`` contains thousands of objects and lists, at any depth."""
     parts: list[Any] = [obj]
     count = 1
     while parts and count <= _MANY:

@@ -158,7 +158,7 @@ class Behaviour(Protocol):
 
     @property
     def generation(self) -> bool:
-        """Whether ``metadata.generation`` counts the changes of the desired state."""
+        """Whether ``metadata.generation`` counts the changes to the desired state."""
         ...
 
     @property
@@ -243,7 +243,7 @@ class Behaviour(Protocol):
         ...
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
-        """``obj`` in the version of ``target``; may be changed in place."""
+        """``obj`` in the version of ``target``; ``obj`` itself may be changed."""
         ...
 
     def foresee(self, call: WriteContext, obj: JsonObject) -> None:

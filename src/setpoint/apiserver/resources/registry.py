@@ -105,7 +105,7 @@ class ServedResource:
         return obj
 
     def convert_by(self, convert: Convert) -> None:
-        """Makes a webhook convert objects from now on."""
+        """Makes ``convert``, which calls a webhook, convert objects from now on."""
         self._convert = convert
         self.asks = True
 

@@ -99,7 +99,7 @@ def create(connection: sqlite3.Connection) -> None:
 
 
 def rows(connection: sqlite3.Connection, path: Path) -> list[Row]:
-    """All stored versions of objects, in order.
+    """All stored versions of objects, in the order of their revisions.
 
     Raises:
         DamagedError: a row is not what was written.
@@ -125,7 +125,7 @@ def facts(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def write_facts(connection: sqlite3.Connection, noted: dict[str, int]) -> None:
-    """Writes facts, in a transaction of the caller."""
+    """Writes facts, within the caller's transaction."""
     made = [(name, value, fact_checksum(name, value)) for name, value in noted.items()]
     connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", made)
 

@@ -67,8 +67,8 @@ class Record:
 
 
 class Change:
-    """One write. ``record`` is the object after the write (for a deletion: its last state), ``previous`` the one
-    before.
+    """One write. ``record`` is the object after the write (for a deletion: its last state), ``previous`` is the object
+    before the write; None if there was none.
     """
 
     __slots__ = ("previous", "record", "type")
@@ -87,8 +87,8 @@ class Change:
 
 
 class Damage:
-    """A stored item that can't be read. ``what`` names it; ``why`` gives the reason and the place where its bytes are
-    kept.
+    """A stored item that can't be read or used. ``what`` names the item; ``why`` gives the reason and, if its bytes are
+    damaged, the place where they are kept.
     """
 
     __slots__ = ("what", "why")

@@ -22,7 +22,7 @@ _revision = attrgetter("revision")
 
 
 class MemoryStorage:
-    """A storage with objects in dictionaries and with one list of history per resource.
+    """A storage that keeps objects in dictionaries, and the history in one list per resource.
 
     ``max_events`` and ``max_bytes`` limit the history of all resources together (bytes are those of the objects as
     written); the oldest changes are removed first. A resource that rarely changes is not affected: a reader only
@@ -132,12 +132,13 @@ class MemoryStorage:
     # -- for storages that keep their data elsewhere too -----------------------------------------------------------
 
     def _write(self, changes: Sequence[tuple[str, Change]]) -> None:
-        """Stores the changes of one transaction with their resources, all or none, before they are visible. If this
-        method raises, nothing has changed, and the writer gets the exception.
+        """Does nothing; a storage that keeps its data elsewhere too stores here the changes of one transaction, each
+        with its resource, all or none, before they are visible. If this method raises, nothing has changed, and the
+        writer gets the exception.
         """
 
     def _trimmed(self, change: Change) -> None:
-        """Handles a change that leaves the history."""
+        """Does nothing; a storage that keeps its data elsewhere too handles here a change that leaves the history."""
 
     # -----------------------------------------------------------------------------------------------------------------
 
@@ -203,7 +204,9 @@ class MemoryStorage:
                     wake()
 
     def _remember(self, collection: _Collection, change: Change) -> None:
-        """Makes room in the history for a change that is already in its collection's log."""
+        """Counts a change that is already in its collection's log, and drops the oldest changes while the history is
+        too large.
+        """
         self._window.append((collection, change))
         self._window_bytes += len(change.record.value)
         while len(self._window) > self._max_events or self._window_bytes > self._max_bytes:

@@ -38,8 +38,8 @@ class Log:
     """A write-ahead log.
 
     ``pages`` are the newest pages with valid checksums. ``doubtful`` are pages with a wrong checksum that belong to
-    this log and not to an earlier use of its file. ``torn`` says whether there are any, or whether the log's header is
-    damaged.
+    this log and not to an earlier use of its file. ``torn`` says whether there are doubtful pages, or whether the log's
+    header is damaged.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -155,7 +155,7 @@ def _overflowing(start: bytes, size: int, following: int, pages: Mapping[int, by
 
 
 def _row(revision: int, payload: bytes) -> Row | None:
-    """A record as a row of this database; None if it can't be one."""
+    """A record as a row of this database; `_FOREIGN` if it belongs to a different table, None if it can't be read."""
     try:
         head, at = _varint(payload, 0)
         kinds: list[int] = []
