@@ -19,8 +19,8 @@ Key = tuple[str, str, str]
 
 
 def salvage(path: Path, log: bytes, why: str) -> list[Damage]:
-    """Replaces the database at ``path`` by one with all objects whose rows are intact; returns the damage that was
-    found.
+    """Replaces the database at ``path`` with a new one that has all objects whose rows are intact; returns the damage
+    that was found.
 
     ``log`` is the write-ahead log as it was before the database was opened. If the newest version of an object is lost,
     the new database has its newest intact version. The history is lost, so watchers have to list again. The damaged
@@ -58,7 +58,9 @@ def salvage(path: Path, log: bytes, why: str) -> list[Damage]:
 
 
 def kept_aside(path: Path) -> list[Damage]:
-    """All files that `salvage` has left in the directory, including those of earlier runs."""
+    """A `Damage` for each damaged database that `salvage` has kept in the directory, including those of earlier
+    runs.
+    """
     names = sorted(
         found.name for found in path.parent.glob(f"{path.name}.damaged-*") if not found.name.endswith("-wal")
     )

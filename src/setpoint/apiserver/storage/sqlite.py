@@ -101,7 +101,7 @@ class SqliteStorage(MemoryStorage):
             raise StorageError(f"data directory {self._directory} can't be used: {problem}") from None
 
     def _left_log(self) -> bytes:
-        """The write-ahead log that a killed process left."""
+        """The write-ahead log that a killed process left; empty if there is none."""
         try:
             return self._path.with_name(f"{self._path.name}-wal").read_bytes()
         except FileNotFoundError:
@@ -158,7 +158,9 @@ class SqliteStorage(MemoryStorage):
             raise self._failed(problem) from problem
 
     def _failed(self, problem: sqlite3.Error) -> StorageError:
-        """The error for a failed write, after a rollback, so later writes are not part of the failed transaction."""
+        """Rolls back a failed write, so later writes are not part of its transaction, and returns the error to
+        raise.
+        """
         if not self._closed and self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         return StorageError(f"{self._directory}: can't write: {problem}")

@@ -93,7 +93,7 @@ async def _pump(socket: Socket, channel: int, output: Output) -> None:
 async def serve_ports(socket: Socket, talks: list[tuple[int, Talk]]) -> None:
     """Serves connections to ports. Each has two channels, for data and for errors, whose first messages name the port.
 
-    Returns when all connections have ended, or when the client has closed the socket and all of them have noticed.
+    Returns when all connections have ended. The input of each connection ends when the client closes the socket.
     """
     inputs = [Input() for _ in talks]
     for number, (port, _) in enumerate(talks):

@@ -81,7 +81,7 @@ class Kubelets(Protocol):
         ...
 
     def usage(self, pod: JsonObject) -> dict[str, dict[str, str]]:
-        """The usage of each running container of a pod: quantities by resource, by the container's name. The result is
+        """The usage of each running container of a pod, by the container's name: quantities by resource. The result is
         empty for a pod of an unknown node, and while the node does not respond.
         """
         ...

@@ -65,7 +65,7 @@ class Output:
             self._changed.set()
 
     async def drain(self) -> None:
-        """Waits until only little unsent data is left."""
+        """Waits until fewer than `FULL` parts are unsent, or the stream has ended."""
         while len(self._parts) >= FULL and not self._ended:
             self._room.clear()
             await self._room.wait()

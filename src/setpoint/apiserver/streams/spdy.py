@@ -69,7 +69,7 @@ class Data(NamedTuple):
 
 
 class Reset(NamedTuple):
-    """A stream ends at once."""
+    """A RST_STREAM frame: a stream ends at once."""
 
     stream: int
 

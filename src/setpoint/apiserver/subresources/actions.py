@@ -1,4 +1,4 @@
-"""Handlers of kinds that are created only to be answered (reviews), and of actions on objects."""
+"""Handlers of kinds whose objects are returned but never stored (reviews), and of actions on objects."""
 
 from __future__ import annotations
 

@@ -128,7 +128,9 @@ def _placed(call: Call) -> JsonObject:
 
 
 def _container(pod: JsonObject, name: str) -> str:
-    """The container that a request addresses: the one it names, or the only one."""
+    """The name of the container that a request addresses: ``name``, or that of the pod's only container if ``name`` is
+    empty. Raises ApiStatusError (400).
+    """
     spec, pod_name = pod["spec"], pod["metadata"]["name"]
     names: list[str]
     names, inits, extra = (

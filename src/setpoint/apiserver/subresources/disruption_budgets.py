@@ -22,7 +22,8 @@ def spend(call: Call, pod: JsonObject, *, dry_run: bool) -> None:
     """Counts a pod's eviction against its budget; does nothing if the pod has no budget or does not count against it.
 
     A budget whose status was never set does not protect pods here, because a controller sets the status, and there may
-    not be one. Raises ApiStatusError: 429 if the budget is used up.
+    not be one. Raises ApiStatusError: 429 if the budget is used up or its status is out of date, 403 if its status
+    allows a negative number of disruptions, 500 if the pod has several budgets.
     """
     if (pod.get("status") or {}).get("phase") in _UNGUARDED or pod["metadata"].get("deletionTimestamp"):
         return
@@ -60,7 +61,9 @@ def _selects(budget: JsonObject, labels: dict[str, str]) -> bool:
 
 
 def _may_go_unhealthy(budget: JsonObject, pod: JsonObject) -> bool:
-    """Whether the pod is not ready and therefore does not count against the budget."""
+    """Whether the pod is not ready and its eviction does not count against the budget: the budget always allows the
+    eviction of such pods, or enough pods are healthy.
+    """
     conditions = pod["status"].get("conditions") or ()
     if any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions):
         return False

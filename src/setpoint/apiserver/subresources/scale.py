@@ -94,7 +94,7 @@ def _applied(call: Call) -> JsonObject:
 
 
 def scale_of(served: ServedResource, obj: JsonObject) -> JsonObject:
-    """The Scale of an object."""
+    """The Scale that shows the replicas and the selector of ``obj``."""
     paths = served.scale or ScalePaths()
     metadata = obj["metadata"]
     shown = {
@@ -228,8 +228,8 @@ def _at(obj: Any, path: Sequence[str]) -> Any:
 
 
 def _selector_text(selector: Any) -> str:
-    """A selector in query form, made from a plain map (ReplicationController) or a LabelSelector; a text stays as it
-    is.
+    """A selector in query form, made from a plain map (ReplicationController) or a LabelSelector; a string is returned
+    unchanged. Empty if the selector is absent or invalid.
     """
     if isinstance(selector, str):
         return selector

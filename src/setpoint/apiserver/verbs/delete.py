@@ -214,8 +214,8 @@ def _shorten(call: Call, metadata: JsonObject, seconds: int) -> None:
 
 
 def _finalizers(served: ServedResource, metadata: JsonObject, options: DeleteOptions) -> list[str]:
-    """The finalizers that result from the propagation policy: that of the options or, by default, that of
-    the object.
+    """The object's finalizers under the propagation policy. The policy is that of the options; by default, it is the
+    one that the present finalizers express, or else the resource's default.
     """
     current: list[str] = metadata.get("finalizers") or []
     kept = [name for name in current if name not in (FINALIZER_ORPHAN, FINALIZER_FOREGROUND)]

@@ -19,7 +19,7 @@ _STATUS: Final = FieldSet.of(("f:status",))
 
 
 def ignored_fields(served: ServedResource, subresource: str) -> FieldSet:
-    """The fields that requests to this endpoint can't set."""
+    """The fields that requests to ``subresource`` can't set; an empty ``subresource`` is the object itself."""
     found = served.strategy.ignored_fields(subresource)
     if found or subresource == "status":
         return found

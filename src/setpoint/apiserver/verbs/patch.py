@@ -59,7 +59,9 @@ def patch_types(served: ServedResource) -> tuple[str, ...]:
 
 
 def patch(call: Call) -> Response:
-    """Changes the object, or its status on ``/status``; an apply creates a missing object. Raises ApiStatusError."""
+    """Changes the object, or a part of it through a subresource such as ``/status``; an apply creates a missing object.
+    Raises ApiStatusError.
+    """
     shape = Representation.negotiate(call)
     served, path = call.served, call.path
     kind = content_type(call.request.headers)
@@ -129,7 +131,9 @@ def _strategically_patched(served: ServedResource, obj: JsonObject, document: Js
 
 
 def _check_patched(call: Call, served: ServedResource, new: JsonObject, old: JsonObject) -> None:
-    """Checks that a patch changes neither kind nor version and leaves the metadata valid. Raises ApiStatusError."""
+    """Checks that a patch changes neither kind nor version and that the metadata is still an object. Raises
+    ApiStatusError.
+    """
     if (new.get("apiVersion"), new.get("kind")) != (old["apiVersion"], old["kind"]):
         version, kind = new.get("apiVersion"), new.get("kind")
         if served.custom or not isinstance(version, str) or not isinstance(kind, str) or not version or not kind:

@@ -54,7 +54,7 @@ class Matcher:
         return cls(served, options.label_selector, selector)
 
     def matches(self, value: bytes, versions: Versions) -> bool:
-        """Whether an object, given as stored, matches."""
+        """Whether an object matches; ``value`` is the object as it is stored."""
         spend(len(value))
         if self._labels and not self._labels.matches(labels_of(value)):
             return False

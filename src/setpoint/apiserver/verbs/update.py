@@ -1,4 +1,4 @@
-"""PUT, and the steps that all other changes of objects share with it."""
+"""PUT, and the steps that it shares with all other changes to objects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ JsonObject = dict[str, Any]
 
 
 def update(call: Call) -> Response:
-    """Replaces the object, or its status on ``/status``, by that in the request's body. Raises ApiStatusError."""
+    """Replaces the object, or a part of it through a subresource such as ``/status``, with the one in the request's
+    body. Raises ApiStatusError.
+    """
     shape = Representation.negotiate(call)
     served = call.served
     options = WriteOptions.parse(call.query, "UpdateOptions")
@@ -122,7 +124,9 @@ def modify(
 
 
 def _prepared(call: Call, served: ServedResource, old: JsonObject, new: JsonObject, subresource: str) -> JsonObject:
-    """``new`` with the fields of ``old`` that the request can't change."""
+    """``new``, prepared for validation: fields that the request can't change have the values of ``old``, and the
+    generation counts the change.
+    """
     strategy = served.strategy
     partial = subresource in PARTIAL
     if partial:
@@ -153,8 +157,8 @@ def kind_of(document: JsonObject) -> tuple[str, str, str]:
 def store(
     call: Call, served: ServedResource, record: Record, old: JsonObject, new: JsonObject, *, dry_run: bool = False
 ) -> bytes:
-    """Completes a change: writes the object, deletes it if it was waiting for deletion, or does nothing if nothing
-    changed.
+    """Completes a change: writes the object, deletes it if it was waiting only for its last finalizer, or does nothing
+    if nothing changed. Returns the object's bytes in the stored version.
     """
     stored = served.stored_as
     metadata = new["metadata"]

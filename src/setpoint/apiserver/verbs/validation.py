@@ -59,7 +59,7 @@ _COMPARED: Final = 2000
 
 
 def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
-    """Checks a new object. Raises ApiStatusError (422)."""
+    """Validates a new object, and adds warnings to the response. Raises ApiStatusError (422)."""
     strategy = served.strategy
     rules = strategy.name_rule, strategy.prefix_rule
     errors = metadata_errors(obj["metadata"], served.resource.namespaced, *rules, custom=_any_finalizer(served))
@@ -76,7 +76,7 @@ def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
 def check_update(
     call: Call, served: ServedResource, new: JsonObject, old: JsonObject, *, subresource: str = ""
 ) -> None:
-    """Checks a changed object. Raises ApiStatusError (422)."""
+    """Validates a changed object, and adds warnings to the response. Raises ApiStatusError (422)."""
     strategy = served.strategy
     resource = served.resource
     errors = metadata_errors(new["metadata"], resource.namespaced, _unruled, _unruled, custom=_any_finalizer(served))
@@ -124,7 +124,7 @@ def _schema_errors(
 
 
 def _any_finalizer(served: ServedResource) -> bool:
-    """Whether finalizers need no domain; only Kubernetes' own kinds require one."""
+    """Whether finalizers need no domain; only built-in kinds require one, except those of two groups."""
     return served.custom or served.resource.group in _GENERIC_GROUPS
 
 

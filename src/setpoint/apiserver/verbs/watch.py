@@ -33,8 +33,8 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 def watch(call: Call, options: ListOptions) -> Response:
-    """An endless response, with one JSON line or protobuf frame for each event. Raises ApiStatusError before it begins;
-    later errors are events.
+    """A streaming response, with one JSON line or protobuf frame for each event. Raises ApiStatusError before the
+    stream begins; later errors are events.
     """
     shape = Representation.negotiate(call, stream=True)
     stream = Watch(call, options, shape)
@@ -94,7 +94,7 @@ class Watch:
         self._wake.set()
 
     async def lines(self) -> AsyncGenerator[bytes, None]:
-        """The stream, in chunks of whole lines."""
+        """The stream, in chunks of whole events."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self._timeout()
         timers = [loop.call_at(end, self._wake.set)]
@@ -226,8 +226,8 @@ class Watch:
 
 
 class _Stream(AsyncIterator[bytes]):
-    """The stream of a watch. Unlike the ``aclose`` of a generator, that of the stream works before the first line is
-    requested.
+    """The stream of a watch. Its ``aclose`` ends the watch even before the first line is requested; a generator's
+    ``aclose`` would not.
     """
 
     __slots__ = ("_lines", "_watch")

@@ -44,7 +44,7 @@ class Target:
 
     @classmethod
     def of(cls, config: Mapping[str, Any], query: str = "") -> Target:
-        """The address in a checked ``clientConfig``."""
+        """The address in a validated ``clientConfig``, with ``query`` appended to the URL."""
         service = config.get("service")
         if service:
             namespace, name, port = service["namespace"], service["name"], service.get("port") or 443
@@ -105,7 +105,7 @@ class HttpCaller:
     """Calls webhooks over HTTPS, on connections that are reused.
 
     ``resolve`` returns a service's ``host:port``, or None if the service does not exist; it may raise `CallFailed`.
-    Without it every service is unknown, because there is no pod network.
+    Without ``resolve``, every service is unknown, because there is no pod network.
     """
 
     def __init__(self, resolve: Callable[[tuple[str, str, int]], str | None] | None = None) -> None:

@@ -27,7 +27,7 @@ _WORDS: Final = {
 
 
 async def ask(caller: WebhookCaller, target: Target, review: JsonObject, timeout: float) -> JsonObject:
-    """The document with which a webhook answers. Raises CallFailed."""
+    """The JSON object with which a webhook answers ``review``. Raises CallFailed."""
     try:
         status, body = await caller.call(target, msgspec.json.encode(review), timeout)
     except CallFailed as problem:
@@ -62,7 +62,7 @@ REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 
 
 def review_version(versions: Any) -> str:
-    """The first of a webhook's ``versions`` that this server supports."""
+    """The first of a webhook's ``versions`` that this server supports; ``v1`` if it supports none of them."""
     return next((version for version in versions or () if version in REVIEW_VERSIONS), REVIEW_VERSIONS[0])
 
 
