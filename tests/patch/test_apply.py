@@ -13,6 +13,7 @@ from setpoint.patch import apply as ssa
 from setpoint.patch import created, managers_of_request
 from setpoint.patch.apply import ApplyConflict, ApplyResult, InvalidApply
 from setpoint.patch.fieldset import FieldSet, Path
+from setpoint.patch.managed import Managed
 from setpoint.patch.typed import field_set
 from setpoint.schema import ANYTHING, Schema, Schemas
 
@@ -37,7 +38,9 @@ def update(
         entries = created.create(schema, new, manager, api_version="t/v1", now=now, zero={}, **options)
     else:
         managers = (live.get("metadata") or {}).get("managedFields") or []
-        entries = ssa.update(schema, live, new, managers, manager, api_version="t/v1", now=now, **options)
+        entries = ssa.update(
+            schema, live, new, Managed.decode(managers), manager, api_version="t/v1", now=now, **options
+        )
     return with_entries(new, entries)
 
 
@@ -368,7 +371,9 @@ def test_identity_and_bookkeeping_are_owned_by_nobody() -> None:
 
 def test_objects_nobody_tracked_stay_untracked_by_updates() -> None:
     live = {**thing({"replicas": 1}), "metadata": {"name": "x", "uid": "u"}}
-    assert ssa.update(THING, live, {**live, "spec": {"replicas": 2}}, [], "m", api_version="t/v1", now=NOW) == []
+    assert (
+        ssa.update(THING, live, {**live, "spec": {"replicas": 2}}, Managed({}), "m", api_version="t/v1", now=NOW) == []
+    )
 
 
 def test_old_updates_are_squashed() -> None:
@@ -393,12 +398,12 @@ def test_duplicate_items_of_an_update_are_owned_together() -> None:
 def test_requests_may_edit_or_reset_managed_fields() -> None:
     live = update(None, thing({"replicas": 3}))["metadata"]["managedFields"]
     sent = [{**live[0], "manager": "renamed"}]
-    assert managers_of_request(live, sent) == sent
-    assert managers_of_request(live, None) == live
-    assert managers_of_request(live, []) == []
-    assert managers_of_request(live, [{}]) == []
-    assert managers_of_request(live, [{"manager": "broken"}]) == live
-    assert managers_of_request(live, [], subresource="status") == live
+    assert managers_of_request(live, sent).encode() == sent
+    assert managers_of_request(live, None).encode() == live
+    assert managers_of_request(live, []).encode() == []
+    assert managers_of_request(live, [{}]).encode() == []
+    assert managers_of_request(live, [{"manager": "broken"}]).encode() == live
+    assert managers_of_request(live, [], subresource="status").encode() == live
 
 
 @cache
@@ -435,12 +440,12 @@ def apply_at(version: str, live: dict[str, Any], spec: dict[str, Any], manager: 
 
 def update_at(version: str, live: dict[str, Any], new: dict[str, Any], manager: str, **options: Any) -> dict[str, Any]:
     schema = THING if version == "t/v1" else newer()
-    entries = live["metadata"].get("managedFields", [])
+    managed = Managed.decode(live["metadata"].get("managedFields", []))
     new = {**new, "apiVersion": version}
-    managed = ssa.update(
-        schema, at(version, live), new, entries, manager, api_version=version, now=NOW, convert=convert, **options
+    entries = ssa.update(
+        schema, at(version, live), new, managed, manager, api_version=version, now=NOW, convert=convert, **options
     )
-    return with_entries(new, managed)
+    return with_entries(new, entries)
 
 
 def test_versions_with_other_names_convert() -> None:

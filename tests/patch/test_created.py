@@ -12,6 +12,7 @@ from setpoint.apiserver.resources.registry import Registry
 from setpoint.apiserver.strategies.builtin import add_builtin
 from setpoint.patch import TypedError, apply, created
 from setpoint.patch.fieldset import EMPTY, FieldSet
+from setpoint.patch.managed import Managed
 from setpoint.schema import ANYTHING, Schema
 from setpoint.slices import Slicer
 
@@ -63,7 +64,7 @@ def both(schema: Schema, new: Any, zero: Any, ignored: FieldSet = EMPTY) -> tupl
     answers: list[Any] = []
     for write in (
         lambda: created.create(schema, new, "m", zero=zero, **options),
-        lambda: apply.update(schema, zero, new, [], "m", **options),
+        lambda: apply.update(schema, zero, new, Managed({}), "m", **options),
     ):
         try:
             answers.append(json.dumps(write()))  # the order counts

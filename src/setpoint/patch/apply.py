@@ -177,7 +177,7 @@ def update(
     schema: Schema,
     old: dict[str, Any],
     new: dict[str, Any],
-    managers: Sequence[Mapping[str, Any]],
+    managed: Managed,
     manager: str,
     *,
     api_version: str,
@@ -192,14 +192,14 @@ def update(
     entries remain. An existing object without managedFields stays without them, because its fields have not been
     tracked.
 
-    ``managers``: the result of `managers_of_request`. Other parameters as for `apply`. Inputs are never changed.
+    ``managed``: the result of `managers_of_request`; it is changed, the other inputs never are. Other parameters as for
+    `apply`.
 
     A new object that comes with managedFields of its own is a change, too: of an ``old`` without a uid that holds what
     every object of the kind has on the server, so that this gets no owner.
 
-    Raises ValueError for malformed managedFields, and TypedError for objects that do not fit the schema.
+    Raises TypedError for objects that do not fit the schema.
     """
-    managed = Managed.decode(managers)
     if not managed.owners and (old.get("metadata") or {}).get("uid"):
         return []
     before, after = _without_managed_fields(old), _without_managed_fields(new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -215,25 +215,28 @@ def entry_json(
 
 
 def managers_of_request(
-    live: Sequence[Mapping[str, Any]] | None, sent: Sequence[Mapping[str, Any]] | None, *, subresource: str = ""
-) -> list[Mapping[str, Any]]:
-    """The managedFields from which an ordinary write starts.
+    live: Collection[Mapping[str, Any]] | None, sent: Collection[Mapping[str, Any]] | None, *, subresource: str = ""
+) -> Managed:
+    """The owners from which an ordinary write starts.
 
-    These are the managedFields of the request, so clients can edit them; ``[]`` or ``[{}]`` resets them. If the request
-    has none, has malformed ones, or is for a subresource, they are the managedFields of the live object.
+    These are those of the request's managedFields, so clients can edit them; ``[]`` or ``[{}]`` resets them. If the
+    request has none, has malformed ones, or is for a subresource, they are the owners of the live object's fields.
     """
-    if subresource:
-        return _valid(live)
-    if sent is not None and (len(sent) == 0 or (len(sent) == 1 and not sent[0])):
-        return []
-    return _valid(sent) or _valid(live)
+    if not subresource:
+        if sent is not None and not any(sent) and len(sent) < 2:
+            return Managed({})
+        managed = _valid(sent)
+        if managed.owners:
+            return managed
+    return _valid(live)
 
 
-def _valid(entries: Sequence[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
-    entries = list(entries or ())
+def _valid(entries: Collection[Mapping[str, Any]] | None) -> Managed:
+    """The owners in ``entries``, with their fields parsed; none if an entry is malformed."""
     try:
-        for owner in pace(Managed.decode(entries).owners.values()):
+        managed = Managed.decode(entries or ())
+        for owner in pace(managed.owners.values()):
             _ = owner.fields
     except ValueError:
-        return []
-    return entries
+        return Managed({})
+    return managed

@@ -213,7 +213,8 @@ def coerce(
         sort = _GO_KINDS[type(metadata)]
         problem = f"json: cannot unmarshal {sort} into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
     else:
-        problem, call.missing = type_errors(served, obj, call.request.body or b"", patch=patch)
+        grown = patch and call.replay is not None
+        problem, call.missing = type_errors(served, obj, call.request.body or b"", grown=grown)
     if problem:
         raise _malformed(what, problem, patch)
     unknown = prune(served.schema, obj)

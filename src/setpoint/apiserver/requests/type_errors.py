@@ -56,13 +56,14 @@ class _ManagedFields(msgspec.Struct, rename="camel"):
 
 
 def type_errors(
-    served: ServedResource, obj: dict[str, Any], raw: bytes = b"", *, patch: bool = False
+    served: ServedResource, obj: dict[str, Any], raw: bytes = b"", *, grown: bool = False
 ) -> tuple[str, list[FieldError]]:
     """The error of Go's decoder (empty if there is none), and an error for each missing field.
 
-    ``raw`` is the document from which the object was decoded, or the ``patch`` that made it; it is needed to check long
-    numbers more closely. For custom resources only the metadata is checked, because their schema covers the rest. Nulls
-    in lists and maps, which Go treats as empty values, are replaced by empty values (in place).
+    ``raw`` is the document from which the object was decoded, or the patch that made it; it is needed to check long
+    numbers more closely. ``grown``: the work is done in slices, and the object may be large though ``raw`` is small.
+    For custom resources only the metadata is checked, because their schema covers the rest. Nulls in lists and maps,
+    which Go treats as empty values, are replaced by empty values (in place).
     """
     if served.custom:
         schema, value, path = OBJECT_META, obj["metadata"], "metadata"
@@ -72,7 +73,7 @@ def type_errors(
         if spec is not None and spec.required and obj.get("spec") is None:
             obj["spec"] = {}
         # The model's decoder can't be interrupted: what it would hold the loop with, validation looks at in slices.
-        many = (patch or len(raw) > _LONG) and _has_many(obj)
+        many = (grown or len(raw) > _LONG) and _has_many(obj)
         if not many and _fits(served.resource.gvk, obj) and not _LONG_NUMBER.search(raw):
             return "", []
     errors = validate(schema, value, path)

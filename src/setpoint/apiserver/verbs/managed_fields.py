@@ -36,8 +36,8 @@ def track(
     ignored = ignored_fields(served, subresource)
     now = None if subresource == "scale" else call.timestamp()  # as upstream
     try:
-        managers = managers_of_request(live, sent, subresource=subresource)
-        if old is None and not managers:
+        managed = managers_of_request(live, sent, subresource=subresource)
+        if old is None and not managed.owners:
             entries = created.create(
                 served.schema,
                 new,
@@ -53,7 +53,7 @@ def track(
                 served.schema,
                 _zero(served) if old is None else old,
                 new,
-                managers,
+                managed,
                 manager,
                 api_version=api_version,
                 subresource=subresource,

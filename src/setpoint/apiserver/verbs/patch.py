@@ -39,7 +39,7 @@ from setpoint.patch import (
     strategic,
 )
 from setpoint.patch import apply as server_side_apply
-from setpoint.schema import copy_json, prune
+from setpoint.schema import prune
 
 __all__ = ["APPLY", "Change", "patch", "patch_types", "read_configuration", "read_patch", "unfit"]
 
@@ -191,14 +191,15 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
         if version and version != str(record.revision):
             raise conflict(served.group_resource, path.name)
         return call.versions.encoded(served.stored_as, record), False
-    new: JsonObject = copy_json(result.object)
+    new = result.object  # it shares parts with `live` and the configuration, which are not used any more
     new["metadata"].setdefault("name", path.name)
     coerce(call, served, new, options.field_validation, [], patch=True)
     _same_identity(call, new)
     if record is None or live is None:
         new["metadata"].pop("resourceVersion", None)
         return insert(call, served, new, options, track_fields=False), True
-    value = modify(call, served, record, live, new, options, subresource=path.subresource, track_fields=False)
+    old = call.versions.decoded(served, record)
+    value = modify(call, served, record, old, new, options, subresource=path.subresource, track_fields=False)
     return value, False
 
 
