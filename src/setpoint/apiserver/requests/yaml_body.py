@@ -208,7 +208,7 @@ class _Reader:
             raise _problem(event, f"unknown anchor {event.anchor!r} referenced, or one whose value contains itself")
         value, size = self.anchors[event.anchor]
         self.charge(size, event)
-        return (_copied(value) if size > 1 else value), size
+        return _copied(value), size
 
     def copy(self, value: Any, event: Any) -> tuple[Any, int]:
         size = _size(value)
