@@ -18,6 +18,7 @@ CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 VOLUMES = "/api/v1/persistentvolumes"
+RUNTIMES = "/apis/node.k8s.io/v1/runtimeclasses"
 ROOMY = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
 POD = {"containers": [{"name": "c", "image": "i"}]}
 
@@ -130,6 +131,37 @@ def devices(*given: dict[str, Any]) -> dict[str, Any]:
                      "capacity": {"e": {"value": "9", "requestPolicy": {"default": "1", "validRange": {"min": "2"}}}}}),
             "validRange.default: Invalid value: \"1\": default is less than min: 2",
             id="the default is in the range",
+        ),
+        pytest.param(
+            RUNTIMES,
+            {"handler": "a", "scheduling": {"tolerations": [{"key": "k", "operator": "Exists"}] * 2}},
+            'scheduling.tolerations[1]: Duplicate value: {"Key":"k","Operator":"Exists","Value":"","Effect":"",',
+            id="a runtime tolerates each taint once",
+        ),
+        pytest.param(
+            RUNTIMES,
+            {"handler": "a", "overhead": {"podFixed": {"memory": "-1"}}},
+            'overhead.limits[memory]: Invalid value: "-1": must be greater than or equal to 0',
+            id="the overhead of a runtime is not negative",
+        ),
+        pytest.param(
+            "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
+            {"spec": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "x", "apiVersion": "apps/v1"},
+                      "behavior": {"scaleDown": {"tolerance": "-1"}}}},
+            'spec.behavior.scaleDown.tolerance: Invalid value: "-1": must be greater than or equal to 0',
+            id="the tolerance of an autoscaler is not negative",
+        ),
+        pytest.param(
+            "/apis/resource.k8s.io/v1/deviceclasses",
+            {"spec": {"config": [{"opaque": {"driver": "a.b", "parameters": "text"}}]}},
+            'spec.config[0].opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object',
+            id="go reads any value where any object may be",
+        ),
+        pytest.param(
+            "/api/v1/namespaces/default/secrets",
+            {"type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": []}},
+            'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": unexpected end of JSON input',
+            id="a key with a dot is found",
         ),
     ],
 )  # fmt: skip
@@ -288,3 +320,32 @@ async def test_a_claim_that_has_a_source_is_not_given_another_namespace(api: Api
         "may not be specified when dataSourceRef.namespace is specified",
         "spec is immutable after creation",
     )
+
+
+async def test_an_event_is_not_given_an_empty_reference_later(api: Api) -> None:
+    path = "/apis/events.k8s.io/v1/namespaces/default/events"
+    said = {"reportingController": "a.b/c", "reportingInstance": "c", "action": "a", "reason": "r", "type": "Normal"}
+    event = {"metadata": {"name": "e"}, "eventTime": "2026-01-01T00:00:00.000000Z", "note": "n", **said}
+    event["regarding"] = {"namespace": "default"}
+    made = (await api.post(path, event)).ok()
+    refused = await api.put(f"{path}/e", {**made, "related": {"name": ""}})
+    refused.failed(422, "Invalid", 'related: Invalid value: {"Kind":"","Namespace":"","Name":"","UID":"",')
+
+
+async def test_a_claim_of_a_stateful_set_has_a_phase_also_if_its_status_is_empty(api: Api) -> None:
+    path = "/apis/apps/v1/namespaces/default/statefulsets"
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    claim["spec"]["resources"] = {"requests": {"storage": "1Gi"}}
+    labels = {"a": "b"}
+    template = {"metadata": {"labels": labels}, "spec": POD}
+    spec = {"serviceName": "s", "selector": {"matchLabels": labels}, "template": template}
+    made = (await api.post(path, {"metadata": {"name": "s"}, "spec": {**spec, "volumeClaimTemplates": [claim]}})).ok()
+    again = {**claim, "status": {}}
+    after = (await api.put(f"{path}/s", {**made, "spec": {**spec, "volumeClaimTemplates": [again]}})).ok()
+    assert after["spec"]["volumeClaimTemplates"] == made["spec"]["volumeClaimTemplates"]
+
+
+async def test_what_a_template_says_of_its_managers_may_be_anything(api: Api) -> None:
+    managers = [{"manager": "x", "fieldsV1": "text"}]
+    template = {"metadata": {"labels": {"a": "b"}, "managedFields": managers}, "spec": POD}
+    (await api.post("/api/v1/namespaces/default/podtemplates", {"metadata": {"name": "t"}, "template": template})).ok()

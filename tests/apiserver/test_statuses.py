@@ -62,6 +62,12 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
     ("StorageVersionMigration", {}, NO_CONDITION, NO_CONDITION_TOLD),
     ("FlowSchema", {}, {"conditions": [{}]}, ["status.conditions[0].type: Required value"]),
     (
+        "Pod",
+        {},
+        {"conditions": [{"type": "Ready", "status": "True", "observedGeneration": -1}]},
+        ["status.conditions[0].observedGeneration: Invalid value: -1: must be a non-negative integer"],
+    ),
+    (
         "FlowSchema",
         {},
         {"conditions": [{"type": "x"}, {"type": "x"}]},

@@ -30,6 +30,10 @@ _FREE_FORM: Final = frozenset(
         "io.k8s.apimachinery.pkg.runtime.RawExtension",
     }
 )
+_RAW: Final = frozenset(
+    {"io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1", "io.k8s.apimachinery.pkg.runtime.RawExtension"}
+)
+"""Objects by their definitions, which Go keeps as bytes, so that its decoder accepts any JSON value."""
 _INT_OR_STRING: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 _QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 # Published schemas often omit defaults; these take part in the identity of list items, so merging needs them.
@@ -167,6 +171,8 @@ class Schemas(Mapping[str, Schema]):
             content.get(key)
             for key in ("properties", "additional", "items", "all_of", "any_of", "one_of", "int_or_string")
         )
+        if name in _RAW:
+            content["type"] = ""
         if name in _FREE_FORM or nothing_said:
             content["preserve_unknown"] = True
         return content

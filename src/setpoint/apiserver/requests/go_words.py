@@ -23,8 +23,7 @@ def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError)
 
     The message is empty for base64 that Go accepts although it violates the schema's format.
     """
-    steps = _STEP.findall(error.field)
-    value = _value_at(obj, steps)
+    steps, value = _found(obj, error.field)
     if isinstance(value, str):
         if "must be of type date-time" in error.detail:
             return f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}" as "2006"'
@@ -84,13 +83,32 @@ def _resolved(definitions: Any, node: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _value_at(value: Any, steps: list[str]) -> Any:
-    for step in steps:
-        if step[0] == "[" and isinstance(value, list) and step[1:-1].isdecimal():
+def _found(obj: Any, path: str) -> tuple[list[str], Any]:
+    """The steps of a path and the value there. A step is a key as the object has it, which may contain dots and
+    brackets, or ``[3]`` for the item of a list.
+    """
+    steps: list[str] = []
+    value = obj
+    while path:
+        rest = path.removeprefix(".") if steps else path
+        step = max((key for key in value if _begins(rest, key)), key=len, default="") if type(value) is dict else ""
+        if not step:
+            match = _STEP.match(rest)
+            if match is None:
+                break
+            step = match[0]
+        if type(value) is list and step[0] == "[" and step[1:-1].isdecimal():
             value = value[int(step[1:-1])]
-        elif isinstance(value, dict):
-            value = value.get(step.strip("[]"))
-    return value
+        elif type(value) is dict:
+            value = value.get(step.strip("[]") if step not in value else step)
+        steps.append(step)
+        path = rest[len(step) :]
+    return steps, value
+
+
+def _begins(path: str, key: str) -> bool:
+    """Whether the path's first step can be the key."""
+    return path.startswith(key) and path[len(key) : len(key) + 1] in ("", ".", "[")
 
 
 def _described(served: ServedResource, steps: list[str]) -> tuple[str, str]:

@@ -166,7 +166,8 @@ class StatefulSets(_Workload):
             retention[when] = retention.get(when) or "Retain"
         for claim in spec.get("volumeClaimTemplates") or ():
             claim["apiVersion"], claim["kind"] = "v1", "PersistentVolumeClaim"
-            claim.setdefault("status", {"phase": "Pending"})
+            status = claim.setdefault("status", {})
+            status["phase"] = status.get("phase") or "Pending"
             claim.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
 
     def prepare_create(self, call: Any, obj: JsonObject) -> None:

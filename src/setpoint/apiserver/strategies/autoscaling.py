@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.apiserver.strategies.autoscaler_annotations import read_annotation, written_annotation
 from setpoint.apiserver.strategies.metrics import metrics_errors, target_errors
-from setpoint.apiserver.strategies.rules.row import Table, at_least, between, needed, one_of, row, unless_missing
+from setpoint.apiserver.strategies.rules.row import (
+    Table,
+    amount,
+    at_least,
+    between,
+    needed,
+    one_of,
+    row,
+    unless_missing,
+)
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required
@@ -98,6 +107,7 @@ _SPEC: Final = Table(
                     at_least(1, "must be greater than zero", missing=True),
                     between(-(2**31), 1800, "must be less than or equal to 1800"),
                 ),
+                row(f"behavior.{direction}.tolerance", amount),
             )
         ),
     )

@@ -62,15 +62,19 @@ def status_errors(pod: JsonObject, old: JsonObject) -> Errors:
         kind = condition.get("type", "")
         if kind not in _OF_THE_SYSTEM:
             errors += [invalid(f"status.conditions[{index}].Type", kind, text) for text in qualified_name(kind)]
+        errors += _observed(condition, f"status.conditions[{index}]")
     errors += _addresses(status.get("podIPs") or [], "status.podIPs")
     hosts = status.get("hostIPs") or []
     if hosts and hosts[0].get("ip", "") != status.get("hostIP", ""):
         errors.append(invalid("status.hostIPs[0].ip", hosts[0].get("ip", ""), "must be equal to `hostIP`"))
     errors += _addresses(hosts, "status.hostIPs")
-    observed = status.get("observedGeneration", 0)
-    if observed < 0:
-        errors.append(invalid("status.observedGeneration", observed, "must be a non-negative integer"))
-    return errors
+    return errors + _observed(status, "status")
+
+
+def _observed(holder: JsonObject, path: str) -> Errors:
+    observed = holder.get("observedGeneration", 0)
+    wrong = invalid(f"{path}.observedGeneration", observed, "must be a non-negative integer")
+    return [wrong] if observed < 0 else []
 
 
 def _addresses(items: list[JsonObject], path: str) -> Errors:

@@ -8,6 +8,7 @@ from typing import Final
 
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_placing import toleration_errors
+from setpoint.apiserver.strategies.pod_resources import requirements_errors
 from setpoint.apiserver.strategies.rules.row import (
     IMMUTABLE,
     Place,
@@ -21,6 +22,7 @@ from setpoint.apiserver.strategies.rules.row import (
     one_of,
     row,
     settled,
+    unless_missing,
 )
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1035_label, dns1123_label, dns1123_subdomain, label_value, qualified_name
@@ -287,7 +289,18 @@ def _taints(place: Place) -> list[FieldError]:
 
 
 def _tolerations(place: Place) -> list[FieldError]:
-    return toleration_errors(place.value, place.path)
+    errors = toleration_errors(place.value, place.path)
+    seen: set[tuple[str, ...]] = set()
+    for index, toleration in enumerate(place.value):
+        key = tuple([toleration.get(name, "") for name in ("key", "operator", "value", "effect")])
+        if key in seen:
+            errors.append(duplicate(f"{place.path}[{index}]", dump("core.Toleration", toleration)))
+        seen.add(key)
+    return errors
+
+
+def _overhead(place: Place) -> list[FieldError]:
+    return requirements_errors({"limits": place.value}, [], place.path.removesuffix(".podFixed"))
 
 
 _CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
@@ -348,7 +361,8 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
     "runtimeclasses.node.k8s.io": (
         row("handler", needed(), named(dns1123_label), settled),
         row("scheduling.nodeSelector", labels),
-        row("scheduling.tolerations", _tolerations),
+        row("scheduling.tolerations", unless_missing(_tolerations)),
+        row("overhead.podFixed", unless_missing(_overhead)),
     ),
     "resourcequotas": (
         row("spec.hard", quota_amounts),
