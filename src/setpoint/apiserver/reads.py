@@ -41,8 +41,8 @@ class Reads:
         self._begun = -1
 
     def release(self) -> None:
-        """Allows interruptions again. The writes so far are kept, whatever fails later, and the reads so far are no
-        longer checked.
+        """Allows interruptions again. The reads so far are no longer checked; the writes so far are stored when the
+        slice ends, even if a later slice fails.
         """
         self._got.clear()
         self._scanned.clear()

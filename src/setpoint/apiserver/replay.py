@@ -85,7 +85,7 @@ class Attempt(Protocol):
     """The reads and writes of one attempt."""
 
     def slice(self) -> AbstractContextManager[None]:
-        """The context of one slice."""
+        """A context for one slice of the work."""
         ...
 
     def may_pause(self) -> bool: ...

@@ -49,7 +49,7 @@ class AccountTokens(Protocol):
 
     @property
     def audiences(self) -> Sequence[str]:
-        """The names of this server in tokens."""
+        """The names of this server as an audience of tokens."""
         ...
 
     @property

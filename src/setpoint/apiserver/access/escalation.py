@@ -28,9 +28,9 @@ _COLLECTED: Final = ("ownerReferences", "finalizers", "selfLink", "managedFields
 def check_role(
     authorizer: Authorizer, user: UserInfo, name: str, new: JsonObject, old: JsonObject | None, *, namespaced: bool
 ) -> None:
-    """Refuses a role that grants more than ``user`` has, unless the user may ``escalate`` the role. Only a user with
-    all permissions can write an aggregation rule. A write that changes only the metadata that the garbage collector
-    writes is allowed.
+    """Refuses a role that grants more than ``user`` has, unless the user may ``escalate`` the role or the write changes
+    only the metadata that the garbage collector writes. A ClusterRole that has an aggregation rule before or after the
+    write counts as granting everything.
 
     ``name`` is the role's name in the request's path; it is empty for a POST.
 

@@ -139,7 +139,7 @@ class Flows:
         self._known.clear()
 
     def _read(self) -> list[tuple[_Schema, dict[str, str]]]:
-        """The schemas whose level exists, with their headers, in the order in which they are tried."""
+        """The flow schemas whose priority level exists, each with its headers, in the order in which they are tried."""
         levels: dict[str, str] = {}
         schemas: list[_Schema] = []
         try:

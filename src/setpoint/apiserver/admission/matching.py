@@ -20,7 +20,7 @@ class Matching:
     """The rules, selectors and match policy of a webhook, of a policy's ``matchConstraints``, or of a binding's
     ``matchResources`` (where an absent list of rules matches every request).
 
-    ``spec`` has ``resourceRules`` and perhaps ``excludeResourceRules``, ``matchPolicy`` and the selectors.
+    ``spec`` has ``resourceRules``, and optionally ``excludeResourceRules``, ``matchPolicy`` and the selectors.
     """
 
     __slots__ = ("_equivalent", "_excluded", "_namespaces", "_objects", "_rules", "_unruled")

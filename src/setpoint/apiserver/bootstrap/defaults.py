@@ -1,8 +1,8 @@
 """The default objects of a kube-apiserver: roles and bindings, priorities, flow control, and the Service of the server.
 
-Most of them are in ``objects.jsonl``, which ``tools/bootstrap_objects.py`` generates from a real server of 1.37. The
-first line of that file has sets of managed fields; each other line has an object and the number of its set. Fields that
-differ between clusters (uids, times, versions) are filled in when the objects are stored.
+Most of them are in ``objects.jsonl``, which ``tools/bootstrap_objects.py`` generates from a real kube-apiserver 1.37.
+The first line of that file has sets of managed fields; each other line has an object and the index of its set. Fields
+that differ between clusters (uids, times, versions) are filled in when the objects are stored.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class ApiServices:
         self._state = state
 
     def serve(self, group: str, versions: Iterable[str]) -> None:
-        """Creates the APIServices that are missing."""
+        """Creates the APIServices that are missing for these versions of the group."""
         home = self._home()
         for version in versions:
             name = f"{version}.{group}"
@@ -46,7 +46,7 @@ class ApiServices:
             self._state.storage.put(home.collection, "", name, value, expected=0)
 
     def unserve(self, crd: str, group: str, versions: Iterable[str]) -> None:
-        """Deletes the APIServices of those versions that no CRD other than ``crd`` serves."""
+        """Deletes the APIServices for those of the versions that no CRD other than ``crd`` serves."""
         home, state = self._home(), self._state
         others = {
             item.resource.version

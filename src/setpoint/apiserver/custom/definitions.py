@@ -66,7 +66,7 @@ class CustomResources:
                 _log.exception("%s %s: its resource is not served", COLLECTION, record.name)
 
     def created(self, record: Record) -> Record:
-        """Handles a CRD that was just created."""
+        """Handles a CRD that was just created; returns its new record."""
         self._register(decode(record.value))
         return self.settle(record)
 
@@ -92,7 +92,7 @@ class CustomResources:
         self._foreseen = made
 
     def updated(self, record: Record, old: JsonObject) -> Record:
-        """Handles a CRD that was just changed or marked for deletion."""
+        """Handles a CRD that was just changed or marked for deletion; returns its new record."""
         crd: JsonObject = decode(record.value)
         self._register(crd, old)
         if not crd["metadata"].get("deletionTimestamp"):

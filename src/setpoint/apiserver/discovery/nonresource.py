@@ -126,8 +126,8 @@ def _described_as(path: str) -> tuple[str, ...]:
 
 
 def _issuer(state: State, request: IncomingRequest, path: str) -> Response:
-    """The OIDC documents with which clients verify service account tokens; 404 if the tokens are signed
-    with a secret.
+    """The response with one of the OIDC documents by which clients verify service account tokens; 404 if a secret signs
+    the tokens.
     """
     tokens = state.account_tokens
     keys = tokens.jwks

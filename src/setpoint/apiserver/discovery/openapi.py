@@ -1,4 +1,5 @@
-"""OpenAPI documents: ``/openapi/v3`` has one for each group version and each other root, ``/openapi/v2`` a single one.
+"""OpenAPI documents: one at ``/openapi/v2``, and below ``/openapi/v3`` one for each group version and each other root
+path.
 
 A document is built when it is first requested. It depends only on the resources and is cached by their digest: two
 servers in one process share the documents of the built-in groups, and a change to a CRD rebuilds only the document of

@@ -1,4 +1,6 @@
-"""The OpenAPI operations on paths that do not belong to resources: discovery, version, keys of tokens."""
+"""The OpenAPI operations on paths that do not belong to resources: discovery, the version, and the keys that verify
+tokens.
+"""
 
 from __future__ import annotations
 

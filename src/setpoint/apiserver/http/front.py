@@ -54,7 +54,7 @@ class Answering(Protocol):
 
 
 class HttpFront:
-    """Serves ``server`` over HTTP/1.1 at ``host``:``port``; with port 0 the system chooses a free port, see `url`.
+    """Serves ``server`` over HTTP/1.1 at ``host``:``port``; with port 0, the system chooses a free one (see `url`).
 
         async with ApiServer() as server, HttpFront(server) as front:
             print(front.url)

@@ -1,10 +1,10 @@
 """Objects of built-in kinds as Go's structs hold and write them.
 
-A Go struct can't distinguish an empty text, list, map or zero from a missing field, unless the field is a pointer; and
-a field that is not ``omitempty``, or a struct within a struct, is always written. So incoming objects are brought into
-one form: `shorten` drops the values that Go would not keep and writes quantities and times canonically, `complete` adds
-the zero values that Go always writes. The table of protobuf messages, which is generated from Go's types, says how to
-treat each field.
+A Go struct can't distinguish an empty string, list, map or zero from a missing field, unless the field is a pointer;
+and a field that is not ``omitempty``, or a struct within a struct, is always written. So incoming objects are brought
+into one form: `shorten` drops the values that Go would not keep and writes quantities and times canonically; `complete`
+adds the zero values that Go always writes. The table of protobuf messages, which is generated from Go's types, says how
+to treat each field.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
 
 
 def join_bytes(served: ServedResource, obj: JsonObject) -> bool:
-    """Replaces (in place) byte fields given as lists of numbers, which Go's decoder also accepts, by base64. Returns
+    """Replaces (in place) byte fields given as lists of numbers, which Go's decoder also accepts, with base64. Returns
     whether there were any.
     """
     plan = _plan_of(served)

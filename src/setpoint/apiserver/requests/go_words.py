@@ -39,7 +39,7 @@ def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError)
 
 def _bad_byte(text: str) -> int | None:
     """The offset in ``text`` at which Go's base64 decoder reports an error: the first invalid character, or the
-    incomplete last group. None if the text is valid; line breaks in it are valid.
+    incomplete last group. None if the text is valid; it may contain line breaks.
     """
     digits = 0
     for position, character in enumerate(text):

@@ -1,7 +1,7 @@
-"""Limits on the form of requests, checked before anything else: sizes, counts, characters.
+"""Limits on the form of requests, checked before anything else: their size and their characters.
 
-Any part of a request may end up in objects, responses and logs, so it must be text that can be encoded again; bodies
-and headers have a maximum size.
+Any part of a request may end up in objects, responses and logs, so it must be text that can be encoded again. Path,
+query and headers together have a maximum size.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ MAX_HEAD: Final = 1 << 20
 
 
 def check(request: IncomingRequest) -> None:
-    """Checks the form of a request. Raises ApiStatusError: 400 for text that is not Unicode, 413 for a request that is
-    too large.
+    """Checks the form of a request. Raises ApiStatusError: 400 for text that is not Unicode, 413 if path, query and
+    headers together are too large.
     """
     headers, query = request.headers, request.query
     text = "".join(chain((request.method, request.path), headers, headers.values(), *query))

@@ -95,7 +95,7 @@ def type_errors(
 
 
 def empty_nulls(schema: Schema, value: Any) -> None:
-    """Replaces nulls in lists and maps by empty values and removes fields that are null (in place), as Go's decoder
+    """Replaces nulls in lists and maps with empty values and removes fields that are null (in place), as Go's decoder
     does.
     """
     _fill_nulls(schema, value)

@@ -42,7 +42,7 @@ _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
     """The value of the single document in ``body``, with JSON types only, and the keys that occur more than once.
 
-    Keys are texts. Numbers and booleans of YAML 1.1 are numbers and booleans; dates are texts.
+    Keys and dates are strings. The numbers and booleans of YAML 1.1 are numbers and booleans.
 
     Raises:
         ValueError: the body is malformed, too large, too deep or has too many aliases; the message says where.

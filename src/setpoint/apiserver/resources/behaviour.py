@@ -124,9 +124,10 @@ class Behaviour(Protocol):
         ...
 
     def read(self, obj: JsonObject) -> None:
-        """Normalizes the texts of an incoming object that upstream parses while it decodes, such as annotations.
+        """Normalizes the strings of an incoming object that upstream parses while it decodes the object, such as
+        annotations.
 
-        Raises ValueError for a text that can't be parsed.
+        Raises ValueError for a string that can't be parsed.
         """
         ...
 
@@ -247,8 +248,8 @@ class Behaviour(Protocol):
         ...
 
     def foresee(self, call: WriteContext, obj: JsonObject) -> None:
-        """Does long preparations, as the last step before the object is stored; after that step, no other
-        request runs.
+        """Does preparations that take long. This is the last step before the object is stored; from its end on, no
+        other request runs.
         """
         ...
 

@@ -25,8 +25,8 @@ class MemoryStorage:
     """A storage that keeps objects in dictionaries, and the history in one list per resource.
 
     ``max_events`` and ``max_bytes`` limit the history of all resources together (bytes are those of the objects as
-    written); the oldest changes are removed first. A resource that rarely changes is not affected: a reader only
-    notices if changes *of its resource* are missing.
+    written); the oldest changes are removed first. A resource that rarely changes is not affected: a reader notices
+    only if changes *to its resource* are missing.
 
     *Caveats*: nothing is durable.
     """

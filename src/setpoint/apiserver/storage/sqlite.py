@@ -32,8 +32,8 @@ class SqliteStorage(MemoryStorage):
 
     *Guarantees*: an acknowledged write survives the process being killed at any moment, and the writes of one request
     are stored all or none. With ``power_safe``, it survives a loss of power too, at the cost of one fsync per write;
-    without, the last moments before a loss of power may be missing, but never torn or out of order, and revisions that
-    clients remember from these moments are refused (410) rather than confused with new ones.
+    without it, the last writes before a loss of power may be missing, but no write is torn or out of order, and
+    revisions that clients remember from the missing writes are refused (410) rather than confused with new ones.
 
     All intact data in a damaged file is served: every row has a checksum, and if one is wrong, or SQLite finds the file
     malformed or truncated, the storage searches the pages for rows one by one and puts them into a new file. `damage`
@@ -173,7 +173,7 @@ class SqliteStorage(MemoryStorage):
             self._obsolete.append((change.revision,))
 
     def _clean(self) -> None:
-        """Removes versions that left the history. This happens before a write, so a failure affects nothing else."""
+        """Removes versions that have left the history, in a separate transaction, so a failure affects nothing else."""
         if not self._obsolete:
             return
         try:

@@ -127,7 +127,7 @@ def evict_pod(call: Call) -> Response:
 
 
 def _disrupt(call: Call, pod: JsonObject) -> None:
-    """Sets the condition ``DisruptionTarget``, by which controllers of Jobs know why the pod fails."""
+    """Sets the condition ``DisruptionTarget``, which tells the Job controller why the pod fails."""
     status = pod.setdefault("status", {})
     there: list[JsonObject] = status.get("conditions") or []
     kept = [each for each in there if each.get("type") != _DISRUPTED]

@@ -1,4 +1,4 @@
-"""``/scale``: a single form of replicas and selector for all scalable objects (``autoscaling/v1`` Scale)."""
+"""``/scale``: the replicas and the selector of any scalable object, in one form (``autoscaling/v1`` Scale)."""
 
 from __future__ import annotations
 

@@ -83,8 +83,8 @@ def modify(
 ) -> bytes:
     """Stores ``new`` in place of ``old``, the object in ``record``; returns the bytes in the stored version.
 
-    ``shown``: a function from the object to the form that the subresource shows. Admission sees that form, and the
-    caller handles its mutation.
+    ``shown`` converts the object to the form that the subresource shows. Admission sees that form, and the caller
+    runs mutating admission.
 
     A change without effect is not stored. An object that is being deleted is removed with its last finalizer. No other
     request runs between the read and the write, so a change without resourceVersion can't conflict.

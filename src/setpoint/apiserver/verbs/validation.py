@@ -124,7 +124,7 @@ def _schema_errors(
 
 
 def _any_finalizer(served: ServedResource) -> bool:
-    """Whether finalizers need no domain; only built-in kinds require one, except those of two groups."""
+    """Whether finalizers need no domain. Only built-in kinds require one, except those in `_GENERIC_GROUPS`."""
     return served.custom or served.resource.group in _GENERIC_GROUPS
 
 

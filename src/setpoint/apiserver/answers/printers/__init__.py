@@ -77,7 +77,7 @@ _PRINTERS: dict[str, Printer] = {
 
 
 def printer_of(resource: GroupResource) -> Printer:
-    """The printer of a built-in resource. A resource without a printer of its own is shown with its name and creation
+    """The printer for a built-in resource. A resource without a printer of its own is shown with its name and creation
     time.
     """
     return _PRINTERS.get(str(resource), DEFAULT)

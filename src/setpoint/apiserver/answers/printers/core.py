@@ -1,4 +1,4 @@
-"""Printers of namespaces, nodes, configuration, accounts, quotas and leases."""
+"""Printers for namespaces, nodes, configuration, accounts, quotas and leases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printers of services, endpoints, ingresses and network policies."""
+"""Printers for services, endpoints, ingresses and network policies."""
 
 from __future__ import annotations
 

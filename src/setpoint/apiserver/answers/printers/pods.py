@@ -1,4 +1,4 @@
-"""Printers of pods and pod templates."""
+"""Printers for pods and pod templates."""
 
 from __future__ import annotations
 

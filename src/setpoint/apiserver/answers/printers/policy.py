@@ -1,4 +1,4 @@
-"""Printers of role bindings, certificates, admission policies, flow control and resource claims."""
+"""Printers for role bindings, certificates, admission policies, flow control and resource claims."""
 
 from __future__ import annotations
 

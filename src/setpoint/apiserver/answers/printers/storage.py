@@ -1,4 +1,4 @@
-"""Printers of volumes, claims, classes and CSI objects."""
+"""Printers for volumes, claims, classes and CSI objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printers of the usage of nodes and pods (``metrics.k8s.io``), in the form of the metrics-server."""
+"""Printers for the usage of nodes and pods (``metrics.k8s.io``), in the form of the metrics-server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printers of workloads (Deployments, ReplicaSets, Jobs and others), autoscalers and disruption budgets."""
+"""Printers for workloads (Deployments, ReplicaSets, Jobs and others), autoscalers and disruption budgets."""
 
 from __future__ import annotations
 
