@@ -1,1 +1,1 @@
-"""The forms of a response: objects, tables or metadata alone, in JSON or YAML."""
+"""The forms of a response: objects, tables or metadata alone, in JSON, YAML or protobuf."""

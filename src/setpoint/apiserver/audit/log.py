@@ -142,7 +142,9 @@ def _user(user: UserInfo) -> JsonObject:
 
 
 def _complete(reference: JsonObject, metadata: Any) -> None:
-    """Adds names from the request's body to an object reference, where the path does not give them."""
+    """Adds the namespace, name, uid and resourceVersion in the body's ``metadata`` to an object reference, where it
+    lacks them.
+    """
     if isinstance(metadata, dict):
         for name in ("namespace", "name", "uid", "resourceVersion"):
             value = metadata.get(name)

@@ -75,7 +75,7 @@ class _Plan:
 
 @cache
 def _plan(message: str) -> _Plan | None:
-    """The plan for a message; None if the table does not contain the message, whose JSON then stays as it was sent."""
+    """The plan for a message; None if the fields of the message are not known. Its JSON then stays as it was sent."""
     message, _, apart = message.partition(_APART)
     found = go_fields(message)
     if found is None:

@@ -40,8 +40,8 @@ _LEAVES: Final = frozenset(
 
 
 class GoField(NamedTuple):
-    """A field of a Go struct: its JSON name (empty if its fields belong to the outer struct) and its type, as in the
-    table.
+    """A field of a Go struct: its JSON name (empty if the fields of its type belong to the outer struct), its type, and
+    the prefixes of the type.
     """
 
     name: str
@@ -54,7 +54,7 @@ class GoField(NamedTuple):
 
 
 def is_message(name: str) -> bool:
-    """Whether the table has the fields of a message of that name."""
+    """Whether the fields of a message of that name are known."""
     return name in _table()
 
 
@@ -65,7 +65,7 @@ def numbered(message: str) -> dict[int, GoField]:
 
 
 def go_fields(message: str) -> list[GoField] | None:
-    """The fields of the struct ``message``; None if the table does not contain the struct."""
+    """The fields of the struct ``message``; None if they are not known, or if the type has a special form in JSON."""
     return None if message in _LEAVES or not is_message(message) else [*numbered(message).values()]
 
 

@@ -46,7 +46,7 @@ _GO_KINDS: Final = {list: "array", dict: "object", str: "string", bool: "bool", 
 
 
 def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
-    """The request's body, a JSON or YAML object, and its repeated fields. ``kind`` is the expected kind.
+    """The request's body, an object in JSON, YAML or protobuf, and its repeated fields. ``kind`` is the expected kind.
 
     Raises ApiStatusError: 400, 413 or 415.
     """

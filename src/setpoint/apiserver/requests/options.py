@@ -242,7 +242,7 @@ class ListOptions:
 
     @property
     def revision(self) -> int:
-        """``resourceVersion`` as a number; 0 if it is empty. Raises ApiStatusError (400) if it is not a number."""
+        """``resourceVersion`` as an integer; 0 if it is empty. Raises ApiStatusError (400) if it is not an integer."""
         text = self.resource_version
         if not text:
             return 0

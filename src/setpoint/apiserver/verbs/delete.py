@@ -192,7 +192,9 @@ def _mark(call: Call, metadata: JsonObject, grace: int) -> None:
 
 
 def _mark_waiting(call: Call, metadata: JsonObject) -> bool:
-    """Marks an object that has no grace period but has to wait for its finalizers. Returns whether anything changed."""
+    """Marks an object for deletion that has no grace period but can't be removed yet. Returns whether its metadata
+    changed.
+    """
     before = (metadata.get("deletionTimestamp"), metadata.get("deletionGracePeriodSeconds"))
     if "deletionTimestamp" not in metadata and metadata.get("generation"):
         metadata["generation"] += 1
@@ -214,7 +216,7 @@ def _shorten(call: Call, metadata: JsonObject, seconds: int) -> None:
 
 
 def _finalizers(served: ServedResource, metadata: JsonObject, options: DeleteOptions) -> list[str]:
-    """The object's finalizers under the propagation policy. The policy is that of the options; by default, it is the
+    """The object's finalizers under the propagation policy in the options. If the options have none, the policy is the
     one that the present finalizers express, or else the resource's default.
     """
     current: list[str] = metadata.get("finalizers") or []

@@ -14,7 +14,7 @@ from setpoint.models import schemas
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. A column of ``priority`` 0 is always shown, others only in wide output.
+    """One column of a table. It is always shown if its ``priority`` is 0, otherwise only in wide output.
 
     The description is ``about``, or the OpenAPI description of the field that ``field`` names, such as
     ``core.v1.PodStatus.podIP``.
