@@ -54,8 +54,8 @@ class Grant(NamedTuple):
     url: str = ""
 
     def covers(self, other: Grant) -> bool:
-        """Whether this grant also allows the other grant. A grant with a name does not cover a grant for all
-        objects.
+        """Whether this grant allows everything that ``other`` allows. A grant for one named object does not cover a
+        grant for all objects.
         """
         if self.verb not in (_ANY, other.verb):
             return False

@@ -71,7 +71,9 @@ def rbac(app: str, command: Sequence[str], *, role: Path | None, asked: Path | N
 
 
 def _asked(command: Sequence[str], kept: Path | None) -> list[Grant]:
-    """Runs the tests and returns the permissions that they requested."""
+    """Runs the tests, if there is a command for them, and returns the permissions that the record of the requests
+    shows.
+    """
     with tempfile.TemporaryDirectory(prefix="setpoint-") as folder:
         path = kept.absolute() if kept is not None else Path(folder) / "asked"
         if command:

@@ -25,6 +25,6 @@ class ClaimNews:
         self._queue.put_nowait(claim)
 
     async def told(self) -> AsyncIterator[ObjectKey]:
-        """Yields the claims as they are announced."""
+        """Yields the key of each claim that is announced."""
         while True:
             yield await self._queue.get()

@@ -57,7 +57,9 @@ class Claims(Generic[P, C]):
         return True
 
     async def claim(self, owner: P, ctx: Context, adoptable: Callable[[C], bool] = lambda child: True) -> list[C]:
-        """The owner's current children, including newly adopted ones, ordered by key."""
+        """The owner's current children, including newly adopted ones, ordered by key. Children that the selector does
+        not match any more are released.
+        """
         selector = Selector.of(self._selector_of(owner))
         self._selectors[owner.key] = selector
         mine: list[C] = []

@@ -101,7 +101,7 @@ def failure_count(pod: Pod) -> int:
 
 def finished_at(pod: Pod, now: datetime) -> datetime:
     """The time at which the last container ended; if that is unknown, the time at which the pod became unready, was
-    deleted or started.
+    deleted or was created.
     """
     ended = [
         each.state.terminated.finished_at

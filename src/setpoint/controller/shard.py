@@ -1,8 +1,8 @@
-"""Shards: one process's share of a controller's keys, and the reaction of a controller to a change of its share.
+"""Shards: one process's share of a controller's keys, and the controller's reaction when this share changes.
 
 `setpoint.manager` decides which process has a key (``sharding``, ``partition``; with ``leader_election`` the leader has
-all). This module applies the decision to one controller: a reconcile is begun only for a key of this process, and for a
-key that has come from another process only when the caches show that process's writes.
+all keys). This module applies the decision to one controller: a reconcile is begun only for a key of this process, and
+for a key that has come from another process only when the caches show that process's writes.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def service_monitor(operator: Operator) -> Document:
 
 
 def job(operator: Operator) -> str:
-    """The selector of the operator's series: prometheus-operator names a job after its Service."""
+    """The label selector of the operator's series in PromQL: prometheus-operator names a job after its Service."""
     return f'job="{operator.name}-metrics",namespace="{operator.namespace}"'
 
 

@@ -10,7 +10,9 @@ __all__ = ["plain"]
 
 
 def plain(operator: Operator, *, monitoring: bool = False) -> str:
-    """All documents in the order of application. ``monitoring`` needs the kinds of prometheus-operator."""
+    """All documents in the order of application. The documents for monitoring, which need the kinds of
+    prometheus-operator, are included only with ``monitoring``.
+    """
     found = parts(operator)
     return to_yaml(
         document for name, documents in found.items() if monitoring or name != "monitoring" for document in documents

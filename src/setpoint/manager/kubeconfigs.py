@@ -49,8 +49,8 @@ class _Members:
         self._refused: dict[str, _Refused] = {}
 
     async def now(self, kubeconfigs: Mapping[str, tuple[bytes, Callable[[], Kubeconfig]]]) -> None:
-        """Updates the fleet to these kubeconfigs: for the name of each cluster, the text of its kubeconfig and the
-        function that reads it.
+        """Makes the fleet match these kubeconfigs, which map the name of each cluster to the text of its kubeconfig and
+        a function that reads it.
         """
         gone = (self._seen.keys() | self._refused.keys()) - kubeconfigs.keys()
         await every(

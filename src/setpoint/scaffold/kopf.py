@@ -177,7 +177,7 @@ def _spelled(names: Iterable[str]) -> dict[str, str]:
 
 
 def _is_own(group: str) -> bool:
-    """Whether the group looks like one of custom resources: it has a dot, and does not end in ``.k8s.io``."""
+    """Whether ``group`` looks like a group of custom resources: it has a dot, and does not end in ``.k8s.io``."""
     return "." in group and not group.endswith(".k8s.io")
 
 

@@ -34,8 +34,8 @@ class Constants:
                 self._assign("", statement)
 
     def text(self, node: ast.expr | None, prefix: str = "") -> str | None:
-        """The text that an expression certainly has; None if it is not certain. ``prefix`` is the class that contains
-        the expression.
+        """The text that an expression certainly has; None if it is not certain. ``prefix`` is the name of the class
+        that contains the expression, followed by a dot.
         """
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, str) else None

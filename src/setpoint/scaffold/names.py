@@ -88,7 +88,7 @@ class ProjectName:
 
     @property
     def kind(self) -> str:
-        """The default for the first kind: ``MyShop`` for ``my-shop``, ``Backup`` for ``backup-operator``."""
+        """The default name of the first kind: ``MyShop`` for ``my-shop``, ``Backup`` for ``backup-operator``."""
         words = [word for word in self.name.split("-") if word]
         if len(words) > 1 and words[-1] in _ENDINGS:
             words.pop()

@@ -141,8 +141,8 @@ def compile_pattern(pattern: str) -> Pattern:
 
 
 def _check(pattern: str) -> None:
-    """Refuses patterns that RE2 accepts and Go does not: ``\\C``, a dozen digits in braces, a thousand levels of
-    nesting.
+    """Refuses patterns that RE2 accepts and Go does not: those with ``\\C``, with nine digits or more in a repeat
+    count, or with a thousand levels of nesting.
     """
     depth = position = 0
     in_class = False

@@ -49,7 +49,7 @@ class Strikes:
 
     def take(self, point: str, *kinds: str) -> list[Fault]:
         """The plan's faults at the point, of the given kinds, that have not struck yet; from now on they count as
-        struck, and they are written to the trace. Empty after the time of faults.
+        struck, and they are written to the trace. Empty when the time for faults is over.
         """
         if self.over:
             return []

@@ -18,7 +18,7 @@ LATENCY_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class PathCounts:
-    """The counts for one path."""
+    """The requests to one path: how many there are, with which codes, and how long they took."""
 
     __slots__ = ("codes", "in_flight", "latencies", "seconds")
 

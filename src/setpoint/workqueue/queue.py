@@ -223,7 +223,9 @@ class WorkQueue(Generic[K]):
             self._priorities.pop(key, None)
 
     def _raise_priority(self, key: K, priority: int) -> None:
-        """Moves a ready key to the end of the line of its new priority."""
+        """Raises the key's priority; a ready key moves to the end of the line of its new priority. A priority that is
+        not higher changes nothing.
+        """
         old = self._priorities.get(key, 0)
         if priority > old:
             self._set_priority(key, priority)

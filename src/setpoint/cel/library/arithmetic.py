@@ -67,7 +67,7 @@ def duration(nanoseconds: int) -> Duration:
 
 
 def timestamp(nanoseconds: int) -> Timestamp:
-    """The moment so many nanoseconds after the Unix epoch. Raises EvaluationError outside the years 1 to 9999."""
+    """The moment that is ``nanoseconds`` after the Unix epoch. Raises EvaluationError outside the years 1 to 9999."""
     if not MIN_SECONDS <= nanoseconds // _SECOND <= MAX_SECONDS:
         raise EvaluationError("timestamp overflow")
     return Timestamp(nanoseconds)

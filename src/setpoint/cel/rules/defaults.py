@@ -1,4 +1,6 @@
-"""Defaults must satisfy the rules of their own field; otherwise, no object without the field could be created."""
+"""Checks that defaults satisfy the rules of their own field; otherwise, no object without the field could
+be created.
+"""
 
 from __future__ import annotations
 
