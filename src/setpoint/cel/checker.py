@@ -386,7 +386,7 @@ def _with_exemption(node: Node, exempt: bool) -> list[tuple[Node, bool]]:
 
 
 def _dotted(node: Node) -> str | None:
-    """The node as a dotted name, such as ``a.b.c``; None if it consists of anything but names."""
+    """The node as a dotted name, such as ``a.b.c``; None unless it consists of names only."""
     if isinstance(node, Ident):
         return node.name
     if isinstance(node, Select) and not node.test:

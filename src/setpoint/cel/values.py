@@ -224,7 +224,7 @@ class Opaque:
         raise NotImplementedError
 
     def equals(self, other: Opaque) -> bool:
-        """Whether it equals another value of the same type."""
+        """Whether this value equals another one of the same type."""
         raise NotImplementedError
 
 

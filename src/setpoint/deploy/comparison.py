@@ -54,8 +54,8 @@ def compare(
     """Compares what is declared with what was asked for, and both with what a role grants, if there is one.
 
     ``besides`` are grants that tests do not show, such as those for a leader election: they count as declared, but
-    never as unused. ``stand_ins`` are object names in these grants in place of which the person who deploys the program
-    may choose other names: a role grants enough if it has the same rule for an object of any name.
+    never as unused. ``stand_ins`` are names of objects in the declared grants. The person who deploys the program may
+    choose other names for these objects, so a role's rule with any other name for such an object is enough.
     """
     wanted = {grant for grant in asked if grant.resource not in _SELF and not _covered(_EVERYBODY, grant)}
     known = declared | set(besides)

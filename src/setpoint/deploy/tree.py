@@ -166,7 +166,7 @@ def recorded(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _record_in(folder: Path, record: Mapping[str, Any]) -> None:
-    """Writes the folder's record, in an order that does not depend on what was done before."""
+    """Writes the folder's record, in an order that does not depend on earlier runs."""
     files = {scope: dict(sorted(each.items())) for scope, each in sorted(record.get("files", {}).items()) if each}
     text = json.dumps({**record, "files": files}, indent=2, sort_keys=True) + "\n"
     if _bytes(folder / RECORD) != text.encode():

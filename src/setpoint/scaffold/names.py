@@ -1,4 +1,4 @@
-"""The names in a project: those of its package, program and kinds, derived from the names that the user has given."""
+"""The names of a project's package, program and kinds, derived from the names that the user has given."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ProjectName:
 
     @property
     def program(self) -> str:
-        """The name that no other program in a cluster has."""
+        """The name of the program, which no other program in a cluster has."""
         return self.group if self.group.startswith(f"{self.name}.") else f"{self.name}.{self.group}"
 
     @property
@@ -141,7 +141,7 @@ def _requirements() -> set[str]:
 
 
 def check_version(version: str) -> None:
-    """Raises `NameProblem` unless the name is a valid version by Kubernetes' rules."""
+    """Raises `NameProblem` unless ``version`` is valid by Kubernetes' rules."""
     if not _VERSION.fullmatch(version):
         raise NameProblem(f"the version {version!r}: v1alpha1, v1beta1, v1, v2 and so on")
 

@@ -98,7 +98,7 @@ class Schema:
     """x-kubernetes-validations (CEL rules), as declared."""
 
     def field(self, name: str) -> Schema | None:
-        """The schema of the field ``name``; None if it has none."""
+        """The schema of the field ``name``; None if the field has none."""
         found = self.properties.get(name)
         return self.additional if found is None else found
 

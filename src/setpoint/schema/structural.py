@@ -37,8 +37,8 @@ _ROOT_KEYWORDS: Final = frozenset(
 def load(definition: Mapping[str, JSON]) -> Schema:
     """The schema of a custom resource: ``definition`` plus apiVersion, kind and metadata, which every object has.
 
-    Embedded resources get these fields too. Expects a definition that `check` accepts; raises KeyError for one with
-    references.
+    Embedded resources get these fields too. Expects a definition that `check` accepts; raises KeyError for a definition
+    with references.
     """
     return with_object_meta(Schemas({}).parse(definition))
 

@@ -92,7 +92,7 @@ def nested_over(value: JSON, levels: int) -> bool:
 
 
 def json_type(value: JSON) -> str:
-    """The JSON schema name of a value's type."""
+    """The name of a value's type in JSON Schema. Raises TypeError if the value is not a JSON value."""
     if isinstance(value, str):
         return "string"
     if isinstance(value, bool):

@@ -95,7 +95,7 @@ class Variables(MapValue):
     _cost: int = 0
 
     def cost(self) -> int:
-        """The cost of the evaluations since the last call."""
+        """The cost of the evaluations since this method was last called."""
         found, self._cost = self._cost, 0
         return found
 

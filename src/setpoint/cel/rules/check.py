@@ -167,8 +167,8 @@ def _declared(node: Definition) -> Declared | None:
 
 
 def _occurrences(node: Definition) -> int | None:
-    """The maximum number of items or values in one value; None if there is no limit, 1 for an object with declared
-    fields or a scalar.
+    """The number of times that a part can occur in one value: the limit on the items of a list or the entries of a map
+    (None if there is no limit), and 1 for any other type.
     """
     most: int | None
     if node.get("type") == "object" and node.get("additionalProperties") is not None:

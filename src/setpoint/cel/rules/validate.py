@@ -278,7 +278,7 @@ class _Run:
 
 
 class _TooExpensive(EvaluationError):
-    """The evaluation of the message costs more than the remaining budget."""
+    """The evaluation of a message costs more than the remaining budget, or more than a single evaluation may cost."""
 
 
 def _error(reason: str | None, path: str, value: Any, detail: str) -> FieldError:

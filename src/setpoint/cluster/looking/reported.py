@@ -40,7 +40,7 @@ class Report(NamedTuple):
 
 
 def report_of(resource: Resource, obj: Mapping[str, Any]) -> Report | None:
-    """The report that ``obj`` is; None if it is not an event, or has no times or object that can be read."""
+    """The report that ``obj`` is; None if it is not an event, or if its times can't be read."""
     if resource.kind != "Event" or resource.group not in _GROUPS:
         return None
     about = _mapping(obj, "involvedObject") or _mapping(obj, "regarding")
