@@ -181,9 +181,7 @@ class Rbac:
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
-    """A stored role or binding, decoded. A damaged object is read as an empty one, which grants nothing; the server's
-    list of damage names it.
-    """
+    """A stored role or binding, decoded. A damaged object is logged and read as an empty one, which grants nothing."""
     try:
         return decoder.decode(value)
     except msgspec.MsgspecError as problem:

@@ -98,9 +98,10 @@ def fit_kind(call: Call, document: JsonObject, kind: GroupVersionKind, *, older:
 
 
 def typed(document: JsonObject, kind: GroupVersionKind) -> JsonObject:
-    """The document without nulls, if its values have the types of its kind; missing fields are not checked here.
+    """Removes nulls from the document, as Go's decoder does, and returns the document.
 
-    Raises ApiStatusError (400).
+    Raises ApiStatusError (400) if a value does not have the type that ``kind`` requires. Missing fields are not checked
+    here.
     """
     schema = built_in_schemas()[definition_name(kind)]
     for error in validate(schema, document):
