@@ -67,8 +67,8 @@ class Record:
 
 
 class Change:
-    """One write. ``record`` is the object after the write (for a deletion: its last state), ``previous`` is the object
-    before the write; None if there was none.
+    """One write. ``record`` is the object after the write (for a deletion, its last state). ``previous`` is the object
+    before the write; None if the write created the object.
     """
 
     __slots__ = ("previous", "record", "type")

@@ -210,7 +210,7 @@ def _owned(call: Call, live: JsonObject, paths: ScalePaths, replicas: int, optio
 
 
 def _check_replicas(record: Record, replicas: Any) -> None:
-    """Checks the number of replicas. Raises ApiStatusError (422)."""
+    """Checks that ``replicas`` is an integer of at least 0. Raises ApiStatusError (422)."""
     if not isinstance(replicas, int) or isinstance(replicas, bool):
         error = type_invalid("spec.replicas", replicas, "must be an integer")
         raise invalid(GroupKind("autoscaling", "Scale"), record.name, [error])
