@@ -16,13 +16,13 @@ from setpoint.meta import GroupResource
 from setpoint.meta.text import quote
 from setpoint.schema import json_equal
 
-__all__ = ["check_binding", "check_role"]
+__all__ = ["check_binding", "check_role", "only_collected"]
 
 JsonObject = dict[str, Any]
 _GROUP: Final = "rbac.authorization.k8s.io"
 _EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
 _COLLECTED: Final = ("ownerReferences", "finalizers", "selfLink", "managedFields")
-"""Metadata that the garbage collector writes, although it may lack the permissions that the role grants."""
+"""Metadata that the garbage collector writes, although it may lack the permissions that its object demands."""
 
 
 def check_role(
@@ -40,7 +40,7 @@ def check_role(
     plural = "roles" if namespaced else "clusterroles"
     namespace = new["metadata"].get("namespace", "") if namespaced else ""
     attributes = Attributes(user, "escalate", _GROUP, "*", plural, "", namespace, name)
-    if SUPERUSERS in user.groups or authorizer.authorize(attributes).allowed or _only_collected(new, old):
+    if SUPERUSERS in user.groups or authorizer.authorize(attributes).allowed or only_collected(new, old):
         return
     resource = GroupResource(_GROUP, plural)
     _check(authorizer, user, resource, new, _rules_of(new), namespace)
@@ -59,7 +59,7 @@ def check_binding(
     Raises:
         ApiStatusError: 403, naming the permissions that the user lacks, or 404 if the role does not exist.
     """
-    if SUPERUSERS in user.groups or _only_collected(new, old):
+    if SUPERUSERS in user.groups or only_collected(new, old):
         return
     namespace = new["metadata"].get("namespace", "") if namespaced else ""
     reference = new.get("roleRef") or {}
@@ -104,7 +104,8 @@ def _aggregates(role: JsonObject) -> bool:
     return bool((role.get("aggregationRule") or {}).get("clusterRoleSelectors"))
 
 
-def _only_collected(new: JsonObject, old: JsonObject | None) -> bool:
+def only_collected(new: JsonObject, old: JsonObject | None) -> bool:
+    """Whether a change is one that the garbage collector makes: of owners and finalizers, and of nothing else."""
     return old is not None and json_equal(_without(new), _without(old))
 
 

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any, Final, Protocol
 
 from setpoint.apiserver import errors
+from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
 from setpoint.apiserver.requests.path import ResourcePath
@@ -31,6 +32,8 @@ class Asked(Protocol):
 
     @property
     def storage(self) -> Storage: ...
+    @property
+    def user(self) -> UserInfo: ...
     @property
     def random(self) -> Random: ...
     @property

@@ -16,6 +16,7 @@ from setpoint.apiserver.strategies.policies import AdmissionPolicies, PolicyBind
 from setpoint.apiserver.strategies.roles import Bindings, Roles
 from setpoint.apiserver.strategies.services import Services
 from setpoint.apiserver.strategies.strategy import METADATA, Strategy
+from setpoint.apiserver.strategies.trust_bundles import TrustBundles
 from setpoint.apiserver.strategies.webhooks import WebhookConfigurations
 
 __all__ = ["STRATEGIES", "VERSIONED"]
@@ -76,6 +77,7 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "secrets": core.Secrets(),
     "customresourcedefinitions.apiextensions.k8s.io": Definitions(),
     "certificatesigningrequests.certificates.k8s.io": SigningRequests(),
+    "clustertrustbundles.certificates.k8s.io": TrustBundles(),
     "horizontalpodautoscalers.autoscaling": Autoscalers(),
     "daemonsets.apps": apps.DaemonSets(),
     "deployments.apps": apps.Deployments(),

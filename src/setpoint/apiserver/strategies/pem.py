@@ -1,0 +1,60 @@
+"""PEM blocks, found as Go's ``encoding/pem`` finds them: text around blocks is skipped, and so are broken blocks."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from setpoint.slices import pace
+
+__all__ = ["Block", "blocks"]
+
+_BEGIN: Final = b"-----BEGIN "
+_END: Final = re.compile(rb"\n-----END ")
+_END_LENGTH: Final = len(b"\n-----END ")
+_DASHES: Final = b"-----"
+
+
+class Block(NamedTuple):
+    """A PEM block: the words after BEGIN, whether it has headers, and its decoded content."""
+
+    type: bytes
+    headers: bool
+    content: bytes
+
+
+def blocks(text: bytes) -> Iterator[Block]:
+    """The blocks of a text, in their order."""
+    begun = 0  # where the part begins in which the next block may begin
+    ends = [found.start() for found in _END.finditer(text)]
+    for end in pace(ends):
+        begin = text.rfind(_BEGIN, begun, end + 1)
+        begun = end + 1
+        if begin < 0 or (begin > 0 and text[begin - 1 : begin] != b"\n"):
+            continue
+        found = _block(text, begin + len(_BEGIN), end)
+        if found is not None:
+            yield found
+
+
+def _block(text: bytes, start: int, end: int) -> Block | None:
+    """The block whose type begins at ``start`` and whose last line follows the line break at ``end``."""
+    stop = text.find(b"\n", start)
+    kind = text[start:stop].rstrip(b" \t\r")
+    after = text.find(b"\n", end + 1)
+    last = text[end + _END_LENGTH : after if after >= 0 else len(text)].rstrip(b" \t\r")
+    if not kind.endswith(_DASHES) or last != kind:
+        return None
+    lines = text[stop + 1 : end].split(b"\n") if stop < end else []
+    headers = 0
+    while headers < len(lines) and b":" in lines[headers]:
+        headers += 1
+    joined = b"".join(lines[headers:]).translate(None, b" \t\r")
+    try:
+        content = base64.b64decode(joined, validate=True)
+    except binascii.Error:
+        return None
+    return Block(kind.removesuffix(_DASHES), headers > 0, content)
