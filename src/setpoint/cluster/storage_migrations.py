@@ -84,7 +84,7 @@ def _finish(migration: StorageVersionMigration, ctx: Context, type: str, message
 
 
 def _age(migration: StorageVersionMigration, ctx: Context) -> float:
-    """The seconds since the migration was created."""
+    """The seconds since the migration was created; `_PATIENCE` if the time of creation is unknown."""
     created = migration.metadata.creation_timestamp
     return (ctx.now() - created).total_seconds() if created is not None else _PATIENCE
 

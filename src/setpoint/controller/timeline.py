@@ -16,9 +16,9 @@ MAX_WRITES: Final = 32
 
 
 class Write(NamedTuple):
-    """One write of a reconcile: the verb, the object, the version that the server answered and, if known, the paths
-    of the changed fields, but never their values. ``effect`` is ``created`` for an apply that created its object,
-    ``no change`` for a write that led to no new version, otherwise empty.
+    """One write of a reconcile: the verb, the object, the version that the server returned and, if known, the paths of
+    the changed fields, but never their values. ``effect`` is ``created`` for an apply that created its object, ``no
+    change`` for a write that led to no new version, and empty otherwise.
     """
 
     verb: str

@@ -73,8 +73,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(NamedTuple):
-    """The state of a key and its reason. ``since`` and ``until`` are seconds of the loop's clock, if there is such a
-    moment.
+    """The state of a key and its reason. ``since`` and ``until`` are times of the loop's clock, or None if there is no
+    such time.
     """
 
     state: State

@@ -145,8 +145,8 @@ class KubeconfigFolder:
 
 class KubeconfigSecrets:
     """A provider that reads kubeconfigs from the Secrets with the label ``fleet.setpoint.io/cluster`` in one namespace
-    of the manager's own cluster. Each Secret is a cluster, named as the label's value; its key ``kubeconfig`` holds
-    the kubeconfig.
+    of the manager's own cluster. Each Secret stands for a cluster, whose name is the label's value; the Secret's key
+    ``kubeconfig`` holds the kubeconfig.
 
     Such a kubeconfig must contain its credentials: references to files and commands are refused.
 

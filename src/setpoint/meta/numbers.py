@@ -14,8 +14,8 @@ class NumberError(ValueError):
 
 
 def parse_int(text: str, bits: int = 64) -> int:
-    """The value of a decimal integer with or without a sign. Raises `NumberError`, also if it does not fit into
-    ``bits``.
+    """The value of a decimal integer with or without a sign. Raises `NumberError` if ``text`` has a different form, or
+    if the value does not fit into ``bits`` bits.
     """
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdecimal()):

@@ -299,7 +299,9 @@ class _Context:
     def _add_back(
         self, value: dict[str, Any], without: dict[str, Any], version: str, other: str, managed: Managed
     ) -> dict[str, Any]:
-        """Restores the fields that managers of the version ``other`` own. Objects are in ``version``."""
+        """``without`` with those fields of ``value`` restored that managers own in the version ``other``. Both objects,
+        and the result, are in ``version``.
+        """
         if self.convert is None:
             return without
         full, rest = self.convert(value, other), self.convert(without, other)

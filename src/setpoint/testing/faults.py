@@ -153,7 +153,7 @@ class Faults(Transport):
     def lose_answer(
         self, kind: type[Object], *, verb: Verb = "write", name: str = "", subresource: str = "*", times: int = 1
     ) -> None:
-        """Loses the answer to the next request, which is carried out."""
+        """Loses the answers to the next ``times`` matching requests, which the server carries out."""
         self._add(kind, verb, name, subresource, times, after=_lost("before the answer came"))
 
     def hold(self, kind: type[Object]) -> Hold:

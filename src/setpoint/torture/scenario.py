@@ -1,6 +1,4 @@
-"""Scenario: the actions of users, read from a file with Python functions or, for users of other languages, in the plain
-form.
-"""
+"""Scenarios in the plain form: the actions of users in a YAML file, for developers who do not write Python."""
 
 from __future__ import annotations
 

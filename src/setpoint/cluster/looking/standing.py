@@ -144,7 +144,9 @@ class _Why(NamedTuple):
 
 
 def _dated(why: _Why, conditions: list[Mapping[str, Any]]) -> _Why:
-    """The reason with a time: if it has none, that of a condition which says that something is missing."""
+    """The reason with a time. If ``why`` has none, the time is that of a condition which says that something is
+    missing.
+    """
     if why.since:
         return why
     missing = (each for name in _NEEDED for each in conditions if _is(each, name, "False"))

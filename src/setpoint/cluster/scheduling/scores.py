@@ -79,8 +79,8 @@ def _shunned(pod: PlacedPod, place: Place) -> int:
 
 
 def _normalized(values: list[float], reverse: bool) -> list[float]:
-    """The values scaled to 0 to 100, the highest to 100; with ``reverse``, the lowest to 100. Infinite values are the
-    worst.
+    """Each value as a percentage of the highest finite value, rounded down; with ``reverse``, 100 minus this
+    percentage, and 0 for an infinite value.
     """
     most = max((value for value in values if value != inf), default=0.0)
     scale: Callable[[float], float] = lambda value: value * MOST // most if most else 0.0  # noqa: E731
