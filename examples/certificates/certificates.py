@@ -10,12 +10,22 @@ python examples/certificates/certificates.py run --embedded
 
 from acmeorders import ordered, register
 from certkinds import GROUP, Certificate, Issuer
-from certrequests import NotYet, asked, certificate_of_request, clean_up, next_key
+from certrequests import (
+    NotYet,
+    asked,
+    certificate_of_request,
+    clean_up,
+    is_of_certificate,
+    next_key,
+    requests_of,
+    sweep,
+)
 from certsecrets import OWNER, WANTED, Flaw, due, flaw_of, is_ours, names_of, pair_in, times, wanted
 from challenges import Options, lifespan
 from signing import Pair, Unusable, chain, checked_authority, fits, new_key, root_of, sign
 
 import setpoint as sp
+from setpoint.controller.predicates import objects_where
 from setpoint.models.certificates_v1 import CertificateSigningRequest
 from setpoint.models.core_v1 import Secret
 
@@ -214,7 +224,12 @@ issuers = (
     .watches(Secret, issuers_of)
     .needs(Secret, "create")
 )
-controllers = (certificates, issuers)
+requests = (
+    sp.Controller(CertificateSigningRequest, sweep, name="requests", predicates=[objects_where(is_of_certificate)])
+    .watches(Certificate, requests_of)
+    .needs(CertificateSigningRequest, "delete")
+)
+controllers = (certificates, issuers, requests)
 
 if __name__ == "__main__":
     sp.main(*controllers, name=GROUP, options=Options, lifespan=lifespan)

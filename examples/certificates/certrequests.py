@@ -5,6 +5,7 @@ from certsecrets import OWNER, WANTED, is_ours, names_of, wanted
 from signing import Pair, checked, fits, is_for, new_key, request
 
 import setpoint as sp
+from setpoint.client import NotFound
 from setpoint.models.certificates_v1 import CertificateSigningRequest, CertificateSigningRequestSpec
 from setpoint.models.core_v1 import Secret
 
@@ -32,6 +33,7 @@ async def asked(certificate: Certificate, signer: str, key: bytes, ctx: sp.Conte
             usages=[*certificate.spec.usages],
             expiration_seconds=int(certificate.spec.duration.total_seconds()),
         )
+        await ctx.ensure_current()  # no garbage collector removes the request of a Certificate that is gone
         labels, annotations = {OWNER: certificate.uid}, {OF: certificate.key, WANTED: digest}
         made = CertificateSigningRequest.named(name, "", labels, annotations, spec=spec)
         await ctx.create(made, controlled=False)
@@ -78,6 +80,27 @@ async def clean_up(certificate: Certificate, ctx: sp.Context) -> None:
     """Removes the requests, which owner references can't reach: they have no namespace."""
     for each in await ctx.list(CertificateSigningRequest, selector={OWNER: certificate.uid}):
         await ctx.delete(each)
+
+
+async def sweep(request: CertificateSigningRequest, ctx: sp.Context) -> None:
+    """Deletes a request whose Certificate is gone: it was carried out after the Certificate's clean-up."""
+    key, uid = sp.ObjectKey(request.annotations[OF]), request.labels.get(OWNER)
+    certificate = await ctx.get(Certificate, key.name, namespace=key.namespace)
+    if certificate is None or certificate.uid != uid:
+        try:  # the cache may be behind
+            certificate = await ctx.client.get(Certificate, key.name, namespace=key.namespace)
+        except NotFound:
+            certificate = None
+    if certificate is None or certificate.uid != uid:
+        await ctx.delete(request)
+
+
+def is_of_certificate(request: sp.Head) -> bool:
+    return OF in request.annotations
+
+
+def requests_of(certificate: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
+    return caches.lister(CertificateSigningRequest).keys(selector={OWNER: certificate.uid})
 
 
 def certificate_of_request(request: sp.Head) -> list[sp.ObjectKey]:

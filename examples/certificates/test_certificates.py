@@ -19,13 +19,14 @@ from certkinds import (
     SelfSigned,
     Signer,
 )
-from certsecrets import pair_in
+from certrequests import OF
+from certsecrets import OWNER, pair_in
 from cryptography import x509
-from signing import Names, chain, checked, is_signed_by, new_key, sign
+from signing import Names, chain, checked, is_signed_by, new_key, request, sign
 
 import setpoint as sp
 from setpoint.client import Invalid
-from setpoint.models.certificates_v1 import CertificateSigningRequest
+from setpoint.models.certificates_v1 import CertificateSigningRequest, CertificateSigningRequestSpec
 from setpoint.models.core_v1 import Secret
 from setpoint.models.events_v1 import Event
 
@@ -346,6 +347,22 @@ async def test_a_spec_that_nothing_could_be_issued_for_is_refused() -> None:
                 await cluster.create(wrong)
 
 
+@sp.testing.virtual_time
+async def test_requests_without_a_certificate_are_removed_when_the_operator_starts() -> None:
+    spec = CertificateSigningRequestSpec(
+        request=request(new_key("ECDSA", 256), Names("jane", (), (), False, ("client auth",))),
+        signer_name=CLIENT,
+        usages=["client auth"],
+    )
+    theirs = CertificateSigningRequest.named("theirs", "", spec=spec)
+    left = CertificateSigningRequest.named("certificate-gone", "", {OWNER: "gone"}, {OF: "default/jane"}, spec=spec)
+    async with running(CLUSTER, user(), theirs, left) as cluster:
+        await cluster.settle()
+        uid = (await cluster.get(Certificate, "jane")).uid
+        there = {each.name for each in await cluster.list(CertificateSigningRequest)}
+        assert there == {"theirs", f"certificate-{uid}"}
+
+
 KEYS = {"determinism": "OpenSSL draws keys and signatures"}
 COUNTS = {
     "certificates.certs.example.com status.revision": "counts the certificates on the way",
@@ -369,13 +386,16 @@ async def scenario(cluster: sp.testing.Cluster) -> None:
     await cluster.settle()
 
 
-def simulated(budget: sp.simulation.Budget, *, workers: int | None = None, **off: str) -> sp.simulation.Report:
+def simulated(
+    budget: sp.simulation.Budget, *, workers: int | None = None, replay: str | None = None, **off: str
+) -> sp.simulation.Report:
     return sp.simulation.check(
         scenario,
         lambda: [*controllers],
         control_plane=["certificatesigningrequest-signing", "garbage-collector"],
         budget=budget,
         workers=workers,
+        replay=replay,
         off=KEYS | off,
         ignore=COUNTS,
     )
@@ -383,6 +403,17 @@ def simulated(budget: sp.simulation.Budget, *, workers: int | None = None, **off
 
 def test_it_survives_some_bad_days() -> None:
     simulated(sp.simulation.Budget(runs=4), workers=1, **{"hash-seed": "costs a process; see below"})
+
+
+LAGGING = (
+    "sp1-eNpVjcEKwjAMhl9lxKtMcAWh5ynsMHyAUSR2mVa7bqwZCqPvbhQPegjk-8P_ZQELGnZKbVWh1LmDNQQJ6In96CnmliZ2nbPIAjJ8-k10tBRw"
+    "coPURtALdDh7jqCbBe4utGLyeJEjsqz1sawO1b7M_qRviPn3YW6HPmvpo9ncMFC2KqR-HR7ibGAO7LxwZBrBmGRSegEwOEDd"
+)
+"""The plan: the cache goes on showing a Certificate that is gone, while the garbage collector removes its Secrets."""
+
+
+def test_no_request_stays_that_was_made_for_a_certificate_which_is_gone() -> None:
+    simulated(sp.simulation.Budget(), workers=0, replay=LAGGING)
 
 
 @pytest.mark.long

@@ -135,14 +135,14 @@ def spreading(fleet: sp.Fleet) -> sp.Controller[Secret]:
 
 def program(folder: str = "") -> tuple[sp.Fleet, sp.Controller[Secret]]:
     """The fleet, with the controller of each cluster, and the controller at home."""
-    fleet = sp.Fleet(copies.controller, provider=KubeconfigFolder(folder) if folder else None)
+    fleet = sp.Fleet(*copies.controllers, provider=KubeconfigFolder(folder) if folder else None)
     return fleet, spreading(fleet)
 
 
 async def main(command: str, kubeconfig: str | None, clusters: str) -> None:
     async with sp.Client.from_environment(kubeconfig, field_manager="copies.example.com") as home:
         fleet, controller = program(clusters)
-        await sp.Manager(home, controllers=[copies.controller, controller], fleet=fleet).run()
+        await sp.Manager(home, controllers=[*copies.controllers, controller], fleet=fleet).run()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from copies import FROM, TO, controller
+from copies import FROM, TO, controllers
 
 import setpoint as sp
 from setpoint.models.core_v1 import Namespace, Secret
@@ -29,7 +29,7 @@ async def found(cluster: sp.testing.Cluster) -> dict[str, bytes]:
 
 @sp.testing.virtual_time
 async def test_copies_follow_their_original_and_go_with_it() -> None:
-    async with sp.testing.cluster(controller, objects=TEAMS) as cluster:
+    async with sp.testing.cluster(*controllers, objects=TEAMS) as cluster:
         made = await cluster.apply(original("a"))
         await cluster.settle()
         assert await found(cluster) == {"default": b"a", "red": b"a", "rose": b"a"}
@@ -43,7 +43,7 @@ async def test_copies_follow_their_original_and_go_with_it() -> None:
 
 @sp.testing.virtual_time
 async def test_namespaces_come_and_go_and_change_their_labels() -> None:
-    async with sp.testing.cluster(controller, objects=TEAMS) as cluster:
+    async with sp.testing.cluster(*controllers, objects=TEAMS) as cluster:
         await cluster.apply(original("a"))
         await cluster.settle()
         await cluster.create(team("ruby", team="red"))
@@ -59,7 +59,7 @@ async def test_namespaces_come_and_go_and_change_their_labels() -> None:
 
 @sp.testing.virtual_time
 async def test_a_copy_that_is_changed_or_deleted_is_restored() -> None:
-    async with sp.testing.cluster(controller, objects=TEAMS) as cluster:
+    async with sp.testing.cluster(*controllers, objects=TEAMS) as cluster:
         await cluster.apply(original("a"))
         await cluster.settle()
         copy = await cluster.get(Secret, "pull", "red")
@@ -75,7 +75,7 @@ async def test_a_copy_that_is_changed_or_deleted_is_restored() -> None:
 @sp.testing.virtual_time
 async def test_a_secret_of_others_is_not_touched_and_makes_room_when_it_goes() -> None:
     theirs = Secret.named("pull", "red", string_data={"token": "theirs"})
-    async with sp.testing.cluster(controller, objects=[*TEAMS, theirs]) as cluster:
+    async with sp.testing.cluster(*controllers, objects=[*TEAMS, theirs]) as cluster:
         await cluster.apply(original("a"))
         await cluster.settle()
         assert await found(cluster) == {"default": b"a", "red": b"theirs", "rose": b"a"}
@@ -98,7 +98,7 @@ async def scenario(cluster: sp.testing.Cluster) -> None:
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
     return sp.simulation.check(
-        scenario, lambda: [controller], objects=TEAMS, control_plane=False, budget=budget, **options
+        scenario, lambda: [*controllers], objects=TEAMS, control_plane=False, budget=budget, **options
     )
 
 
@@ -115,6 +115,26 @@ OLD_LIST = (
 
 def test_a_process_that_begins_with_an_old_list_makes_no_copies_of_a_secret_that_is_gone() -> None:
     simulated(sp.simulation.Budget(), workers=0, replay=OLD_LIST)
+
+
+LATE_COPY = (
+    "sp1-eNpNjlEKwjAQRK8S1t-otSVVcpVSJKYrBkMSkpQipXd3EBT_dnZm3u5KljT1qldndemaC0kKWFQu9Wpjclx0sRxMdhFWIr3S3cy-FtLDSk8X"
+    "JqTZZP-CbSpEqZxEC_WIC0IDLdkBR7Idx03-Ot5U3n-sb9Fmxk4UxlCLuPmZj2n2XuxOfzTYMUzAqUMD4ChxMOKvbtveRodAiw"
+)
+"""The plan: the user goes on early, and a request to make a copy is carried out when the original is gone."""
+
+
+def test_a_copy_that_is_made_after_its_original_has_gone_goes_too() -> None:
+    simulated(sp.simulation.Budget(), workers=0, replay=LATE_COPY)
+
+
+@sp.testing.virtual_time
+async def test_copies_without_an_original_are_removed_when_the_operator_starts() -> None:
+    left = Secret.named("pull", "red", annotations={FROM: "default/pull"}, string_data={"token": "a"})
+    asks_no_more = original("b", to="")
+    async with sp.testing.cluster(*controllers, objects=[*TEAMS, left, asks_no_more]) as cluster:
+        await cluster.settle()
+        assert await found(cluster) == {"default": b"b"}
 
 
 @pytest.mark.long

@@ -123,6 +123,17 @@ def test_it_survives_some_bad_days() -> None:
     simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
 
 
+LATE_JOB_CONTROLLER = (
+    "sp1-eNo1jEEKwzAMBL8SdA6hKT35K8EUxVVIWtdyI5kUjP9e5dDj7M5uhQAOKFxnugS6LdBDOoMvvnMkGZ48fwoVGpRE739yEijhvrHpGVyFBU"
+    "tUATdVeG3pYQ8Zi5DVqAailLvRaOXDpAmO9ZwGTrpz7HLEROB9872pbI9jaz-OEzNW"
+)
+"""The plan: the control plane is late by the first step, so its Job controller never sees the Jobs suspended."""
+
+
+def test_jobs_that_ran_before_the_control_plane_saw_them_suspended_are_as_good_as_others() -> None:
+    simulated(sp.simulation.Budget(), workers=0, replay=LATE_JOB_CONTROLLER)
+
+
 @pytest.mark.long
 def test_it_survives_every_single_fault() -> None:
     simulated(sp.simulation.Budget(seconds=60))

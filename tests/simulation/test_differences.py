@@ -8,6 +8,7 @@ import pytest
 
 from setpoint.simulation.names import renamed_outside
 from setpoint.simulation.paths import path_findings
+from setpoint.simulation.plan import Plan
 from setpoint.simulation.result import Result
 from setpoint.simulation.state import differences, snapshot
 from setpoint.simulation.verdict import Reference
@@ -30,6 +31,34 @@ def test_what_says_something_is_a_difference(something: Any) -> None:
 
 def test_an_empty_value_outside_of_a_status_is_a_difference() -> None:
     assert differences({"configmaps default/one": [{"data": {}}]}, {"configmaps default/one": [{"data": {"a": ""}}]})
+
+
+SUSPENDED = "jobs.batch default/one status.conditions.Suspended"
+
+
+def of_jobs(**conditions: str) -> dict[str, list[Any]]:
+    found = [{"type": type, "status": status} for type, status in conditions.items()]
+    return {"jobs.batch default/one": [{"status": {"conditions": found}}]}
+
+
+def judged(ours: dict[str, str], theirs: dict[str, str], ended: list[str]) -> list[str]:
+    """The paths of the findings about a run whose Job has ``theirs`` as conditions, where the undisturbed run's has
+    ``ours`` and its control plane has set ``ended`` from True to False."""
+    reference = Reference(Result(end=of_jobs(**ours), ended=ended), [])
+    found = reference.judge(Plan(), Result(end=of_jobs(**theirs)))
+    return [path for each in found for path in each.found]
+
+
+def test_a_control_plane_that_missed_a_passing_state_need_not_say_that_it_is_over() -> None:
+    over, running = {"Suspended": "False", "Ready": "True"}, {"Ready": "True"}
+    assert not judged(over, running, [SUSPENDED])
+    assert not judged(running, running, [])
+
+
+def test_a_condition_that_still_holds_or_that_the_control_plane_never_ended_is_missed() -> None:
+    assert judged({"Suspended": "False"}, {}, []) == ["status.conditions.Suspended"]
+    assert judged({"Suspended": "True"}, {}, [SUSPENDED]) == ["status.conditions.Suspended"]
+    assert judged({"Suspended": "False"}, {"Suspended": "True"}, [SUSPENDED]) == ["status.conditions.Suspended.status"]
 
 
 def found(*steps: tuple[str, str]) -> list[str]:

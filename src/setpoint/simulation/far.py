@@ -166,6 +166,10 @@ class Far:
             found[subject] = found.get(subject, 0) + 1
         return found
 
+    def ended(self) -> set[str]:
+        """The conditions that the far control plane has set from True to False, with ``@far`` after the collection."""
+        return {each.replace(" ", f"@{FAR} ", 1) for each in self.history.ended}
+
     def snapshot(self, *, since: int | None = None) -> Snapshot:
         """The state in the form of the near cluster's snapshot, with ``@far`` after each collection."""
         called = self.history.called | self.history.versions()

@@ -49,6 +49,22 @@ class Sketch(msgspec.Struct):
 sketch = msgspec.json.Decoder(Sketch).decode
 
 
+class _Condition(msgspec.Struct):
+    type: str = ""
+    status: str = ""
+
+
+class _Status(msgspec.Struct):
+    conditions: list[_Condition] | None = None
+
+
+class _Conditioned(msgspec.Struct):
+    status: _Status | None = None
+
+
+_conditioned = msgspec.json.Decoder(_Conditioned).decode
+
+
 class Entry(NamedTuple):
     """One change to one object."""
 
@@ -102,6 +118,8 @@ class History(MemoryStorage):
         """The uid of everything that is there now, and what it is called."""
         self.called: dict[str, str] = {}
         """Every uid that there ever was, and what it was called."""
+        self.ended: set[str] = set()
+        """Conditions that the control plane has set from True to False, as ``collection label path``."""
         self.made: Counter[str] = Counter()
         """The number of objects that there ever were of each collection and label."""
         self._counts: Counter[str] = Counter()
@@ -146,6 +164,9 @@ class History(MemoryStorage):
             change.previous.value if change.previous is not None else None,
             bool(owners) and not any(owner.uid in self.alive for owner in owners),
         )
+        if entry.lane == "control plane" and entry.previous is not None:
+            now_false = _conditions(entry.value, "False") & _conditions(entry.previous, "True")
+            self.ended.update(f"{resource} {label} status.conditions.{each}" for each in now_false)
         self.entries.append(entry)
         self.by_revision[record.revision] = entry
         for watcher in self.watchers:
@@ -184,6 +205,12 @@ class History(MemoryStorage):
                 key = f"{record.namespace}/{record.name}" if record.namespace else record.name
                 found[name, key] = msgspec.json.decode(record.value)
         return found
+
+
+def _conditions(value: bytes, status: str) -> set[str]:
+    """The types of the object's conditions that have the status."""
+    found = _conditioned(value).status
+    return {each.type for each in (found and found.conditions) or () if each.status == status}
 
 
 UIDS = re.compile(rb'"uid":"([^"]+)"')

@@ -116,7 +116,7 @@ class _Traces:
         for each in differences(expected, found, self._masks):
             if each.subject in kept or (each.is_less and each.subject in self._baseline.collected):
                 continue
-            if each.is_more and each.subject in self._baseline.provided:
+            if (each.is_more and each.subject in self._baseline.provided) or each.is_ended(self._baseline.ended):
                 continue
             if _is_moment(each) or self._counts(each):
                 if not each.subject.startswith("external "):

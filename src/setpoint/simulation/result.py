@@ -85,6 +85,8 @@ class Result(msgspec.Struct):
     """The objects from before the run, where the ends of steps are kept, too: no state has those that never changed."""
     provided: list[str] = []
     """Objects without an owner that the control plane has made, such as a default storage class."""
+    ended: list[str] = []
+    """Conditions that the control plane has set from True to False, as ``collection label path``."""
     writes: int = 0
     steps: int = 0
     struck: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -63,6 +63,13 @@ class Difference(NamedTuple):
         if not self.path and isinstance(self.expected, int):
             return bool(self.found < self.expected)
         return not self.path and self.found == ABSENT
+
+    def is_ended(self, ended: Collection[str]) -> bool:
+        """Whether one run has a condition that the control plane has set from True to False (it is in ``ended``), and
+        the other run does not have that condition: its control plane came after the passing state was over.
+        """
+        there = self.expected if self.found == ABSENT else self.found if self.expected == ABSENT else None
+        return isinstance(there, dict) and there.get("status") == "False" and f"{self.subject} {self.path}" in ended
 
     @property
     def mask(self) -> str:

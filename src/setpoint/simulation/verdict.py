@@ -92,8 +92,9 @@ class Reference:
         by_subject: dict[str, list[Difference]] = {}
         # A user's object goes with its owner if that was seen in time to adopt it, and stays if not.
         either = {*self.baseline.collected, *result.collected}
+        ended = {*self.baseline.ended, *result.ended}
         for each in differences(expected, found, self.masks):
-            if not each.path and each.subject in either:
+            if (not each.path and each.subject in either) or each.is_ended(ended):
                 continue
             if each.subject not in self.records and not (less and each.is_more):
                 by_subject.setdefault(each.subject, []).append(each)

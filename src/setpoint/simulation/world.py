@@ -253,6 +253,7 @@ class World:
         result.gone = {step: dict(gone) for step, gone in judge.gone.items()}
         result.collected = sorted(judge.collected)
         result.provided = sorted(judge.provided)
+        result.ended = sorted(self.history.ended | (self.far.ended() if self.far is not None else set()))
         result.writes, result.steps = judge.writes, self.steps.number
         result.struck = len(self.strikes.struck)
         result.digest = tape.digest()
