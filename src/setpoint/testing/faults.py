@@ -145,8 +145,8 @@ class Faults(Transport):
     def lose_request(
         self, kind: type[Object], *, verb: Verb = "write", name: str = "", subresource: str = "*", times: int = 1
     ) -> None:
-        """Loses the next request before it reaches the server. The controller can't know that the request was not
-        carried out.
+        """Loses the next ``times`` matching requests before they reach the server. The controller can't know that the
+        requests were not carried out.
         """
         self._add(kind, verb, name, subresource, times, before=_lost("before the request got through"))
 
