@@ -168,6 +168,41 @@ async def test_a_filtered_event_of_a_child_is_told_with_its_owner() -> None:
 
 
 @virtual_time
+async def test_a_warning_that_was_the_last_word_does_not_look_as_if_all_were_well() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome | None:
+        if obj.spec.size == 1:
+            ctx.event("Normal", "Looked", "a look at the till")
+            ctx.event("Warning", "TillMissing", "the till does not answer")
+            ctx.event("Normal", "Elsewhere", "all well there", about=config("another"))
+        if obj.spec.size == 2:
+            ctx.event("Warning", "TillSlow", "the till answers late")
+            return sp.after(60)
+        if obj.spec.size == 3:
+            ctx.event("Warning", "TillMissing", "the till does not answer")
+            ctx.event("Normal", "TillFound", "it answers now")
+        return None
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        made = await world.create(widget("a", size=1))
+        await world.settle()
+        found = why(world)
+        assert found.state == "warned"
+        assert found.text.startswith(
+            "TillMissing: the till does not answer; no retry is planned before something changes"
+        )
+        listing = await Survey().listing([world.running("widget")])
+        assert [(each.state, each.text) for each in listing.objects] == [("warned", found.text)]
+        for size, state in ((2, "waiting"), (3, "idle")):
+            made = await world.get(Widget, "a")
+            made.spec.size = size
+            await world.update(made)
+            await advance(5)
+            found = why(world)
+            assert found.state == state
+            assert ("its last event was the warning TillSlow: the till answers late" in found.text) == (size == 2)
+
+
+@virtual_time
 async def test_what_is_gone_was_never_there_or_is_held_by_somebody_else() -> None:
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         """Nothing to do."""
@@ -190,8 +225,31 @@ async def test_what_is_gone_was_never_there_or_is_held_by_somebody_else() -> Non
         found = why(world, "default/held")
         assert (found.state, found.text) == (
             "being deleted",
-            "a deletion was asked for; it waits for the finalizers other.example.com/hold",
+            "a deletion was asked for; it waits for the finalizer other.example.com/hold",
         )
+        run = world.running("widget")
+        found = explain(run, "default/held", among=[run])
+        assert found.text.endswith("the finalizer other.example.com/hold, which no controller here is known to remove")
+
+
+@virtual_time
+async def test_a_controller_of_the_process_that_declares_the_finalizer_is_named() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        """Nothing to do."""
+
+    async def held(obj: Widget, ctx: sp.Context) -> sp.Outcome:
+        return sp.after(60)
+
+    other = sp.Controller(Widget, reconcile, name="keeper").finalize(held, name="keep.example.com/it")
+    async with bare(sp.Controller(Widget, reconcile), other) as world:
+        made = await world.create(widget("a"))
+        await world.settle()
+        await world.delete(made)
+        await advance(5)
+        run = world.running("widget")
+        found = explain(run, "default/a", among=[run, world.running("keeper")])
+        assert found.state == "being deleted"
+        assert found.text.endswith("it waits for the finalizer keep.example.com/it, which keeper removes")
 
 
 @virtual_time
@@ -319,6 +377,7 @@ def test_verdicts_are_tried_in_the_order_of_their_list() -> None:
     attempt = Attempt(0.0, 1.0, (), "5", 1, (), "error", "boom", None)
     steps: list[tuple[dict[str, Any], str]] = [
         ({"known": Known(1, "5", False, ())}, "idle"),
+        ({"attempts": (attempt._replace(result="success", warning="TillMissing: it does not answer"),)}, "warned"),
         ({"attempts": (attempt,)}, "failed"),
         ({"known": Known(1, "5", True, ("x",))}, "being deleted"),
         ({"known": None, "deleted_at": 3.0}, "deleted"),

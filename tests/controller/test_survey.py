@@ -141,7 +141,7 @@ async def test_an_object_is_shown_with_its_conditions_children_and_events() -> N
             return detail(run, ObjectKey(key), caches=caches, recorder=run.env.recorder)
 
         found = shown("default/a")
-        assert found.explanation.state == "idle"
+        assert found.explanation.state == "warned"
         assert [(each.kind, each.key, each.owns) for each in found.owned] == [("ConfigMap", "default/a-settings", [])]
         (event,) = found.events
         assert (event.type, event.reason, event.note) == ("Warning", "Squeaks", "it needs oil")

@@ -31,7 +31,9 @@ async def open_shop(shop: ConfigMap, ctx: sp.Context) -> sp.Outcome | None:
         raise ConnectionError("the till t9 can't be reached: connection refused")
     if mode == "wrong":
         raise sp.TerminalError("data.till names no till; change it")
-    if mode:
+    if mode == "late":
+        ctx.event("Warning", "TillLate", "the till has not been counted since yesterday")
+    elif mode:
         await ctx.apply(Secret.named(f"{shop.name}-key", shop.namespace, string_data={"key": "hush-hush"}))
     return sp.after(3600, "the till is counted again") if mode == "later" else None
 
@@ -44,7 +46,13 @@ def shop(name: str, mode: str = "") -> ConfigMap:
 async def operator(*, idle: int = 0, security: Security | None = None) -> AsyncIterator[tuple[EmbeddedCluster, str]]:
     """A running operator with shops in every state, and the address of its page."""
     async with EmbeddedCluster(control_plane=False, security=security) as cluster:
-        for name, mode in (("berlin", "open"), ("kathmandu", "broken"), ("lima", "wrong"), ("oslo", "later")):
+        for name, mode in (
+            ("berlin", "open"),
+            ("kathmandu", "broken"),
+            ("lima", "wrong"),
+            ("oslo", "later"),
+            ("quito", "late"),
+        ):
             await cluster.client.create(shop(name, mode))
         for number in range(idle):
             await cluster.client.create(shop(f"many-{number:05}"))
@@ -94,16 +102,19 @@ async def rows(page: Any) -> list[list[str]]:
 async def test_why_an_object_is_stuck_is_on_the_first_page_and_two_clicks_say_everything() -> None:
     async with operator() as (cluster, address), browser(address) as page:
         await page.get_by_role("link", name="default/kathmandu").wait_for()
-        for name in ("failed 1", "backing off 1", "being deleted 1", "waiting 1", "idle 1"):
+        for name in ("failed 1", "backing off 1", "being deleted 1", "warned 1", "waiting 1", "idle 1"):
             await page.get_by_role("button", name=name, exact=True).wait_for()
         assert await rows(page) == [
             ["failed", "default/lima"],
             ["backing off", "default/kathmandu"],
             ["being deleted", "default/accra"],
+            ["warned", "default/quito"],
             ["waiting", "default/oslo"],
             ["idle", "default/berlin"],
         ]
-        await page.get_by_text("it waits for the finalizers billing.example.com/invoices").wait_for()
+        held = "it waits for the finalizer billing.example.com/invoices, which no controller here is known to remove"
+        await page.get_by_text(held).wait_for()
+        await page.get_by_text("TillLate: the till has not been counted since yesterday").wait_for()
         await page.get_by_text("leads, by the lease default/shop").wait_for()
         await page.get_by_role("region", name="Caches, and how fresh they are").get_by_text("secrets").wait_for()
 
@@ -235,11 +246,11 @@ async def browser_without_errors(address: str) -> AsyncIterator[Any]:
 
 async def test_ten_thousand_objects_are_found_among_at_once() -> None:
     async with operator(idle=10_000) as (_, address), browser(address) as page:
-        await page.get_by_text("100 objects of 10,005 are shown").wait_for()
+        await page.get_by_text("100 objects of 10,006 are shown").wait_for()
         await page.get_by_role("button", name="failed 1", exact=True).click()
         await page.get_by_role("link", name="default/oslo").wait_for(state="detached")
         assert await rows(page) == [["failed", "default/lima"]]
-        await page.get_by_role("button", name="all 10,005", exact=True).click()
+        await page.get_by_role("button", name="all 10,006", exact=True).click()
         await page.get_by_label("Find by namespace or name").fill("many-07777")
         await page.get_by_role("button", name="all 1", exact=True).wait_for()
         assert await rows(page) == [["idle", "default/many-07777"]]

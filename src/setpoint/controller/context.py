@@ -52,7 +52,7 @@ class Context(ContextReads):
     A context is valid for one call of the function. Do not keep it.
     """
 
-    __slots__ = ("_log", "_memory", "_wrote", "age", "causes", "failures", "kept", "settled", "writes")
+    __slots__ = ("_log", "_memory", "_wrote", "age", "causes", "failures", "kept", "settled", "warning", "writes")
 
     def __init__(
         self,
@@ -83,6 +83,8 @@ class Context(ContextReads):
         from the server."""
         self.settled = settled
         """Seconds that the caches took to show what the last reconcile wrote."""
+        self.warning = ""
+        """The last event of this reconcile about ``object``, if its type was ``Warning``: reason and message."""
 
     # -- what is there -------------------------------------------------------------------------------------------------
 
@@ -343,6 +345,8 @@ class Context(ContextReads):
         waits and never fails: events are sent in the background, similar events are combined, and excess events are
         dropped.
         """
+        if about is None or about.uid == self.object.uid:
+            self.warning = f"{reason}: {message}" if type == "Warning" else ""
         self._env.event(about or self.object, type, reason, message, action=action, related=related)
 
     # -- inside --------------------------------------------------------------------------------------------------------

@@ -68,9 +68,13 @@ def detail(
     key: ObjectKey,
     *,
     caches: Iterable[Informer[Any]],
+    among: Iterable[RunningController[Any]] | None = None,
     recorder: EventRecorder | None = None,
 ) -> Detail:
-    """The details of an object. The call needs the running loop; it makes no request and changes nothing."""
+    """The details of an object. The call needs the running loop; it makes no request and changes nothing.
+
+    ``among`` is as for `setpoint.controller.explain.explain`.
+    """
     informer = run.informers.get(run.controller.resource.gvr)
     document = informer.store.get(key) if informer is not None else None
     uid = ""
@@ -81,7 +85,7 @@ def detail(
         conditions = list(conditions_of(read))
     told = recorder.about(uid) if recorder is not None and uid else []
     return Detail(
-        explanation=explain(run, key),
+        explanation=explain(run, key, among=among),
         conditions=conditions,
         owned=_Tree(caches).below(uid) if uid else [],
         events=[

@@ -5,11 +5,13 @@ timeline.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
+from setpoint.controller.removers import Removers
 from setpoint.controller.running import RunningController
 from setpoint.controller.syncing import why_not
 from setpoint.controller.timeline import Attempt
@@ -17,15 +19,20 @@ from setpoint.controller.verdict import Facts, Known, lasting, verdict
 from setpoint.meta import ObjectKey
 
 
-def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
-    """The controller's present knowledge about the key."""
+def facts_of(
+    run: RunningController[Any], key: ObjectKey, among: Iterable[RunningController[Any]] | None = None
+) -> Facts:
+    """The controller's present knowledge about the key, and that of ``among`` about its finalizers."""
     watch = run.controller.watched[0]
     informer = run.informers.get(run.controller.resource.gvr)
     head = informer.store.head(key) if informer is not None else None
-    known = None
+    known, sentence = None, ""
     own = run.controller.finalizer
     if head is not None:
         held = tuple(name for name in head.finalizers if name != own)
+        if among is not None and held and head.deletion_timestamp is not None:
+            near = [each for each in among if each.env.cluster == run.env.cluster]
+            sentence = Removers(near).sentence(run.controller.resource.group_resource, held)
         known = Known(head.generation, head.resource_version, head.deletion_timestamp is not None, held)
     limits = [
         f"{name} {value}"
@@ -60,6 +67,7 @@ def facts_of(run: RunningController[Any], key: ObjectKey) -> Facts:
         attempts=tuple(run.timeline.of(key)),
         filtered=run.told.seen.last_filtered(key),
         deleted_at=run.told.seen.deleted_at(key),
+        held=sentence,
         cleans_up=run.controller.reconcile_deleting or (head is not None and bool(own) and own in head.finalizers),
     )
 
@@ -150,9 +158,15 @@ class Explanation(msgspec.Struct, rename="camel", kw_only=True):
     timeline: list[Moment]
 
 
-def explain(run: RunningController[Any], key: ObjectKey | str) -> Explanation:
-    """The explanation of an object's state. The call needs the running loop; it changes nothing."""
-    facts = facts_of(run, ObjectKey(key))
+def explain(
+    run: RunningController[Any], key: ObjectKey | str, *, among: Iterable[RunningController[Any]] | None = None
+) -> Explanation:
+    """The explanation of an object's state. The call needs the running loop; it changes nothing.
+
+    ``among`` has all running controllers of the process, those of the object's cluster and others: with it the
+    explanation tells which of them declares a finalizer that holds the object.
+    """
+    facts = facts_of(run, ObjectKey(key), among)
     found = verdict(facts)
     wall = run.env.now()
 

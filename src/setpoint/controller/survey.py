@@ -21,8 +21,8 @@ from setpoint.meta import ObjectKey
 TURN: Final = 250
 """Keys that are looked at before others have their turn."""
 URGENCY: Final[tuple[State, ...]] = (
-    "stopped", "failed", "backing off", "slowed down", "not synced", "being deleted", "running", "queued", "waiting",
-    "filtered", "standby", "not in this shard", "unknown", "deleted", "idle",
+    "stopped", "failed", "backing off", "slowed down", "not synced", "being deleted", "warned", "running", "queued",
+    "waiting", "filtered", "standby", "not in this shard", "unknown", "deleted", "idle",
 )  # fmt: skip
 """The states in the order in which objects are listed."""
 _RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)}
@@ -84,9 +84,11 @@ class Survey:
         states: Iterable[str] = (),
         limit: int = 100,
         here: bool = False,
+        among: Iterable[RunningController[Any]] | None = None,
     ) -> Listing:
         """The objects whose key contains all words of ``find`` and whose state is one of ``states`` (all, by
-        default). With ``here``, objects of other processes are left out.
+        default). With ``here``, objects of other processes are left out. ``among``
+        is as for `setpoint.controller.explain.explain`.
         """
         words, wanted = find.lower().split(), frozenset(states)
         counts: dict[str, int] = {}
@@ -109,7 +111,9 @@ class Survey:
         if len(self._held) > looked:  # it holds objects that are gone
             self._held.clear()
         first = heapq.nsmallest(limit, found, key=lambda each: each[:3])
-        return Listing(counts=counts, matched=len(found), objects=[_listed(run, key) for _, _, key, run in first])
+        return Listing(
+            counts=counts, matched=len(found), objects=[_listed(run, key, among) for _, _, key, run in first]
+        )
 
     def state(self, run: RunningController[Any], key: ObjectKey) -> State:
         """The state that `setpoint.controller.verdict.verdict` would give."""
@@ -135,7 +139,9 @@ class Survey:
             return "unknown" if run.told.seen.deleted_at(key) is None else "deleted"
         if self._is_held(run, key, record):
             return "being deleted"
-        return "failed" if last is not None and last.failed else "idle"
+        if last is None:
+            return "idle"
+        return "failed" if last.failed else "warned" if last.warning else "idle"
 
     def _is_held(self, run: RunningController[Any], key: ObjectKey, record: Record) -> bool:
         """Whether the object is being deleted and only other programs' finalizers keep it. The answer is remembered,
@@ -160,8 +166,8 @@ def _keys(run: RunningController[Any]) -> list[ObjectKey]:
     return known + [key for key in run.queue.states() if key not in store]
 
 
-def _listed(run: RunningController[Any], key: ObjectKey) -> Listed:
-    facts = facts_of(run, key)
+def _listed(run: RunningController[Any], key: ObjectKey, among: Iterable[RunningController[Any]] | None) -> Listed:
+    facts = facts_of(run, key, among)
     found = verdict(facts)
     wall = run.env.now()
 

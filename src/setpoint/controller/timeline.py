@@ -67,6 +67,8 @@ class Attempt(NamedTuple):
     reads: tuple[Read, ...] = ()
     more_writes: int = 0
     """Those beyond the first `MAX_WRITES`."""
+    warning: str = ""
+    """The last event that the attempt reported about its object, if its type was ``Warning``: reason and message."""
 
     @property
     def failed(self) -> bool:

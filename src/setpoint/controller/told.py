@@ -79,6 +79,7 @@ class Told:
                 context.age,
                 tuple(context.reads.values()) if context.reads else (),
                 len(context.writes) - len(writes),
+                context.warning,
             )
         elif end.result == "error":  # it failed before there was an object to look at
             attempt = Attempt(end.started, end.duration, (), "", 0, (), end.result, end.detail, end.next_in)

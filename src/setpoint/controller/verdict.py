@@ -13,7 +13,7 @@ from setpoint.meta import ObjectKey
 
 State = Literal[
     "running", "stopped", "standby", "not synced", "not in this shard", "queued", "slowed down", "waiting",
-    "backing off", "unknown", "deleted", "being deleted", "failed", "filtered", "idle",
+    "backing off", "unknown", "deleted", "being deleted", "failed", "filtered", "warned", "idle",
 ]  # fmt: skip
 
 STATES: Final[dict[State, str]] = {
@@ -31,6 +31,7 @@ STATES: Final[dict[State, str]] = {
     "being deleted": "finalizers of others hold it",
     "failed": "a terminal error: nothing happens until something changes",
     "filtered": "the last change was kept out by a predicate",
+    "warned": "its last reconcile ended without an error, and its last event was a warning",
     "idle": "all done, as far as this controller knows",
 }
 """Every verdict and what it means, the first that holds being the one that is given."""
@@ -70,6 +71,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     filtered: Filtered | None = None
     deleted_at: float | None = None
     cleans_up: bool = False
+    held: str = ""
+    """The sentence about the finalizers that hold the object; by default it names them."""
 
 
 class Verdict(NamedTuple):
@@ -107,8 +110,7 @@ def verdict(facts: Facts) -> Verdict:
             return Verdict("deleted", "the object is gone", since=facts.deleted_at)
         return Verdict("unknown", f"there is no such object in the cache{facts.scope}")
     if facts.known.deleting and not facts.cleans_up:
-        held = ", ".join(facts.known.held_by)
-        text = f"waits for the finalizers {held}" if held else "waits for the server to remove it"
+        text = facts.held or _held(facts.known.held_by)
         return Verdict("being deleted", f"a deletion was asked for; it {text}")
     if last is not None and last.failed:
         text = f"terminal error, no retry until something changes: {last.detail}"
@@ -145,7 +147,10 @@ def _delayed(facts: Facts, last: Attempt | None) -> Verdict:
         return Verdict("waiting", f"next in {left}", until=until)
     if last.result == "requeue_after":
         reason = f": {last.detail}" if last.detail else ""
-        return Verdict("waiting", f"next in {left}, as its last reconcile asked for{reason}", since=since, until=until)
+        text = f"next in {left}, as its last reconcile asked for{reason}"
+        if last.warning:
+            text += f"; its last event was the warning {last.warning}"
+        return Verdict("waiting", text, since=since, until=until)
     times = f" ({facts.failures} times in a row)" if facts.failures > 1 else ""
     after = f"after {last.detail}" if last.detail else "as its last reconcile asked for a retry"
     return Verdict("backing off", f"next in {left}, {after}{times}", since=since, until=until)
@@ -167,8 +172,18 @@ def _idle(facts: Facts, known: Known, last: Attempt | None) -> Verdict:
         return Verdict("idle", "nothing to do; its last reconcile is not remembered any more")
     ended = last.started + last.duration
     at = f"generation {last.generation}" if last.generation else f"version {last.resource_version}"
-    text = f"nothing to do since {at}, reconciled {lasting(facts.now - ended)} ago"
+    ago = f"reconciled {lasting(facts.now - ended)} ago"
+    if last.warning:
+        text = f"{last.warning}; no retry is planned before something changes ({ago} at {at})"
+        return Verdict("warned", f"{text}; {what}" if what else text, since=ended)
+    text = f"nothing to do since {at}, {ago}"
     return Verdict("idle", f"{text}; {what}" if what else text, since=ended)
+
+
+def _held(finalizers: tuple[str, ...]) -> str:
+    if not finalizers:
+        return "waits for the server to remove it"
+    return f"waits for the finalizer{'s' if len(finalizers) > 1 else ''} {', '.join(finalizers)}"
 
 
 def _causes(causes: tuple[Cause, ...]) -> str:

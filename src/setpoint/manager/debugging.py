@@ -42,14 +42,14 @@ class ControllersPage:
             run = controllers.get(name)
             if run is None:
                 return missing(f"there is no controller {name!r}", controllers)
-            return _json(explain(run, ObjectKey(key)) if key else summary(run))
+            return _json(explain(run, ObjectKey(key), among=controllers.values()) if key else summary(run))
         runs = list(controllers.values())
         if kind := next(iter(query.get("kind", ())), ""):
             runs = [run for run in runs if kind.lower() in _names(run)]
             if not runs:
                 return missing(f"there is no controller of {kind!r}", controllers)
         if key:
-            return _json([explain(run, ObjectKey(key)) for run in runs])
+            return _json([explain(run, ObjectKey(key), among=controllers.values()) for run in runs])
         return _json([summary(run) for run in runs])
 
 

@@ -149,6 +149,7 @@ class ObjectsPage:
             states=states,
             limit=limit,
             here="here" in query,
+            among=list(controllers.values()),
         )
         return as_json(listing)
 
@@ -162,7 +163,7 @@ class ObjectsPage:
             if run is None:
                 return missing(f"there is no controller {name!r}", controllers)
             caches = [informer for each in controllers.values() for informer in each.informers.values()]
-            return as_json(detail(run, ObjectKey(key), caches=caches, recorder=recorder))
+            return as_json(detail(run, ObjectKey(key), caches=caches, among=controllers.values(), recorder=recorder))
 
         return answer
 

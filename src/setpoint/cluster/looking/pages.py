@@ -14,7 +14,7 @@ from setpoint.apiserver import ApiServer
 from setpoint.cluster.looking.history import History, Version
 from setpoint.cluster.looking.inventory import Held, Inventory
 from setpoint.cluster.looking.reasons import RANK, Reason, Reasons, common
-from setpoint.cluster.looking.removers import Removers
+from setpoint.cluster.looking.removers import removers
 from setpoint.cluster.looking.reported import Report
 from setpoint.cluster.looking.standing import URGENCY, differences, ready
 from setpoint.controller import RunningController
@@ -180,7 +180,7 @@ class ClusterPages:
         return as_json(sorted(told, key=lambda each: (not each.attention, not each.custom, each.name)))
 
     def _reasons(self, controllers: Mapping[str, RunningController[Any]]) -> Reasons:
-        return Reasons(self._inventory, Removers(controllers.values(), self._others))
+        return Reasons(self._inventory, removers(controllers, self._others))
 
     async def _named(self, query: Mapping[str, list[str]], controllers: Mapping[str, RunningController[Any]]) -> Answer:
         await self._inventory.refresh()

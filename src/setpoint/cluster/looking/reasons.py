@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from setpoint.cluster.looking.inventory import Held, Inventory
-from setpoint.cluster.looking.removers import Removers
 from setpoint.cluster.looking.reported import Report
 from setpoint.cluster.looking.standing import URGENCY, State, progress
+from setpoint.controller.removers import Removers
 
 DEPTH: Final = 5
 RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)}

@@ -7,6 +7,7 @@ export const MEANING = {
   'slowed down': 'the object changes again and again, and is held back',
   'not synced': 'a cache is not complete yet',
   'being deleted': 'finalizers of others hold it',
+  warned: 'the last reconcile ended without an error, and its last event was a warning',
   running: 'a worker is at it',
   queued: 'it waits for a worker',
   waiting: 'the last reconcile asked to be called again later',
