@@ -152,7 +152,7 @@ def apply(
     if last is not None and not same:
         merged = context.prune(merged, managed, last)
     comparison = compare(schema, before, merged)
-    conflicts = context.take(managed, own.identity, comparison, before, merged)
+    conflicts = context.take(managed, own.identity, comparison.without(ignored), before, merged)
     if conflicts and not force:
         if own.manager == "kubectl":
             allowed = _last_applied_fields(schema, before, api_version)
@@ -243,9 +243,9 @@ class _Context:
         after: dict[str, Any],
     ) -> list[Conflict]:
         """Removes changed and removed fields from all other owners; returns the changed fields that these owners
-        lost, sorted by owner.
+        lost, sorted by owner. ``comparison`` is that of ``before`` and ``after``, without the ignored fields.
         """
-        comparisons: dict[str, Comparison | None] = {self.api_version: comparison.without(self.ignored)}
+        comparisons: dict[str, Comparison | None] = {self.api_version: comparison}
         conflicts: list[Conflict] = []
         for identity in pace(sorted(managed.owners)):
             if identity == own:

@@ -148,8 +148,8 @@ class FieldSet:
     __contains__ = has
 
     def __bool__(self) -> bool:
-        if self.members:
-            return True
+        if self.members or not self.children:
+            return bool(self.members)
         left = list(self.children.values())
         while left:
             node = left.pop()

@@ -233,8 +233,10 @@ def managers_of_request(
 
 def _valid(entries: Collection[Mapping[str, Any]] | None) -> Managed:
     """The owners in ``entries``, with their fields parsed; none if an entry is malformed."""
+    if not entries:
+        return Managed({})
     try:
-        managed = Managed.decode(entries or ())
+        managed = Managed.decode(entries)
         for owner in pace(managed.owners.values()):
             _ = owner.fields
     except ValueError:

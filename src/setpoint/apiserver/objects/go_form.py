@@ -277,7 +277,7 @@ def _complete(plan: _Plan, obj: JsonObject) -> None:
                     _complete(inner, item)
     for key, zero in plan.always.items():
         if key not in obj or (zero and obj[key] == {}):
-            obj[key] = copy_json(zero)
+            obj[key] = copy_json(zero) if type(zero) is dict else zero
 
 
 def zero_of(served: ServedResource) -> JsonObject:
