@@ -152,6 +152,36 @@ def devices(*given: dict[str, Any]) -> dict[str, Any]:
             id="the tolerance of an autoscaler is not negative",
         ),
         pytest.param(
+            "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
+            {"spec": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "x", "apiVersion": "/abs"}}},
+            'spec.scaleTargetRef.apiVersion: Invalid value: "/abs": apiVersion must specify API group',
+            id="an empty group is not a group",
+        ),
+        pytest.param(
+            "/api/v1/namespaces/default/resourcequotas",
+            {"spec": {"hard": {"count/deployments.apps": "1.5"}}},
+            'spec.hard[count/deployments.apps]: Invalid value: "1500m": must be an integer',
+            id="objects are counted in whole numbers",
+        ),
+        pytest.param(
+            "/api/v1/namespaces/default/podtemplates",
+            {"template": {"metadata": {"labels": {"a": "b"}}, "spec": {**POD, "overhead": {"10.0.0.300": "500m"}}}},
+            'template.spec.overhead.limits[10.0.0.300]: Invalid value: "10.0.0.300": must be a standard resource type',
+            id="the overhead of a pod is checked in its template",
+        ),
+        pytest.param(
+            "/api/v1/namespaces/default/limitranges",
+            {"spec": {"limits": [{"type": "a.b/c", "defaultRequest": {"10.0.0.300": "1"}}]}},
+            'spec.limits[0].defaultRequest[10.0.0.300]: Invalid value: "10.0.0.300": must be a standard resource type',
+            id="limits are of resources that there are",
+        ),
+        pytest.param(
+            "/api/v1/namespaces/default/configmaps",
+            {"metadata": {"name": "a", "generation": -1}},
+            "metadata.generation: Invalid value: -1: must be greater than or equal to 0",
+            id="no generation is negative",
+        ),
+        pytest.param(
             "/apis/resource.k8s.io/v1/deviceclasses",
             {"spec": {"config": [{"opaque": {"driver": "a.b", "parameters": "text"}}]}},
             'spec.config[0].opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object',

@@ -14,6 +14,7 @@ _LINE: Final = r"\s*[-+] "
 _LATER: Final = "a status that a controller within upstream's server writes later"
 _WRITTEN: Final = r"Operation cannot be fulfilled on (apiservices|flowschemas|prioritylevelconfigurations)\.[^\n]*"
 _NO_ACCOUNT: Final = "a service account that does not exist is not a reason to refuse a pod"
+_REFERENCE: Final = "an expression warning's `fieldRef` (status of a ValidatingAdmissionPolicy) need not be a JSONPath"
 _EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
     (
         "400 where upstream answers 500: a resourceVersion that is not a number",
@@ -33,6 +34,19 @@ _EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
         _NO_ACCOUNT,
         "code",
         re.compile(r'403 pods "[^"]*" is forbidden: error looking up service account .* \| 422 .*', re.DOTALL),
+    ),
+    (
+        "a dry run of a Service with a node port over 65,534 and a check of health is accepted",
+        "accepted-where-refused",
+        re.compile(r'Service "[^"]*" is invalid: spec\.healthCheckNodePort: Invalid value: [^\n]*'),
+    ),
+    (
+        _REFERENCE,
+        "accepted-where-refused",
+        re.compile(
+            r"ValidatingAdmissionPolicy[^\n]*: status\.typeChecking\.expressionWarnings\[\d+\]\.fieldRef: "
+            r"Invalid value: [^\n]*: invalid JSONPath: [^\n]*"
+        ),
     ),
     (_LATER, "object", re.compile(r"\s*\.status\.conditions: \[\{\"type\": \"(Available|Dangling)\"[^\n]*")),
     (_LATER, "accepted-where-refused", re.compile(_WRITTEN)),

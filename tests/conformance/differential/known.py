@@ -22,7 +22,6 @@ KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
     ("EndpointSlice", OBJECT): (375,),
     ("FlowSchema", OBJECT): (540,),
     ("IngressClass", CAUSES): (461,),
-    ("LimitRange", CAUSES): (340,),
     ("NetworkPolicy", OBJECT): (546,),
     ("PersistentVolume", CAUSES): (673,),
 }

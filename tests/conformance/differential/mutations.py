@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from random import Random
 from typing import Any, Final
@@ -57,8 +58,10 @@ def odd_name(random: Random) -> str:
 
 
 def applied(obj: JsonObject, changes: list[Mutation]) -> JsonObject:
-    """``obj``, changed in place; changes of what it has not are left out."""
-    for what, path, value in changes:
+    """``obj``, changed in place; changes of what it has not are left out. The changes stay as they are: a later one may
+    be within the value that an earlier one sets.
+    """
+    for what, path, value in copy.deepcopy(changes):
         parent: Any = obj
         for step in path[:-1]:
             try:

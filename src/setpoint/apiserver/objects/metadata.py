@@ -87,6 +87,9 @@ def metadata_errors(
             errors += [invalid("metadata.namespace", namespace, text) for text in _label(namespace)]
     elif namespace:
         errors.append(forbidden("metadata.namespace", "not allowed on this type"))
+    generation = metadata.get("generation") or 0
+    if generation < 0:
+        errors.append(invalid("metadata.generation", generation, "must be greater than or equal to 0"))
     for key, value in pace((metadata.get("labels") or {}).items()):
         errors += [invalid("metadata.labels", key, text) for text in _qualified(key)]
         errors += [invalid("metadata.labels", value, text) for text in _label_value(value)]

@@ -35,7 +35,8 @@ def target_errors(reference: JsonObject, path: str) -> Errors:
             errors.append(required(f"{path}.{key}"))
         errors += [invalid(f"{path}.{key}", value, text) for text in path_segment(value)]
     version, kind = reference.get("apiVersion", ""), reference.get("kind")
-    if "/" not in version and not (version == "v1" and kind == "ReplicationController"):
+    group, slash, _ = version.partition("/")
+    if not (group and slash) and (version, kind) != ("v1", "ReplicationController"):
         errors.append(invalid(f"{path}.apiVersion", version, "apiVersion must specify API group"))
     return errors
 

@@ -38,14 +38,20 @@ def _native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
+def resource_errors(name: str, path: str) -> Errors:
+    """The errors in the name of a resource of any kind."""
+    errors = [invalid(path, name, text) for text in qualified_name(name)]
+    standard = name in _STANDARD or name.startswith(("hugepages-", "requests.hugepages-"))
+    if not errors and "/" not in name and not standard:
+        errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
+    return errors
+
+
 def container_resource_errors(name: str, path: str) -> Errors:
     """The errors in the name of a container resource."""
-    errors = [invalid(path, name, text) for text in qualified_name(name)]
+    errors = resource_errors(name, path)
     if "/" not in name:
-        huge = name.startswith("hugepages-")
-        if not errors and name not in _STANDARD and not huge and not name.startswith("requests.hugepages-"):
-            errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
-        if name not in ("cpu", "memory", "ephemeral-storage") and not huge:
+        if name not in ("cpu", "memory", "ephemeral-storage") and not name.startswith("hugepages-"):
             errors.append(invalid(path, name, "must be a standard resource for containers"))
     elif not _native(name) and (name.startswith("requests.") or qualified_name(f"requests.{name}")):
         errors.append(invalid(path, name, "doesn't follow extended resource name standard"))

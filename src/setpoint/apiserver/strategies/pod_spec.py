@@ -15,11 +15,10 @@ from setpoint.apiserver.strategies.pod_placing import (
     spreading_errors,
     toleration_errors,
 )
-from setpoint.apiserver.strategies.pod_resources import pod_requirements_errors
+from setpoint.apiserver.strategies.pod_resources import pod_requirements_errors, requirements_errors
 from setpoint.apiserver.strategies.pod_security import host_process_errors, pod_security_errors, system_errors
 from setpoint.apiserver.strategies.pod_volumes import volumes_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
-from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required
@@ -87,6 +86,7 @@ def pod_spec_errors(spec: JsonObject, path: str, *, pod: str | None = None) -> E
     if deadline is not None:
         errors += between_errors(deadline, 1, 2**31 - 1, f"{path}.activeDeadlineSeconds")
     errors += toleration_errors(spec.get("tolerations"), f"{path}.tolerations")
+    errors += requirements_errors({"limits": spec.get("overhead")}, [], f"{path}.overhead")
     errors += _rest(spec, path)
     return errors
 
@@ -167,11 +167,6 @@ def _rest(spec: JsonObject, path: str) -> Errors:
         errors.append(required(f"{path}.preemptionPolicy"))
     elif policy not in (None, "PreemptLowerPriority", "Never"):
         errors.append(not_supported(f"{path}.preemptionPolicy", policy, ("PreemptLowerPriority", "Never")))
-    for name, amount in (spec.get("overhead") or {}).items():
-        where = f"{path}.overhead[{name}]"
-        errors += [invalid(where, name, text) for text in qualified_name(name)]
-        if Quantity(amount) < Quantity("0"):
-            errors.append(invalid(where, amount, "must be greater than or equal to 0"))
     errors += system_errors(spec, path)
     return errors + _file_volumes(spec, path)
 

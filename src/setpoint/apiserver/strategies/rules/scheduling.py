@@ -8,7 +8,7 @@ from typing import Final
 
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_placing import toleration_errors
-from setpoint.apiserver.strategies.pod_resources import requirements_errors
+from setpoint.apiserver.strategies.pod_resources import container_resource_errors, requirements_errors, resource_errors
 from setpoint.apiserver.strategies.rules.row import (
     IMMUTABLE,
     Place,
@@ -105,11 +105,12 @@ def amount_errors(name: str, given: str | int, path: str) -> list[FieldError]:
     number.
     """
     errors: list[FieldError] = []
-    if Quantity(given) < Quantity("0"):
+    amount = Quantity(given)
+    if amount < Quantity("0"):
         errors.append(invalid(path, given, _NOT_NEGATIVE))
-    whole = name in _COUNTED or ("/" in name and not name.startswith("count/") and "kubernetes.io/" not in name)
-    if whole and str(given).endswith(("m", "u", "n")):
-        errors.append(invalid(path, given, "must be an integer"))
+    whole = name in _COUNTED or ("/" in name and "kubernetes.io/" not in name)
+    if whole and amount.value % 1:
+        errors.append(invalid(path, str(amount), "must be an integer"))
     return errors
 
 
@@ -186,6 +187,7 @@ def _limits(place: Place) -> list[FieldError]:
 def _limit(limit: dict[str, dict[str, str]], kind: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     given: dict[str, dict[str, str]] = {}
+    check = container_resource_errors if kind in ("Pod", "Container") else resource_errors
     for part in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
         values = limit.get(part) or {}
         if kind == "Pod" and part.startswith("default"):
@@ -193,7 +195,7 @@ def _limit(limit: dict[str, dict[str, str]], kind: str, path: str) -> list[Field
                 errors.append(forbidden(f"{path}.{part}", "may not be specified when `type` is 'Pod'"))
             continue
         for name, amount in values.items():
-            errors += _limit_name(name, kind, f"{path}.{part}[{name}]")
+            errors += check(name, f"{path}.{part}[{name}]")
             given.setdefault(name, {})[part] = amount
     if kind == "PersistentVolumeClaim" and not {"min", "max"} & given.get("storage", {}).keys():
         text = "either minimum or maximum storage value is required, but neither was provided"
@@ -223,17 +225,6 @@ def _limit(limit: dict[str, dict[str, str]], kind: str, path: str) -> list[Field
                 why = f"ratio {ratio} is greater than max/min = {most / least:.6f}"
                 errors.append(invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, why))
     return errors
-
-
-def _limit_name(name: str, kind: str, path: str) -> list[FieldError]:
-    problems = qualified_name(name)
-    if problems:
-        return [invalid(path, name, text) for text in problems]
-    if "/" in name or kind not in ("Pod", "Container"):
-        return []
-    if name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-"):
-        return []
-    return [invalid(path, name, "must be a standard resource for containers")]
 
 
 # -- others -----------------------------------------------------------------------------------------------------------
