@@ -151,9 +151,9 @@ def paged(request: Request) -> Answer:
     limit = int(dict(request.query).get("limit", 100))
     names = [f"n{i}" for i in range(start, min(start + limit, 5))]
     more = str(start + limit) if start + limit < 5 else ""
-    return answer(
-        {"metadata": {"continue": more}, "items": [{"metadata": {"name": name, "uid": name}} for name in names]}
-    )
+    # The first two are computed, as metrics are, and have no uid.
+    items = [{"metadata": {"name": name, **({"uid": name} if name > "n1" else {})}} for name in names]
+    return answer({"metadata": {"continue": more}, "items": items})
 
 
 async def test_pages_follow_the_tokens(connect: Connect) -> None:

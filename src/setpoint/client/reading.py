@@ -220,8 +220,9 @@ class Reading(ClientBase):
                 page = await self.list(kind, namespace=namespace, selector=selector, field_selector=field_selector)
             token = page.metadata.continue_
             for obj in page:
-                if obj.uid not in given:
-                    given.add(obj.uid or obj.key)
+                identity = obj.uid or obj.key  # what another API server computes, such as metrics, has no uid
+                if identity not in given:
+                    given.add(identity)
                     yield obj
             if not token:
                 return
