@@ -277,6 +277,12 @@ async def test_an_object_is_read_once_a_version_however_often_the_page_asks(monk
         ),
         ({"kind": "Job", "status": {"active": 1}}, "in progress", "1 of its pods run"),
         (
+            {"apiVersion": "batch/v1", "kind": "Job", "spec": {"completions": 1}, "status": {"failed": 2}},
+            "in progress",
+            "0 of 1 complete, 2 failed, none running",
+        ),
+        ({"apiVersion": "batch/v1", "kind": "Job", "spec": {"completions": 1, "suspend": True}}, "current", ""),
+        (
             {"kind": "Service", "spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": {}}},
             "in progress",
             "its load balancer has no address yet",

@@ -208,13 +208,23 @@ def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list
                 yield _said(each)
     if status.get("phase") in _UNDER_WAY:
         yield _phase(status)
-    active = status.get("active")
-    if obj.get("kind") == "Job" and isinstance(active, int) and active:
-        yield _Why(f"{ready(obj)}, {active} running" if _group(obj) == "batch" else f"{active} of its pods run")
     spec = _mapping(obj, "spec")
+    if obj.get("kind") == "Job":
+        yield from _of_job(obj, spec, status)
     balanced = obj.get("kind") == "Service" and spec.get("type") == "LoadBalancer"
     if balanced and not _list(_mapping(status, "loadBalancer"), "ingress"):
         yield _Why("its load balancer has no address yet")
+
+
+def _of_job(obj: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any]) -> Iterator[_Why]:
+    """The number of pods that still have to succeed, also while the Job waits before it makes the next pod."""
+    active, wanted, done = status.get("active"), spec.get("completions"), status.get("succeeded", 0)
+    if isinstance(active, int) and active:
+        yield _Why(f"{ready(obj)}, {active} running" if _group(obj) == "batch" else f"{active} of its pods run")
+        return
+    is_short = isinstance(wanted, int) and isinstance(done, int) and done < wanted
+    if _group(obj) == "batch" and not spec.get("suspend") and (is_short or status.get("failed")):
+        yield _Why(f"{ready(obj)}, none running")
 
 
 def _phase(status: Mapping[str, Any]) -> _Why:
