@@ -15,7 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
-from tests.apiserver.harness import Api, serving
+from tests.apiserver.harness import PODS, Api, pod, serving
 from tests.apiserver.test_access import allow, as_, guarded, rule
 
 BUNDLES = "/apis/certificates.k8s.io/v1/clustertrustbundles"
@@ -180,6 +180,44 @@ async def test_bundles_are_selected_by_their_signer(api: Api) -> None:
     ):
         found = (await api.get(BUNDLES, fieldSelector=selector)).ok()["items"]
         assert [item["metadata"]["name"] for item in found] == names
+
+
+# -- volumes ----------------------------------------------------------------------------------------------------------
+
+
+def mounting(source: dict[str, Any]) -> dict[str, Any]:
+    return pod(spec={"volumes": [{"name": "v", "projected": {"sources": [{"clusterTrustBundle": source}]}}]})
+
+
+@pytest.mark.parametrize(
+    "source", [{"name": "s.com:x:a"}, {"signerName": "s.com/x", "labelSelector": {"matchLabels": {"a": "b"}}}]
+)
+async def test_a_volume_takes_a_bundle_by_name_or_those_of_a_signer(api: Api, source: dict[str, Any]) -> None:
+    made = (await api.post(PODS, mounting({**source, "path": "ca.pem"}))).ok()
+    assert made["spec"]["volumes"][0]["projected"]["sources"] == [{"clusterTrustBundle": {**source, "path": "ca.pem"}}]
+
+
+@pytest.mark.parametrize(
+    ("source", "field", "words"),
+    [
+        (
+            {"name": "a", "labelSelector": {"matchLabels": {"b": "c"}}},
+            ".labelSelector",
+            'Invalid value: {"matchLabels":{"b":"c"}}: labelSelector must be unset if name is specified',
+        ),
+        (
+            {"name": "a", "signerName": "s.com/x"},
+            "",
+            'Invalid value: {"Name":"a","SignerName":"s.com/x","LabelSelector":null,"Optional":null,"Path":"ca.pem",'
+            '"User":null}: only one of name and signerName may be used',
+        ),
+        ({}, "", "Required value: either name or signerName must be specified"),
+    ],
+)
+async def test_a_volumes_bundle_is_named_in_one_way(api: Api, source: dict[str, Any], field: str, words: str) -> None:
+    status = (await api.post(PODS, mounting({**source, "path": "ca.pem"}))).failed(422, "Invalid")
+    place = f"spec.volumes[0].projected.sources[0].clusterTrustBundle{field}"
+    assert [(cause["field"], cause["message"]) for cause in status["details"]["causes"]] == [(place, words)]
 
 
 # -- ClusterTrustBundleAttest -----------------------------------------------------------------------------------------

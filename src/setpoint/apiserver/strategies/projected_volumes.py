@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.pod_fields import (
     downward_errors,
@@ -13,7 +14,7 @@ from setpoint.apiserver.strategies.pod_fields import (
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
-from setpoint.schema.errors import OMITTED, forbidden, invalid, not_supported, required, too_long
+from setpoint.schema.errors import forbidden, invalid, not_supported, required, too_long
 
 __all__ = ["downward_rule", "files_rule", "projected_rule", "signer_errors"]
 
@@ -151,7 +152,8 @@ def _projected_bundle(source: JsonObject, where: str, path: str, paths: set[str]
     name, signer = source.get("name"), source.get("signerName")
     errors: Errors = []
     if name is not None and signer is not None:
-        errors.append(invalid(where, OMITTED, "only one of name and signerName may be used"))
+        shown = dump("core.ClusterTrustBundleProjection", source)
+        errors.append(invalid(where, shown, "only one of name and signerName may be used"))
     elif name is not None:
         if not name:
             errors.append(required(f"{where}.name", "must be a valid object name"))
@@ -160,6 +162,11 @@ def _projected_bundle(source: JsonObject, where: str, path: str, paths: set[str]
             invalid(f"{where}.name", name, f"not a valid clustertrustbundlename: {text}")
             for text in dns1123_subdomain(plain)
         ]
+        selector = source.get("labelSelector")
+        if selector is not None:
+            shown = dump("*v1.LabelSelector", selector)
+            text = "labelSelector must be unset if name is specified"
+            errors.append(invalid(f"{where}.labelSelector", shown, text))
     elif signer is not None:
         if not signer:
             errors.append(required(f"{where}.signerName", "must be a valid signer name"))
