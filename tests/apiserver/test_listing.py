@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from tests.apiserver.harness import CRDS, MAPS, MYKINDS, PODS, Api, config_map, crd, mykind, pod, serving
+
+from setpoint.testing import virtual_time
+from setpoint.testing.clock import VirtualTimeLoop
 
 
 @pytest.fixture
@@ -91,6 +95,76 @@ async def test_an_expired_page_offers_to_go_on_inconsistently(api: Api) -> None:
     rest = (await api.get(MAPS, **{"continue": status["metadata"]["continue"]})).ok()
     assert names(rest) == ["m2", "m3", "m4", "m9"]
     assert rest["metadata"]["resourceVersion"] == str(api.revision)
+
+
+@virtual_time
+async def test_pages_can_be_read_for_five_to_ten_minutes() -> None:
+    async with serving() as api:
+        for index in range(5):
+            (await api.post(MAPS, config_map(f"m{index}"))).ok()
+        first = (await api.get(MAPS, limit=2)).ok()
+        token = first["metadata"]["continue"]
+        await api.post(MAPS, config_map("m9"))
+        for _ in range(3):
+            await asyncio.sleep(100 - 1e-3)
+            assert names((await api.get(MAPS, **{"continue": token})).ok()) == ["m2", "m3", "m4"]
+        await asyncio.sleep(301)
+        status = (await api.get(MAPS, limit=2, **{"continue": token})).failed(410, "Expired", "is too old to display")
+        rest = (await api.get(MAPS, limit=2, **{"continue": status["metadata"]["continue"]})).ok()
+        assert names(rest) == ["m2", "m3"]
+        assert rest["metadata"]["resourceVersion"] == str(api.revision)
+        last = (await api.get(MAPS, **{"continue": rest["metadata"]["continue"]})).ok()
+        assert names(last) == ["m4", "m9"]
+        then = first["metadata"]["resourceVersion"]
+        (await api.get(MAPS, resourceVersion=then, resourceVersionMatch="Exact")).failed(410, "Expired", "too old")
+
+
+@virtual_time
+async def test_pages_expire_on_a_server_that_was_idle_meanwhile() -> None:
+    async with serving() as api:
+        for index in range(3):
+            (await api.post(MAPS, config_map(f"m{index}"))).ok()
+        await asyncio.sleep(299)
+        token = (await api.get(MAPS, limit=1)).ok()["metadata"]["continue"]
+        (await api.post(MAPS, config_map("m9"))).ok()
+        await asyncio.sleep(3600)
+        (await api.get(MAPS, **{"continue": token})).failed(410, "Expired")
+
+
+@virtual_time
+async def test_a_list_at_the_newest_revision_never_expires() -> None:
+    async with serving() as api:
+        for index in range(3):
+            (await api.post(MAPS, config_map(f"m{index}"))).ok()
+        token = (await api.get(MAPS, limit=1)).ok()["metadata"]["continue"]
+        for _ in range(9):
+            await asyncio.sleep(300)
+            assert names((await api.get(MAPS, **{"continue": token})).ok()) == ["m1", "m2"]
+
+
+@virtual_time
+async def test_watches_begin_at_revisions_that_lists_have_given_up() -> None:
+    async with serving() as api:
+        (await api.post(MAPS, config_map("m0"))).ok()
+        then = str(api.revision)
+        (await api.post(MAPS, config_map("m1"))).ok()
+        for _ in range(3):
+            await asyncio.sleep(300)
+            (await api.get(MAPS)).ok()
+        (await api.get(MAPS, resourceVersion=then, resourceVersionMatch="Exact")).failed(410, "Expired")
+        async with api.watch(MAPS, resourceVersion=then) as events:
+            ((type_, obj),) = await events.take(1)
+        assert (type_, obj["metadata"]["name"]) == ("ADDED", "m1")
+
+
+@virtual_time
+async def test_nothing_wakes_up_for_compaction() -> None:
+    async with serving() as api:
+        (await api.post(MAPS, config_map("m0"))).ok()
+        (await api.get(MAPS, limit=1)).ok()
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        assert loop.next_timer() is None
 
 
 async def test_pages_with_a_selector_do_not_count_what_remains(api: Api) -> None:

@@ -197,6 +197,7 @@ class ApiServer:
             return
         # A client that knew this server's former life must not take new revisions for old ones.
         state.storage.advance(int(state.now().timestamp() * 1000))
+        state.compaction.begin(asyncio.get_running_loop().time())
         self.custom_resources.load()
         self.hooks.refresh()
         state.running = True
@@ -300,6 +301,10 @@ class ApiServer:
             self.state.notes.pop(id(request), None)
 
     async def _handled(self, request: IncomingRequest) -> Response:
+        state = self.state
+        now = asyncio.get_running_loop().time()
+        if now >= state.compaction.due:
+            state.compaction.tick(now, state.storage.revision)
         try:
             check(request)
             body = request.body

@@ -15,7 +15,7 @@ from setpoint.apiserver.reads import Reads
 from setpoint.apiserver.replay import Lengthy, ObjectLocks, Replay
 from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions
 from setpoint.apiserver.resources.registry import Registry, ServedResource
-from setpoint.apiserver.storage import Damage, Storage
+from setpoint.apiserver.storage import Compaction, Damage, Storage
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import WebhookCaller
 from setpoint.slices import Slicer
@@ -123,6 +123,7 @@ class State:
         """Serves requests about containers, once there are nodes."""
         self.plugins_off = plugins_off
         self.registry = Registry()
+        self.compaction = Compaction()
         self.locks = ObjectLocks()
         self.watches: dict[OpenWatch, None] = {}
         """The open watches in the order in which they began, which is also the order in which they are ended."""

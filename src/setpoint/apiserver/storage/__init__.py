@@ -1,5 +1,6 @@
 """Storages for the objects of an API server: in memory, or in a directory."""
 
+from setpoint.apiserver.storage.compaction import Compaction
 from setpoint.apiserver.storage.interface import (
     Change,
     Compacted,
@@ -16,6 +17,7 @@ from setpoint.apiserver.storage.sqlite import SqliteStorage
 __all__ = [
     "Change",
     "Compacted",
+    "Compaction",
     "Conflict",
     "Damage",
     "MemoryStorage",

@@ -61,13 +61,15 @@ def list_objects(call: Call, options: ListOptions) -> Response:
 def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, Any]]:
     """The records of a list, and the list's metadata. Raises ApiStatusError: 400, 410 or 504.
 
-    All pages show the revision of the first page, however long the client takes, while the history reaches back that
-    far.
+    All pages show the revision of the first page, if the client takes less than five minutes and the history reaches
+    back that far.
     """
     storage, served = call.storage, call.served
     revision = storage.revision
     at, start = _position(options, revision)
     try:
+        if at is not None and at < call.state.compaction.floor:
+            raise Compacted(at, call.state.compaction.floor)
         records = storage.scan(served.collection, call.path.namespace or None, at=at)
     except Compacted:
         if not start:

@@ -1,0 +1,42 @@
+"""Compaction: the revisions that lists can still be read at, by the rule of a kube-apiserver with etcd."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["Compaction"]
+
+_PERIOD: Final = 300.0
+"""Seconds between two compactions (kube-apiserver's ``--etcd-compaction-interval``)."""
+
+
+class Compaction:
+    """The oldest revision of lists that are read at a revision, such as the pages after the first.
+
+    Every five minutes the revisions before the previous compaction's are given up, so a list can be read at a revision
+    for five to ten minutes. Nothing wakes up for this: for each request the server compares the loop's time with
+    ``due`` and calls `tick` if it has come. Watches are not affected, as a kube-apiserver serves them from a cache of
+    its own; the storage limits their history.
+    """
+
+    __slots__ = ("_mark", "due", "floor")
+
+    def __init__(self) -> None:
+        self.due = 0.0
+        """The time of the loop from which on a compaction is due."""
+        self.floor = 0
+        """The oldest revision that can be read."""
+        self._mark = 0
+
+    def begin(self, now: float) -> None:
+        """Begins the first period."""
+        self.due = now + _PERIOD
+
+    def tick(self, now: float, revision: int) -> None:
+        """Does the compactions that are due by ``now``. ``revision`` is the newest one: no request has begun since the
+        first compaction was due.
+        """
+        missed = int((now - self.due) // _PERIOD) + 1
+        self.floor = self._mark if missed == 1 else revision
+        self._mark = revision
+        self.due += missed * _PERIOD
