@@ -100,6 +100,10 @@ class SimulationLoop(VirtualTimeLoop):
         self._turns_of_threads.end()
         super().close()
 
+    def has_ready(self) -> bool:
+        """Whether callbacks are waiting to run before time passes."""
+        return bool(self._ready)
+
     def kill(self, actor: Actor) -> None:
         """Ends the actor as SIGKILL ends a process."""
         actor.state = "dead"

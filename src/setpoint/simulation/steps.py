@@ -180,7 +180,8 @@ class Steps:
                 await world.loop.settle()
                 if not world.busy():
                     return
-            timer = world.loop.next_timer()
+            # While callbacks are ready, the next timer may be far off, such as the end of a watch in 30 years.
+            timer = None if world.loop.has_ready() else world.loop.next_timer()
             await asyncio.sleep(0 if timer is None else max(timer - world.loop.time(), 0.0))
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:

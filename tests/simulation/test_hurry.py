@@ -1,0 +1,28 @@
+"""Users who go on early do so while the controllers are at work."""
+
+from __future__ import annotations
+
+from tests.simulation.apps import controllers
+from tests.simulation.kinds import App, AppSpec
+
+import setpoint as sp
+from setpoint.simulation import Plan, Setup
+from setpoint.simulation.plan import fault
+from setpoint.simulation.result import Options
+from setpoint.simulation.single import run_here
+
+
+async def grow(cluster: sp.testing.Cluster) -> None:
+    for size in (2, 3):
+        await cluster.apply(App.named("one", "default", spec=AppSpec(size=size)))
+        await cluster.settle()
+
+
+def test_the_users_next_step_comes_between_two_writes_of_the_controller() -> None:
+    plan = Plan((fault("early", "step 1", writes=2),))
+    result = run_here(Setup(scenario=grow, factory=controllers), plan, Options(trace=True, quiet=False))
+    told = [(line.lane, line.text) for line in result.trace if line.what in ("writes", "step")]
+    ended = told.index(("user", "step 1 ends"))
+    assert [lane for lane, _ in told[:ended]].count("controller") in (2, 3), "both ConfigMaps are made at once"
+    assert "controller" in [lane for lane, _ in told[ended : told.index(("user", "step 2 ends"))]]
+    assert result.virtual < 7200
