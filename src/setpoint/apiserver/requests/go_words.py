@@ -91,16 +91,17 @@ def _found(obj: Any, path: str) -> tuple[list[str], Any]:
     value = obj
     while path:
         rest = path.removeprefix(".") if steps else path
-        step = max((key for key in value if _begins(rest, key)), key=len, default="") if type(value) is dict else ""
+        keys: list[str] = [*value] if isinstance(value, dict) else []
+        step = max((key for key in keys if _begins(rest, key)), key=len, default="")
         if not step:
             match = _STEP.match(rest)
             if match is None:
                 break
             step = match[0]
-        if type(value) is list and step[0] == "[" and step[1:-1].isdecimal():
+        if isinstance(value, list) and step[0] == "[" and step[1:-1].isdecimal():
             value = value[int(step[1:-1])]
-        elif type(value) is dict:
-            value = value.get(step.strip("[]") if step not in value else step)
+        elif isinstance(value, dict):
+            value = value.get(step if step in keys else step.strip("[]"))
         steps.append(step)
         path = rest[len(step) :]
     return steps, value
