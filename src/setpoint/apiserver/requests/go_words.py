@@ -91,20 +91,28 @@ def _found(obj: Any, path: str) -> tuple[list[str], Any]:
     value = obj
     while path:
         rest = path.removeprefix(".") if steps else path
-        keys: list[str] = [*value] if isinstance(value, dict) else []
-        step = max((key for key in keys if _begins(rest, key)), key=len, default="")
+        step = _step(rest, value)
         if not step:
-            match = _STEP.match(rest)
-            if match is None:
-                break
-            step = match[0]
-        if isinstance(value, list) and step[0] == "[" and step[1:-1].isdecimal():
-            value = value[int(step[1:-1])]
-        elif isinstance(value, dict):
-            value = value.get(step if step in keys else step.strip("[]"))
+            break
+        value = _inner(value, step)
         steps.append(step)
         path = rest[len(step) :]
     return steps, value
+
+
+def _step(path: str, value: Any) -> str:
+    """The first step of a path into ``value``; empty if there is none."""
+    keys: list[str] = [*value] if isinstance(value, dict) else []
+    match = _STEP.match(path)
+    return max((key for key in keys if _begins(path, key)), key=len, default="") or (match[0] if match else "")
+
+
+def _inner(value: Any, step: str) -> Any:
+    if isinstance(value, list) and step[0] == "[" and step[1:-1].isdecimal():
+        return value[int(step[1:-1])]
+    if isinstance(value, dict):
+        return value.get(step if step in value else step.strip("[]"))
+    return value
 
 
 def _begins(path: str, key: str) -> bool:
