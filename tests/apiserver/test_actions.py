@@ -91,6 +91,25 @@ async def test_an_evicted_pod_says_that_it_was_unless_the_eviction_was_a_trial()
         assert found["lastTransitionTime"]
 
 
+@pytest.mark.parametrize("seconds", [30, 0])
+async def test_an_evicted_pod_says_so_even_if_it_is_already_being_deleted(seconds: int) -> None:
+    async with serving() as api:
+        await bound(api)
+        held = {"metadata": {"finalizers": ["a.b/c"]}}
+        (await api.patch(f"{N}/pods/p", held)).ok()
+        deleted = (await api.delete(f"{N}/pods/p", gracePeriodSeconds=seconds)).ok()
+        assert "DisruptionTarget" not in await conditions(api)
+        (await api.post(f"{N}/pods/p/eviction", eviction(deleteOptions={"dryRun": ["All"]}))).ok()
+        assert "DisruptionTarget" not in await conditions(api)
+        (await api.post(f"{N}/pods/p/eviction", eviction())).ok()
+        assert (await conditions(api))["DisruptionTarget"]["reason"] == "EvictionByEvictionAPI"
+        found = (await api.get(f"{N}/pods/p")).ok()["metadata"]
+        for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+            assert found[name] == deleted["metadata"][name]
+        (await api.post(f"{N}/pods/p/eviction", eviction())).ok()
+        assert (await api.get(f"{N}/pods/p")).ok()["metadata"]["resourceVersion"] == found["resourceVersion"]
+
+
 async def test_a_pod_that_has_a_node_is_bound_to_no_other() -> None:
     async with serving() as api:
         (await api.post(f"{N}/pods", POD)).ok()
@@ -111,6 +130,38 @@ async def test_a_scale_of_no_replicas_can_be_patched_by_operations() -> None:
         assert patched.ok()["spec"] == {"replicas": 4}
         nameless = await api.put(f"{path}/d/scale", {"spec": {"replicas": 2}})
         assert nameless.failed(400, "BadRequest", "name must be provided")
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ("zz", {"zz": 1}),
+        ("spec.x", {"spec": {"replicas": 1, "x": 2}}),
+        ("spec.Replicas", {"spec": {"Replicas": 1}}),
+        ("status.q", {"status": {"replicas": 1, "q": 1}}),
+        ("metadata.foo", {"metadata": {"name": "d", "foo": 1}}),
+    ],
+)
+async def test_unknown_fields_of_a_scale_are_warned_of_or_refused(field: str, wrong: dict[str, Any]) -> None:
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    scale = {"metadata": {"name": "d"}, "spec": {"replicas": 3}, **wrong}
+    text = f'unknown field "{field}"'
+    async with serving() as api:
+        spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+        (await api.post(path, {"metadata": {"name": "d"}, "spec": spec})).ok()
+        for way in (api.put, api.patch):
+            for validation in ("", "Warn"):
+                query = {"fieldValidation": validation} if validation else {}
+                answer = await way(f"{path}/d/scale", scale, **query)
+                assert field.split(".")[-1] not in str(answer.ok())
+                assert answer.warnings == f'299 - "{text.replace(chr(34), chr(92) + chr(34))}"'
+            assert not (await way(f"{path}/d/scale", scale, fieldValidation="Ignore")).warnings
+        refused = await api.put(f"{path}/d/scale", scale, fieldValidation="Strict")
+        what = 'Scale in version "v1" cannot be handled as a Scale: strict decoding error: '
+        refused.failed(400, "BadRequest", what + text)
+        refused = await api.patch(f"{path}/d/scale", scale, fieldValidation="Strict")
+        refused.failed(422, "Invalid", f"strict decoding error: {text}")
 
 
 @pytest.mark.parametrize(

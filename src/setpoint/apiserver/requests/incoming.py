@@ -21,11 +21,12 @@ from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
 from setpoint.models import definition_name
-from setpoint.schema import OBJECT_META, ErrorType, FieldError, apply_defaults, drop_nulls, prune, validate
+from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, apply_defaults, drop_nulls, prune, validate
 from setpoint.schema.errors import OMITTED
 from setpoint.slices import pace
 
 __all__ = [
+    "check_fields",
     "coerce",
     "dedupe_owners",
     "fit_kind",
@@ -218,18 +219,7 @@ def coerce(
         problem, call.missing = type_errors(served, obj, call.request.body or b"", grown=grown)
     if problem:
         raise _malformed(what, problem, patch)
-    unknown = prune(served.schema, obj)
-    repeated = [text for text in duplicates if isinstance(text, RepeatedKey)]
-    strict = [f'unknown field "{path}"' for path in pace(unknown)] + [
-        f'duplicate field "{path}"' for path in duplicates if not isinstance(path, RepeatedKey)
-    ]
-    if (strict or repeated) and validation == "Strict":
-        texts = [*(["\n  ".join(("yaml: unmarshal errors:", *repeated))] if repeated else []), *strict]
-        raise _malformed(what, f"strict decoding error: {', '.join(texts)}", patch)
-    strict = [*repeated, *strict]
-    if strict and validation == "Warn":
-        for text in pace(strict):
-            call.warn(text)
+    check_fields(call, served.schema, obj, validation, duplicates, what, patch=patch)
     if served.custom:
         apply_defaults(served.schema, obj)
     else:
@@ -244,6 +234,35 @@ def coerce(
     clean(metadata)
     served.strategy.default(obj)
     complete(served, obj)
+
+
+def check_fields(
+    call: Call,
+    schema: Schema,
+    obj: JsonObject,
+    validation: str,
+    duplicates: list[str],
+    what: str,
+    *,
+    patch: bool = False,
+) -> None:
+    """Drops the unknown fields of ``obj``. They and the ``duplicates`` are errors, lead to warnings, or are ignored, as
+    ``validation`` says; ``what`` begins the message of an error.
+
+    Raises ApiStatusError (400; 422 if the object is the result of a ``patch``).
+    """
+    unknown = prune(schema, obj)
+    repeated = [text for text in duplicates if isinstance(text, RepeatedKey)]
+    strict = [f'unknown field "{path}"' for path in pace(unknown)] + [
+        f'duplicate field "{path}"' for path in duplicates if not isinstance(path, RepeatedKey)
+    ]
+    if (strict or repeated) and validation == "Strict":
+        texts = [*(["\n  ".join(("yaml: unmarshal errors:", *repeated))] if repeated else []), *strict]
+        raise _malformed(what, f"strict decoding error: {', '.join(texts)}", patch)
+    strict = [*repeated, *strict]
+    if strict and validation == "Warn":
+        for text in pace(strict):
+            call.warn(text)
 
 
 def _malformed(what: str, problem: str, patch: bool) -> ApiStatusError:

@@ -27,6 +27,7 @@ JsonObject = dict[str, Any]
 _BINDING: Final = GroupVersionKind("", "v1", "Binding")
 _BINDINGS: Final = GroupResource("", "pods/binding")
 _DISRUPTED: Final = "DisruptionTarget"
+_EVICTED: Final = "EvictionByEvictionAPI"
 _EVICTION: Final = GroupVersionKind("policy", "v1", "Eviction")
 
 
@@ -117,19 +118,23 @@ def evict_pod(call: Call) -> Response:
     )
     parsed.dry_run = parsed.dry_run or written.dry_run
 
-    def allow(pod: JsonObject) -> None:
+    def allow(pod: JsonObject) -> bool:
         spend(call, pod, dry_run=parsed.dry_run)
-        _disrupt(call, pod)
+        return _disrupt(call, pod)
 
     remove(call, call.served, record, parsed, admit=False, check=allow)
     success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return respond(success, 201, warnings=call.warnings)
 
 
-def _disrupt(call: Call, pod: JsonObject) -> None:
-    """Sets the condition ``DisruptionTarget``, which tells the Job controller why the pod fails."""
+def _disrupt(call: Call, pod: JsonObject) -> bool:
+    """Sets the condition ``DisruptionTarget``, which tells the Job controller why the pod fails; returns whether the
+    pod did not have it yet.
+    """
     status = pod.setdefault("status", {})
     there: list[JsonObject] = status.get("conditions") or []
+    if any(_is_disrupted(each) and each.get("reason") == _EVICTED for each in there):
+        return False
     kept = [each for each in there if each.get("type") != _DISRUPTED]
     since = next((each.get("lastTransitionTime") for each in there if _is_disrupted(each)), None)
     condition = {
@@ -137,10 +142,11 @@ def _disrupt(call: Call, pod: JsonObject) -> None:
         "status": "True",
         "lastProbeTime": None,
         "lastTransitionTime": since or call.timestamp(),
-        "reason": "EvictionByEvictionAPI",
+        "reason": _EVICTED,
         "message": "Eviction API: evicting",
     }
     status["conditions"] = [*kept, condition]
+    return True
 
 
 def _is_disrupted(condition: JsonObject) -> bool:

@@ -15,7 +15,7 @@ from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.body import content_type
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import fit_kind, fit_namespace, read_document, typed
+from setpoint.apiserver.requests.incoming import check_fields, fit_kind, fit_namespace, read_document, typed
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import ScalePaths, ServedResource
@@ -28,7 +28,7 @@ from setpoint.models import definition_name
 from setpoint.patch import ApplyConflict, InvalidApply
 from setpoint.patch import apply as server_side_apply
 from setpoint.patch.typed import type_errors
-from setpoint.schema import copy_json
+from setpoint.schema import Schema, copy_json
 from setpoint.schema.errors import invalid as invalid_field
 from setpoint.schema.errors import type_invalid
 
@@ -58,7 +58,10 @@ def update_scale(call: Call) -> Response:
     shape = Representation.negotiate(call)
     options = WriteOptions.parse(call.query, "UpdateOptions")
     record, live = _live(call)
-    sent, _ = read_document(call, "Scale")
+    sent, repeated = read_document(call, "Scale")
+    _fit(call, sent)
+    what = 'Scale in version "v1" cannot be handled as a Scale'
+    check_fields(call, _schema(), sent, options.field_validation, repeated, what)
     return _answer(call, shape, _set(call, record, live, sent, options))
 
 
@@ -74,22 +77,26 @@ def patch_scale(call: Call) -> Response:
     record, live = _live(call)
     if kind == _PATCHES[2]:
         kind = _PATCHES[1]  # a Scale has no lists that merge
-    change, _ = read_patch(call, call.served, kind)
+    change, repeated = read_patch(call, call.served, kind)
     shown = scale_of(call.served, live)
     shown["spec"].setdefault("replicas", 0)  # for operations of a JSON patch
-    return _answer(call, shape, _set(call, record, live, change(shown), options))
+    patched = change(shown)
+    _fit(call, patched)
+    check_fields(call, _schema(), patched, options.field_validation, repeated, "", patch=True)
+    return _answer(call, shape, _set(call, record, live, patched, options))
 
 
 def _applied(call: Call) -> JsonObject:
     """The Scale after an apply, whose manager then owns the replicas. Raises ApiStatusError."""
     options = WriteOptions.parse(call.query, "PatchOptions", apply=True)
     scale = read_configuration(call, options, _SCALE)
-    errors = type_errors(built_in_schemas()[definition_name(_SCALE)], scale)
+    errors = type_errors(_schema(), scale)
     if errors:
         raise unfit(InvalidApply(errors), _SCALE, scale["metadata"].get("namespace", ""), call.path.name)
     record, live = _live(call)
     if call.served.custom:
         raise bad_request(_NOT_APPLIED)
+    _fit(call, scale)
     return _set(call, record, live, scale, options, apply=True)
 
 
@@ -127,6 +134,16 @@ def _live(call: Call) -> tuple[Record, JsonObject]:
     return record, call.versions.decoded(call.served, record)
 
 
+def _schema() -> Schema:
+    return built_in_schemas()[definition_name(_SCALE)]
+
+
+def _fit(call: Call, scale: JsonObject) -> None:
+    """Checks the kind and the types of a Scale that was sent. Raises ApiStatusError (400)."""
+    fit_kind(call, scale, _SCALE)
+    typed(scale, _SCALE)
+
+
 def _set(
     call: Call,
     record: Record,
@@ -137,8 +154,6 @@ def _set(
     apply: bool = False,
 ) -> JsonObject:
     served = call.served
-    fit_kind(call, scale, _SCALE)
-    typed(scale, _SCALE)
     metadata = scale.get("metadata") or {}
     spec = scale.get("spec") or {}
     scale["metadata"] = metadata

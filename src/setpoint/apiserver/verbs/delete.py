@@ -91,12 +91,13 @@ def remove(
     options: DeleteOptions,
     *,
     admit: bool = True,
-    check: Callable[[JsonObject], None] | None = None,
+    check: Callable[[JsonObject], bool] | None = None,
 ) -> tuple[bytes, bool]:
     """Deletes an object or marks it for deletion. Returns its last state (as stored) and whether it is gone. Raises
     ApiStatusError.
 
-    ``admit``: whether webhooks are called for the deletion. ``check`` may raise to refuse the deletion.
+    ``admit``: whether webhooks are called for the deletion. ``check`` may raise to refuse the deletion; it
+    returns whether it changed the object, which is then stored even if it is already being deleted.
     """
     call.state.lengthy(len(record.value))
     given = options.copy()
@@ -106,16 +107,14 @@ def remove(
     metadata = obj["metadata"]
     _check_preconditions(served, record, metadata, options)
     strategy.check_delete(call, obj)
-    if check is not None:
-        check(obj)
+    changed = check is not None and check(obj)
     if options.grace_period_seconds is not None and options.grace_period_seconds < 0:
         options.grace_period_seconds = 1
-    changed = False
     if "deletionTimestamp" in metadata and metadata.get("deletionGracePeriodSeconds"):
         # On its way already: the time left may only be shortened.
         seconds = options.grace_period_seconds
         if seconds is None or seconds >= metadata["deletionGracePeriodSeconds"]:
-            return record.value, False
+            return _finish(call, served, record, obj, gone=False, changed=changed, dry_run=options.dry_run)
         _shorten(call, metadata, seconds)
         grace, changed = metadata["deletionGracePeriodSeconds"], True
     else:
