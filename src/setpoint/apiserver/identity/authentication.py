@@ -52,7 +52,8 @@ class TokenUsers:
         """The token's user, and those of ``audiences`` (default: the server's own) for which the token is valid.
 
         Raises:
-            BadTokenError: the token does not belong to any user.
+            BadTokenError: the token does not belong to any user, or is not valid for any of the audiences.
+            Suspended: the keys of an identity provider have to be fetched first.
         """
         own = self._accounts.audiences
         wanted = audiences or own
@@ -105,7 +106,7 @@ def unauthorized() -> ApiStatusError:
 
 
 def _authenticated(user: UserInfo) -> UserInfo:
-    """The user, with the group of all authenticated users added."""
+    """The user, with the group of all authenticated users added, unless the user is anonymous."""
     if user.name == ANONYMOUS or AUTHENTICATED in user.groups:
         return user
     return replace(user, groups=(*user.groups, AUTHENTICATED))

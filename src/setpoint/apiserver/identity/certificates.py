@@ -18,8 +18,8 @@ _UID: Final = "1.3.6.1.4.1.57683.2"
 def certified(certificate: Mapping[str, Any] | None, der: bytes | None) -> UserInfo | None:
     """The user of a client certificate that was verified when the connection was made.
 
-    ``certificate`` and ``der`` are the results of ``ssl.SSLObject.getpeercert``. The user is None without a certificate
-    or without a common name in it.
+    ``certificate`` and ``der`` are the results of ``ssl.SSLObject.getpeercert``. The user is None if there
+    is no certificate or the certificate has no common name.
     """
     if not certificate or der is None:
         return None

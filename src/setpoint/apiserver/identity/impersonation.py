@@ -64,12 +64,13 @@ def wanted(request: IncomingRequest) -> UserInfo | None:
 
 
 def act_as(user: UserInfo, attributes: Attributes | None = None, authorizer: Authorizer | None = None) -> UserInfo:
-    """The impersonated user, with the default groups of a user of that kind.
+    """The impersonated user. If the headers name no groups, the user has the default groups of its kind.
 
-    ``attributes`` are those of the request, with the requester as their user. Without an authorizer, each user may act
-    as any other. With one, a requester needs the permissions of a constrained mode (``impersonate:user-info``,
-    ``:serviceaccount``, ``:arbitrary-node``, ``:associated-node``, each with ``impersonate-on:…:VERB`` for the request
-    itself) or those of plain ``impersonate``. Source: KEP-5284.
+    ``attributes`` are the request's, with the requester as their user. Without ``attributes`` or an
+    authorizer, each user may act as any other. Otherwise the requester needs the permissions of a
+    constrained mode (``impersonate:user-info``, ``:serviceaccount``, ``:arbitrary-node``,
+    ``:associated-node``, each with ``impersonate-on:…:VERB`` for the request itself) or those of plain
+    ``impersonate``. Source: KEP-5284.
 
     Raises:
         ApiStatusError: 403 naming the first missing permission.
@@ -101,8 +102,10 @@ def _modes(user: UserInfo, requester: UserInfo) -> list[str]:
 
 
 def _checked(user: UserInfo, attributes: Attributes, authorizer: Authorizer, mode: str) -> UserInfo:
-    """The impersonated user, if the requester has the permissions of ``mode``; ``""`` is the mode without
-    constraints.
+    """The impersonated user. ``mode`` is a constrained mode, or ``""`` for plain ``impersonate``.
+
+    Raises:
+        ApiStatusError: 403 if the requester lacks a permission that the mode needs.
     """
     questions = _Questions(attributes.user, authorizer, mode)
     if mode:

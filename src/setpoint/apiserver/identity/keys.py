@@ -45,7 +45,9 @@ class BadKeyError(ValueError):
 
 
 class BadTokenError(ValueError):
-    """The token is not a JSON web token, is not signed by a known key, or is damaged."""
+    """The token is not valid: it is not a JSON web token, no known key signed it, or its claims do not allow
+    its use.
+    """
 
 
 class TokenKeys(Protocol):
@@ -96,7 +98,11 @@ class SecretKey:
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A public key. ``key`` is an object of the cryptography package, ``id`` is the name of the key in tokens."""
+    """A public key. ``key`` is a key object of the cryptography package, and ``id`` is the name of the key in
+    tokens.
+
+    ``algorithm`` is the only signature algorithm that is accepted (empty: each one that fits the key).
+    """
 
     key: Any
     id: str = ""

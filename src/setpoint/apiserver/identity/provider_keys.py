@@ -39,7 +39,10 @@ class ProviderKeys:
         self._lock = asyncio.Lock()
 
     def prepare(self, now: datetime, name: object) -> None:
-        """Makes sure that the key ``name`` is available if the provider has it; a token need not name its key.
+        """Checks whether the keys have to be fetched again because they do not include the key ``name`` or are too
+        old.
+
+        ``name`` is the key that a token names; it may be None, because a token need not name its key.
 
         Raises:
             Suspended: the keys have to be fetched first.

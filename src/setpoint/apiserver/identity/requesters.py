@@ -17,7 +17,8 @@ __all__ = ["Requesters"]
 class Requesters:
     """Finds the user of each request, and checks whether that user may make the request.
 
-    ``closed``: whether requests from the network need credentials. ``follows``: whether `asked` is kept.
+    ``closed``: whether requests from the network need credentials. ``follows``: whether the requests in
+    progress are recorded in `asked`.
     """
 
     def __init__(self, state: State, users: TokenUsers, *, closed: bool, follows: bool) -> None:
@@ -63,7 +64,11 @@ class Requesters:
             self.asked[id(request)] = attributes, sender
 
     def _sender(self, request: IncomingRequest) -> UserInfo:
-        """The authenticated user of the request. Raises ApiStatusError (401)."""
+        """The sender of the request. Raises ApiStatusError (401).
+
+        If a request needs no credentials and has no valid token, the sender is the request's ``user``, or else
+        the server's administrator.
+        """
         state = self._state
         if self._closed and getattr(request, "peer", None) is not None:
             return self._users.of_request(request, state.now())

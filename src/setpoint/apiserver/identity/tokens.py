@@ -1,4 +1,6 @@
-"""Tokens of service accounts, which ``serviceaccounts/NAME/token`` issues; they can be bound to objects."""
+"""The tokens that ``serviceaccounts/NAME/token`` issues to service accounts; a token can be bound to an
+object.
+"""
 
 from __future__ import annotations
 
@@ -72,10 +74,12 @@ class AccountTokens:
     def user_of(
         self, storage: Storage, now: datetime, token: str, audiences: Sequence[str]
     ) -> tuple[UserInfo, list[str]] | None:
-        """The user of a token, and those of ``audiences`` for which it is valid; None if a different issuer issued it.
+        """The user of a token, and those of ``audiences`` for which it is valid. None if the token is not a JSON
+        web token or a different issuer issued it.
 
         Raises:
-            BadTokenError: the token is forged, expired or for other audiences, or the object it is bound to is gone.
+            BadTokenError: the token is forged, expired or for other audiences, or the object it is bound to is
+                gone.
         """
         try:
             _, claims = claims_of(token)
@@ -219,7 +223,9 @@ def _check_times(claims: JsonObject, now: datetime) -> None:
 
 
 def _user(storage: Storage, now: datetime, claims: JsonObject) -> UserInfo:
-    """The account that the claims name, if the account and the object to which the token is bound still exist."""
+    """The user for the service account that the claims name. Raises BadTokenError if the account, or the object
+    to which the token is bound, no longer exists.
+    """
     private = claims.get("kubernetes.io") or {}
     namespace, account = private.get("namespace") or "", private.get("serviceaccount") or {}
     name, uid = account.get("name") or "", account.get("uid") or ""

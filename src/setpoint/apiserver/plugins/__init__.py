@@ -1,4 +1,4 @@
-"""The admission plugins that a kube-apiserver has built in and enables by default."""
+"""The admission plugins that are built into kube-apiserver and enabled by default."""
 
 from setpoint.apiserver.plugins.chain import mutate, mutates, validate
 

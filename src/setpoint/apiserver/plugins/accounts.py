@@ -1,5 +1,5 @@
-"""ServiceAccount: gives a pod the image pull secrets of its service account and a volume with a token, as kubelets fill
-it.
+"""ServiceAccount: gives a pod the image pull secrets of its service account and a volume with a token,
+which the kubelet fills.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ itself.
 def mount_token(attributes: AdmissionAttributes) -> None:
     """Mounts a token into a new pod, and adds the account's image pull secrets if the pod has none.
 
-    A pod whose account does not exist is left alone, because a server without a control plane does not create accounts.
-    (Upstream refuses the pod.)
+    The token is not mounted if ``automountServiceAccountToken`` is false in the pod or, if the pod does not
+    set it, in the account. A pod whose account does not exist is left alone, because a server without a
+    control plane does not create accounts. (Upstream refuses the pod.)
     """
     spec, metadata = attributes.spec, attributes.new["metadata"]
     if attributes.old is not None or attributes.subresource or _MIRROR in (metadata.get("annotations") or {}):

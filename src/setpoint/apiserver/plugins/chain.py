@@ -70,7 +70,7 @@ def mutates(attributes: AdmissionAttributes) -> bool:
 
 
 def mutate(attributes: AdmissionAttributes) -> None:
-    """Runs the mutating plugins, before webhooks mutate. Raises ApiStatusError."""
+    """Runs the mutating plugins, before the mutating webhooks. Raises ApiStatusError."""
     _run(MUTATING, attributes)
 
 

@@ -48,7 +48,10 @@ def default_ingress_class(attributes: AdmissionAttributes) -> None:
 
 
 def resize_claim(attributes: AdmissionAttributes) -> None:
-    """Refuses a larger size for a claim that is not bound or whose class does not allow it. Raises ApiStatusError."""
+    """Refuses a larger size for a claim that is not bound, or whose class does not allow expansion.
+
+    Raises ApiStatusError (403).
+    """
     if attributes.old is None or attributes.subresource:
         return
     if _size(attributes.new) <= _size(attributes.old):
@@ -65,7 +68,9 @@ def resize_claim(attributes: AdmissionAttributes) -> None:
 
 
 def _newest(classes: Iterable[JsonObject], annotations: tuple[str, ...]) -> str:
-    """The name of the default class that was created last; of several created at once, the first by name."""
+    """The name of the default class that was created last; of classes created at the same time, the first by
+    name. Empty if there is no default class.
+    """
     found = [each for each in classes if any(_annotations(each).get(name) == "true" for name in annotations)]
     if not found:
         return ""

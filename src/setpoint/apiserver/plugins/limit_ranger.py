@@ -1,4 +1,6 @@
-"""LimitRanger: sets the defaults of a namespace's LimitRanges for containers, and enforces their limits."""
+"""LimitRanger: gives containers the defaults of their namespace's LimitRanges, and enforces the limits set
+there.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def _merge(container: JsonObject, defaults: dict[str, dict[str, str]], word: str
 
 
 def check_limits(attributes: AdmissionAttributes) -> None:
-    """Refuses pods and claims that are outside the ranges. Raises ApiStatusError (403)."""
+    """Refuses pods and claims that violate a LimitRange of their namespace. Raises ApiStatusError (403)."""
     pod = attributes.resource.resource == "pods"
     if pod and attributes.subresource != ("" if attributes.old is None else "resize"):
         return

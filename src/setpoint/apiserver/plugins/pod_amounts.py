@@ -21,10 +21,12 @@ def amounts_of(holder: JsonObject, side: Side) -> Amounts:
 
 
 def pod_amounts(spec: JsonObject, side: Side, *, overhead: bool = True) -> Amounts:
-    """The sum over the containers, or more if an init container needs more while it runs.
+    """The requests or limits of a pod: the sum over its containers, or more if an init container needs more
+    while it runs.
 
-    Sidecars (init containers that always restart) count in addition to everything that starts after them. Resources of
-    the pod itself replace those of its containers. Without ``overhead``, the overhead of the runtime class is left out.
+    Sidecars (init containers that always restart) count in addition to everything that starts after them.
+    Resources of the pod itself replace those of its containers. Without ``overhead``, the overhead of the
+    runtime class is left out.
     """
     running: Amounts = {}
     beginning: Amounts = {}

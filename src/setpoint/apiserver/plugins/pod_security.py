@@ -90,7 +90,7 @@ def _standard(labels: dict[str, str], mode: str, errors: list[FieldError]) -> _S
 
 
 def _policy_of(attributes: AdmissionAttributes) -> _Policy | None:
-    """The policy of the pod's namespace; None if the namespace sets none."""
+    """The policy of the object's namespace; None if the namespace does not set one."""
     record = attributes.call.storage.get("namespaces", "", attributes.namespace)
     if record is None or _MARK not in record.value:
         return None
@@ -104,7 +104,7 @@ def _details(found: Iterable[tuple[str, str]]) -> str:
 def check_namespace(attributes: AdmissionAttributes) -> None:
     """Checks the labels of a namespace; existing pods that violate a stricter level are named in warnings.
 
-    Raises ApiStatusError (422).
+    Raises ApiStatusError (422): a label is not valid.
     """
     if attributes.subresource:
         return
@@ -155,7 +155,7 @@ def check_pod(attributes: AdmissionAttributes) -> None:
 
 
 def _other_images(new: JsonObject, old: JsonObject) -> bool:
-    """Whether an update changes something that the standards check: only images and new containers count."""
+    """Whether an update of a pod changes images or adds containers; other updates are not checked."""
     for kind in _IMAGES:
         one, other = ([item.get("image") for item in spec.get(kind) or ()] for spec in (new, old))
         if one != other:

@@ -1,7 +1,8 @@
-"""The Pod Security Standards: the settings that the levels ``baseline`` and ``restricted`` forbid, by minor version of
-a policy.
+"""The Pod Security Standards: the settings that the levels ``baseline`` and ``restricted`` forbid, for each
+minor version of a policy.
 
-Each check reports the forbidden settings of a pod with a reason and details, as ``k8s.io/pod-security-admission`` does.
+Each check reports the forbidden settings of a pod with a reason and details, as
+``k8s.io/pod-security-admission`` does.
 """
 
 from __future__ import annotations
@@ -185,7 +186,7 @@ def _selinux(pod: PodView) -> _Finding:
 
 
 def _bad_seccomp(security: JsonObject) -> str | None:
-    """The type, if it is not allowed; otherwise None."""
+    """The type of the seccomp profile if that type is not allowed; otherwise None."""
     profile = security.get("seccompProfile")
     if profile is None or profile.get("type") in ("Localhost", "RuntimeDefault"):
         return None
@@ -350,7 +351,7 @@ _REPLACED: Final = {
 
 
 def violations(level: str, version: int, metadata: JsonObject, spec: JsonObject) -> list[tuple[str, str]]:
-    """The reasons and details of all violations of a level in a pod."""
+    """The violations of a level by a pod, each with its reason and details."""
     version = min(version, NEWEST)
     checks = [
         check

@@ -1,4 +1,4 @@
-"""A pod as the checks of the Pod Security Standards see it, and the words for its parts in their messages."""
+"""A pod as the checks of the Pod Security Standards see it, and phrases for the messages of these checks."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class PodView:
 
     @property
     def own_users(self) -> bool:
-        """Whether the pod has a user namespace, in which root is not root on the node; since 1.35 that relaxes some
-        checks.
+        """Whether the checks that user namespaces relax are relaxed for this pod: it has a user namespace, where
+        root is not root on the node, and the policy's version is at least 1.35.
         """
         return self.spec.get("hostUsers") is False and self.version >= 35
 

@@ -14,8 +14,8 @@ _PREEMPTS: Final = "PreemptLowerPriority"
 
 
 def prioritize(attributes: AdmissionAttributes) -> None:
-    """Gives a new pod the priority of its class or, without a class, that of the default class; later updates change
-    neither.
+    """Sets the priority and the preemption policy of a new pod from its class, or from the default class if the
+    pod names none. An update that leaves out one of the two keeps its value.
 
     Raises ApiStatusError (403): the class does not exist, or the pod contradicts it.
     """
@@ -46,7 +46,9 @@ def prioritize(attributes: AdmissionAttributes) -> None:
 
 
 def _established(attributes: AdmissionAttributes, name: str) -> tuple[str, int, str]:
-    """The class, priority and preemption policy of a pod that names the class ``name``, or no class if it is empty."""
+    """The class, priority and preemption policy of a pod that names the class ``name``; if ``name`` is empty,
+    those of the default class.
+    """
     if not name:
         defaults = [each for each in attributes.stored(_CLASSES) if each.get("globalDefault")]
         if not defaults:

@@ -1,6 +1,6 @@
 """StorageObjectInUseProtection: adds finalizers to volumes and claims.
 
-Without a control plane the finalizers stay, as they do in a cluster without controllers, which remove them.
+The controllers of a control plane remove the finalizers; without a control plane, the finalizers stay.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""ResourceQuota: refuses objects that would exceed a quota, and counts stored objects at once.
+"""ResourceQuota: refuses objects that would exceed a quota, and adds accepted objects to the quota's usage
+at once.
 
 The quota controller subtracts deleted objects, as in upstream.
 """
@@ -70,7 +71,7 @@ def _counts(attributes: AdmissionAttributes) -> bool:
 
 
 def _added(attributes: AdmissionAttributes) -> Amounts:
-    """The amounts by which the object's usage grows; only positive ones."""
+    """The amounts by which the request increases the usage of quotas. For an update, only amounts that grow."""
     collection, now = str(attributes.resource), attributes.call.now()
     found = usage(collection, attributes.new, now)
     if attributes.old is None:

@@ -12,7 +12,9 @@ _TAINT: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
 def taint(attributes: AdmissionAttributes) -> None:
-    """Adds the taint to a new node, unless it already has a taint with the same key and effect."""
+    """Adds the ``not-ready`` taint to a new node, unless the node already has a taint with the same key and
+    effect.
+    """
     if attributes.old is not None or attributes.subresource:
         return
     spec = attributes.new.setdefault("spec", {})

@@ -12,7 +12,9 @@ _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachabl
 
 
 def tolerate(attributes: AdmissionAttributes) -> None:
-    """Adds the missing tolerations for nodes that are not ready or unreachable, for five minutes."""
+    """Adds missing tolerations, with which a pod stays for five minutes on a node that is not ready or
+    unreachable.
+    """
     if attributes.subresource:
         return
     spec = attributes.spec

@@ -34,7 +34,9 @@ _ONE: Final = Quantity(1)
 
 
 def concerned(collection: str, names: Iterable[str]) -> list[str]:
-    """Those resource names of a quota in ``names`` that count objects of the collection (such as ``jobs.batch``)."""
+    """The resource names in ``names`` under which a quota counts objects of the collection (such as
+    ``jobs.batch``).
+    """
     return [name for name in names if _concerns(collection, name)]
 
 
@@ -50,7 +52,7 @@ def _concerns(collection: str, name: str) -> bool:
 
 
 def usage(collection: str, obj: JsonObject, now: datetime) -> Amounts:
-    """The amounts that an object uses, by the quota's resource names."""
+    """How much an object counts towards a quota, by the resource names that quotas use."""
     counted = {f"count/{collection}": _ONE}
     if collection in _COUNTED:
         counted[collection] = _ONE
@@ -64,7 +66,11 @@ def usage(collection: str, obj: JsonObject, now: datetime) -> Amounts:
 
 
 def pod_usage(pod: JsonObject, now: datetime) -> Amounts:
-    """The usage of a pod; a pod that has ended, or should have, counts only as an object."""
+    """How much a pod counts towards a quota, by resource name.
+
+    A pod that has ended, or was deleted and has exceeded its grace period, counts only towards
+    ``count/pods``.
+    """
     found: Amounts = {"count/pods": _ONE}
     if not _lives(pod, now):
         return found
@@ -86,8 +92,8 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
 
 
 def unsaid(pod: JsonObject, names: Iterable[str]) -> str:
-    """The resources that a quota counts but some container does not specify, worded as in upstream; empty if there are
-    none.
+    """An error message, worded as in upstream, that names the resources among ``names`` that a container of the
+    pod does not specify. Empty if nothing is missing or the pod itself specifies resources.
     """
     spec = pod.get("spec") or {}
     if amounts_of(spec, "requests") or amounts_of(spec, "limits"):
@@ -148,8 +154,10 @@ def matches(quota: JsonObject, collection: str, obj: JsonObject) -> bool:
 
 
 def has_scope(requirement: Mapping[str, object], collection: str, obj: JsonObject) -> bool:
-    """Whether an object is in one scope. All scopes select pods, except one that selects claims; other objects are not
-    in any scope.
+    """Whether an object is in the scope that ``requirement`` describes.
+
+    ``VolumeAttributesClass`` selects claims, and all other scopes select pods; other objects are not in any
+    scope.
     """
     name = requirement["scopeName"]
     spec = obj.get("spec") or {}
