@@ -368,3 +368,19 @@ async def test_requests_can_be_made_in_anothers_name(api: Api) -> None:
     access = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     asked = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
     assert (await api.post(access, asked)).ok()["status"]["allowed"] is True
+
+
+async def test_a_revisions_data_has_the_bytes_that_go_clients_compare(api: Api) -> None:
+    path = "/apis/apps/v1/namespaces/default/controllerrevisions"
+    data = {"a": "<b>&c", "d": ["<"]}
+    body = {"metadata": {"name": "r"}, "revision": 1, "data": data}
+    written = rb'{"a":"\u003cb\u003e\u0026c","d":["\u003c"]}'
+    made = await api.post(path, body)
+    assert made.ok()["data"] == data
+    found = await api.get(f"{path}/r")
+    assert written in made.body
+    assert written in found.body
+    assert written in (await api.get(path)).body
+    assert written in (await api.send("GET", f"{path}/r", accept="application/vnd.kubernetes.protobuf")).body
+    changed = await api.patch(f"{path}/r", {"revision": 2})
+    assert written in changed.body

@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
+from setpoint.apiserver.objects.codec import escaped
 from setpoint.apiserver.objects.go_types import EXTENSIONS, META, GoField, is_message, numbered
 from setpoint.meta import GroupVersion, GroupVersionKind, parse_time
 from setpoint.models import UnknownKindError, definition_name
@@ -222,6 +223,10 @@ def _raw_json(value: Any) -> bytes:
     return b"" if value is None else chunk(b"\x0a", msgspec.json.encode(value))
 
 
+def _raw_extension(value: Any) -> bytes:
+    return b"" if value is None else chunk(b"\x0a", escaped(msgspec.json.encode(value)))
+
+
 def _strings(values: Iterable[str]) -> bytes:
     return b"".join(chunk(b"\x0a", value.encode()) for value in values)
 
@@ -248,7 +253,7 @@ _SPECIAL: Final[dict[str, Encoder]] = {
     EXTENSIONS + "JSONSchemaPropsOrBool": _schema_or_bool,
     EXTENSIONS + "JSONSchemaPropsOrArray": _schema_or_several,
     EXTENSIONS + "JSONSchemaPropsOrStringArray": _schema_or_several,
-    "io.k8s.apimachinery.pkg.runtime.RawExtension": _raw_json,
+    "io.k8s.apimachinery.pkg.runtime.RawExtension": _raw_extension,
     "io.k8s.apimachinery.pkg.api.resource.Quantity": _quantity,
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": _int_or_string,
 }

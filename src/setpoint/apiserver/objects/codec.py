@@ -11,12 +11,22 @@ from setpoint.apiserver.errors import request_entity_too_large
 from setpoint.apiserver.nesting import check_stored, too_deep
 from setpoint.apiserver.resources.registry import ServedResource
 
-__all__ = ["JsonObject", "decode", "encode", "labels_of", "metadata_of", "uid_of"]
+__all__ = ["JsonObject", "decode", "encode", "escaped", "labels_of", "metadata_of", "uid_of"]
 
 JsonObject = dict[str, Any]
 MAX_STORED: Final = 3 * 1024 * 1024  # what etcd's request limit leaves an object, about; see etcd's --max-request-bytes
 
+_REVISIONS: Final = "controllerrevisions.apps"
+_ESCAPES: Final = ((b"<", rb"\u003c"), (b">", rb"\u003e"), (b"&", rb"\u0026"))
+
 decode = msgspec.json.decode
+
+
+def escaped(json: bytes) -> bytes:
+    """JSON as Go's encoder writes it: ``<``, ``>`` and ``&``, which only texts contain, are escaped."""
+    for character, escape in _ESCAPES:
+        json = json.replace(character, escape)
+    return json
 
 
 class Metadata(Struct):
@@ -73,6 +83,8 @@ def encode(served: ServedResource, obj: JsonObject, revision: int, *, flat: bool
         made = msgspec.json.encode(ordered)
     except RecursionError:
         raise too_deep(served.resource, obj) from None
+    if served.collection == _REVISIONS:
+        made = escaped(made)  # Go clients compare the bytes of the data with those that they make themselves
     if not flat:
         check_stored(served.resource, ordered, made)
     if len(made) > MAX_STORED:
