@@ -52,7 +52,7 @@ def _concerns(collection: str, name: str) -> bool:
 
 
 def usage(collection: str, obj: JsonObject, now: datetime) -> Amounts:
-    """How much an object counts towards a quota, by the resource names that quotas use."""
+    """The amounts that an object counts towards a quota, by the resource names that quotas use."""
     counted = {f"count/{collection}": _ONE}
     if collection in _COUNTED:
         counted[collection] = _ONE
@@ -66,7 +66,7 @@ def usage(collection: str, obj: JsonObject, now: datetime) -> Amounts:
 
 
 def pod_usage(pod: JsonObject, now: datetime) -> Amounts:
-    """How much a pod counts towards a quota, by resource name.
+    """The amounts that a pod counts towards a quota, by resource name.
 
     A pod that has ended, or was deleted and has exceeded its grace period, counts only towards
     ``count/pods``.
