@@ -1,6 +1,4 @@
-"""The behaviour of single resources, with one file for each group; a resource that is not here has the default
-behaviour.
-"""
+"""The behaviour of the built-in resources. A resource without a strategy here has the default behaviour."""
 
 from __future__ import annotations
 

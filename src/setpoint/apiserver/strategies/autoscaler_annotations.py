@@ -130,7 +130,7 @@ def _amount(text: Any, otherwise: str | None = None) -> Any:
 
 
 def _measured(text: Any) -> Any:
-    """A quantity of a status; None for a zero, which ``v1`` uses for a missing quantity."""
+    """A quantity of a status in canonical form; None for a zero, which ``v1`` uses for a missing quantity."""
     return None if text is None or Quantity(text) == Quantity(0) else str(Quantity(text))
 
 

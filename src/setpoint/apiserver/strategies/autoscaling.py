@@ -40,7 +40,9 @@ _REST: Final = (
 
 
 class Autoscalers(Strategy):
-    """The rules of ``v2``; a ``v1`` object can be converted to v2 and back without loss."""
+    """Horizontal pod autoscalers, with the rules of ``v2``; a ``v1`` object can be converted to v2 and back
+    without loss.
+    """
 
     generation = True  # since 1.37
     says_required = True
@@ -192,7 +194,7 @@ def _to_v2(obj: JsonObject) -> JsonObject:
 
 
 def _take(made: JsonObject, section: str, field: str, metrics: str, key: str) -> None:
-    """Turns the single number that v1 has into a metric of v2."""
+    """Replaces the single integer that v1 has (``field`` in ``section``) with a metric of v2."""
     part = dict(made.get(section) or {})
     value = part.pop(field, None)
     if section in made:

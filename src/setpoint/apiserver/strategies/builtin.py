@@ -23,7 +23,9 @@ _SAME_PLACE: Final = {"events.events.k8s.io": GroupResource("", "events")}
 
 
 def add_builtin(registry: Registry) -> None:
-    """Serves everything that is generally available; alpha and beta versions are off by default."""
+    """Adds all generally available built-in resources to ``registry``; alpha and beta versions are off by
+    default.
+    """
     served: dict[tuple[str, str, str], ServedResource] = {}
     for resource in sorted(BUILTIN, key=_stored_first):
         if _NOT_GENERALLY_AVAILABLE.fullmatch(resource.version):

@@ -67,7 +67,9 @@ def access_errors(call: WriteContext, obj: JsonObject, old: JsonObject) -> Error
 
 
 def _problem(call: WriteContext, ways: Sequence[Attributes]) -> str:
-    """The message about the first of several alternative permissions; empty if the user has any of them."""
+    """The refusal of the first of ``ways``, which are alternative permissions; empty if the user has one of
+    them.
+    """
     assert call.authorizer is not None
     decisions = [call.authorizer.authorize(asked) for asked in ways]
     if any(decision.allowed for decision in decisions):

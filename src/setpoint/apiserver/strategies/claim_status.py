@@ -102,7 +102,7 @@ def without_deallocated(status: JsonObject, before: JsonObject) -> JsonObject:
 
 
 def changed_drivers(status: JsonObject, before: JsonObject) -> list[str]:
-    """The drivers of the devices for which ``status`` has a new report, sorted."""
+    """The drivers of the devices whose reports were added, changed or removed since ``before``, sorted."""
     new, old = ({_identity(item): item for item in source.get("devices") or ()} for source in (status, before))
     return sorted({device[0] for device in new.keys() | old.keys() if not json_equal(new.get(device), old.get(device))})
 

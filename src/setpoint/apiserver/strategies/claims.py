@@ -19,7 +19,7 @@ _KIND: Final = "must be 'PersistentVolumeClaim' when referencing the default api
 
 
 def access_mode_errors(modes: list[str] | None, path: str, detail: str = "") -> Errors:
-    """The errors in the access modes of volumes and claims. ``detail`` is the message for a missing mode."""
+    """The errors in the access modes of volumes and claims. ``detail`` is the message if there are no modes."""
     if not modes:
         return [required(path, detail)]
     errors = [not_supported(path, mode, _MODES) for mode in modes if mode not in _MODES]

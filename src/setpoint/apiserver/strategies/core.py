@@ -194,7 +194,9 @@ def _drop_reference(spec: JsonObject, before: JsonObject) -> None:
 
 
 def _normalize(spec: JsonObject) -> None:
-    """Gives the two fields for a claim's data source the same value."""
+    """Copies a claim's data source to the other of its two fields if only one is set. A reference to another
+    namespace is not copied, because ``dataSource`` can't hold it.
+    """
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and reference is None:
         spec["dataSourceRef"] = dict(source)

@@ -132,7 +132,7 @@ class StorageClasses(Strategy):
 
 
 class ApiServices(Strategy):
-    """API services; the default port of services that other servers provide is 443."""
+    """API services. The default port of the Service behind an API service is 443."""
 
     status_keeps = METADATA
     name_rule = staticmethod(path_segment)
@@ -183,8 +183,8 @@ class PriorityClasses(Strategy):
 
 
 class LimitRanges(Strategy):
-    """Limit ranges. A container's default limit follows from its maximum, its default request from the default limit or
-    the minimum.
+    """Limit ranges. A container's default limit is taken from its maximum, and its default request from the
+    default limit or else from the minimum.
     """
 
     create_on_update = True

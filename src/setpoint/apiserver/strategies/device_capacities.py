@@ -16,7 +16,9 @@ Errors = list[FieldError]
 
 
 def request_policy_errors(policy: JsonObject, whole: str, path: str) -> Errors:
-    """The errors in a rule for the share of a capacity that requests may take. ``whole``: the capacity."""
+    """The errors in a ``requestPolicy``, which says how much of a capacity requests may take. ``whole``: the
+    whole capacity.
+    """
     values, span, standard = policy.get("validValues") or [], policy.get("validRange"), policy.get("default")
     if values and span is not None:
         text = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'

@@ -35,7 +35,7 @@ _VALUES: Final = ("int", "bool", "string", "version", "ints", "bools", "strings"
 
 
 def slice_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old`` is the spec before an update."""
+    """The errors in the spec of a ResourceSlice; ``old`` is the spec before an update."""
     pool = spec.get("pool") or {}
     errors = driver_name_errors(spec.get("driver", ""), "spec.driver")
     errors += pool_errors(pool.get("name", ""), "spec.pool.name")

@@ -151,7 +151,7 @@ def _references(names: Sequence[str], known: Mapping[str, set[str]], path: str) 
 
 
 def reference_errors(name: str, known: Mapping[str, set[str]], path: str) -> Errors:
-    """The errors in a text that must name a request or one of its alternatives. ``known`` comes from
+    """The errors in a reference to a request or to one of its alternatives. ``known`` comes from
     `request_names`.
     """
     parts = name.split("/")
@@ -184,8 +184,8 @@ def _request(request: JsonObject, path: str) -> Errors:
 
 
 def _declared(part: JsonObject, path: str) -> Errors:
-    """The errors according to the rules that upstream declares for a part; the rules apply even if neighbouring fields
-    are invalid.
+    """The errors in the device class and the allocation mode of a request. Upstream validates both
+    declaratively, so they are checked even if neighbouring fields are invalid.
     """
     name, mode, where = part.get("deviceClassName", ""), part.get("allocationMode", ""), f"{path}.deviceClassName"
     errors = name_errors(name, dns1123_subdomain, where) if name else [required(where)]
@@ -233,12 +233,12 @@ def toleration_errors(toleration: JsonObject, path: str) -> Errors:
 
 
 def _said(spec: JsonObject) -> JsonObject:
-    """The spec without empty fields in its metadata, which don't count."""
+    """The spec without empty fields in its metadata, which are not compared."""
     return {**spec, "metadata": {key: value for key, value in (spec.get("metadata") or {}).items() if value}}
 
 
 def claim_template_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old`` is the spec before an update."""
+    """The errors in the spec of a claim template; ``old`` is the spec before an update."""
     errors = template_metadata_errors(spec.get("metadata") or {}, "spec.metadata")
     errors += claim_spec_errors(spec.get("spec") or {}, "spec.spec")
     if old is not None and _said(spec) != _said(old):
@@ -275,7 +275,7 @@ def _not_extended(name: str) -> list[str]:
 
 
 def taint_rule_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old`` is the spec before an update."""
+    """The errors in the spec of a rule for device taints; ``old`` is the spec before an update."""
     selector, path = spec.get("deviceSelector") or {}, "spec.deviceSelector"
     errors: Errors = []
     if selector.get("driver") is not None:

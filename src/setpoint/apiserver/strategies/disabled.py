@@ -77,7 +77,7 @@ Tree = dict[str, Any]
 
 @cache
 def _tree(resource: str) -> Tree:
-    """The names of the fields as a tree; a leaf of None is a field to drop."""
+    """The fields to drop from ``resource``, as a tree of field names; a field to drop has the value None."""
     tree: Tree = {}
     for path in _paths(resource):
         *steps, last = path.replace("[]", "").split(".")

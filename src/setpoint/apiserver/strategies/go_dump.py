@@ -27,7 +27,9 @@ _ZEROS: Final = {
 
 
 def dump(kind: str, value: Any) -> Any:
-    """``value``, given in the form of the API, as text; ``kind`` is as in the table."""
+    """The text with which a kube-apiserver shows ``value``, which is given in the form of the API. ``kind`` is
+    a type, written as in the table.
+    """
     text = _text(kind, value)
     return Shown(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 

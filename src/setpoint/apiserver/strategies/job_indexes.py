@@ -22,7 +22,7 @@ def indexes_problem(text: str, completions: int) -> str:
 
 
 def count_indexes(text: str, completions: int) -> tuple[int, str]:
-    """The number of indexes in a list, and the first error in it."""
+    """The number of indexes in a list and an empty text; or 0 and the first error if the list is invalid."""
     total, last = 0, None
     for part in text.split(",") if text else ():
         found = _interval(part, completions)
@@ -36,7 +36,7 @@ def count_indexes(text: str, completions: int) -> tuple[int, str]:
 
 
 def index_intervals(text: str, completions: int) -> Iterator[tuple[int, int]]:
-    """The intervals of a list, without invalid ones."""
+    """The intervals of a list; invalid intervals are left out."""
     for part in text.split(",") if text else ():
         found = _interval(part, completions)
         if not isinstance(found, str):

@@ -37,7 +37,9 @@ _FREE: Final = ("nodeSelector", "tolerations", "schedulingGates")
 
 
 def job_errors(obj: JsonObject, *, new: bool) -> Errors:
-    """The errors in a job, except those of changes. ``new``: whether it is being created."""
+    """The errors in a job itself; `job_change_errors` finds those in an update. ``new``: whether the job is
+    being created.
+    """
     spec = obj["spec"]
     errors = (_generated_errors(obj) if new else []) + job_spec_errors(spec, "spec")
     selector = spec.get("selector")
@@ -52,7 +54,9 @@ def job_errors(obj: JsonObject, *, new: bool) -> Errors:
 
 
 def _matches(selector: JsonObject | None, labels: dict[str, str]) -> bool:
-    """Whether the selector matches; also True if that can't be determined."""
+    """Whether the selector matches the labels. False without a selector; True if the selector is invalid, which
+    is a separate error.
+    """
     if selector is None:
         return False
     try:

@@ -41,7 +41,9 @@ def blocks(text: bytes) -> Iterator[Block]:
 
 
 def _block(text: bytes, start: int, end: int) -> Block | None:
-    """The block whose type begins at ``start`` and whose last line follows the line break at ``end``."""
+    """The block whose type begins at ``start`` and whose last line follows the line break at ``end``; None if
+    the block is broken.
+    """
     stop = text.find(b"\n", start)
     kind = text[start:stop].rstrip(b" \t\r")
     after = text.find(b"\n", end + 1)

@@ -28,7 +28,7 @@ _NUMBERS: Final = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "su
 
 
 def care_errors(container: JsonObject, path: str, spec: JsonObject, grace: int | None) -> Errors:
-    """The errors in probes and hooks."""
+    """The errors in a container's probes and lifecycle hooks. ``grace``: the pod's grace period in seconds."""
     errors: Errors = []
     cycle = container.get("lifecycle")
     if cycle is not None:

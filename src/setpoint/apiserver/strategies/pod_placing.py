@@ -217,7 +217,7 @@ def resolving_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def naming_errors(spec: JsonObject, path: str) -> Errors:
-    """The errors in a pod's network names, and in the names of other objects in its spec."""
+    """The errors in a pod's network names, and in the names of its service account and node."""
     errors: Errors = []
     override = spec.get("hostnameOverride")
     if override is not None:

@@ -113,8 +113,8 @@ def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def _together(spec: JsonObject) -> dict[str, Quantity]:
-    """The requests of all containers: the sum for containers that run together, or the maximum for those that run
-    before them, if that is greater.
+    """The requests of all containers: the sum over the containers that run together, or more if an init
+    container needs more while it runs.
     """
     running: dict[str, Quantity] = {}
     first: dict[str, Quantity] = {}
@@ -138,7 +138,9 @@ def requirements_errors(
     path: str,
     name_errors: Callable[[str, str], Errors] = container_resource_errors,
 ) -> Errors:
-    """The errors in the resources of a container. ``claims``: the names of the pod's device claims."""
+    """The errors in the resources of a container or of a whole pod. ``claims``: the names of the pod's device
+    claims. ``name_errors``: the check of a resource's name.
+    """
     errors: Errors = []
     limits = {name: Quantity(text) for name, text in (resources.get("limits") or {}).items()}
     requests = {name: Quantity(text) for name, text in (resources.get("requests") or {}).items()}

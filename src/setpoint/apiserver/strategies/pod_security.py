@@ -234,7 +234,7 @@ def host_process_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def system_errors(spec: JsonObject, path: str) -> Errors:
-    """The errors in a pod that sets fields which its operating system, ``os.name``, does not support."""
+    """The errors in ``os``, and for fields that the pod's operating system (``os.name``) does not support."""
     system = spec.get("os")
     if system is None:
         return []

@@ -35,8 +35,8 @@ _ONE_EACH: Final = "may specify no more than one IP for each IP family"
 
 
 def completed_status(status: JsonObject) -> JsonObject:
-    """``status`` with both address fields set: ``podIP`` is the first of ``podIPs``, and takes precedence if they
-    differ.
+    """``status`` with ``podIP`` as the first of ``podIPs``. If only one of the two fields is set, the other is
+    set from it; if they differ, ``podIP`` takes precedence.
     """
     addresses = [item.get("ip", "") for item in status.get("podIPs") or ()]
     first = status.get("podIP", "")
@@ -115,7 +115,9 @@ def _claims(spec: JsonObject, status: JsonObject) -> Errors:
 
 
 def _extended_claim(spec: JsonObject, status: JsonObject) -> Errors:
-    """The errors in the claim that was made for extended resources that devices provide."""
+    """The errors in ``extendedResourceClaimStatus``, which describes the claim that was made for extended
+    resources that devices provide.
+    """
     claim, path = status.get("extendedResourceClaimStatus"), "status.extendedResourceClaimStatus"
     if claim is None:
         return []

@@ -31,7 +31,7 @@ def _variable_errors(name: str, path: str) -> Errors:
 
 
 def variables_errors(variables: list[JsonObject], path: str) -> Errors:
-    """The errors in variables that are listed one by one."""
+    """The errors in ``env``, the variables that are listed one by one."""
     errors: Errors = []
     for index, variable in enumerate(pace(variables)):
         where, name, source = f"{path}[{index}]", variable.get("name", ""), variable.get("valueFrom")

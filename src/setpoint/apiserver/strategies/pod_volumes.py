@@ -40,7 +40,9 @@ _BLOB: Final = "https://{account-name}.blob.core.windows.net/{container-name}/{d
 
 
 def volumes_errors(volumes: list[JsonObject], path: str, pod: str = "") -> tuple[dict[str, JsonObject], Errors]:
-    """The valid volumes, by name, and the errors in the others. ``pod`` is the name of the pod."""
+    """The valid volumes, by name, and the errors in all volumes. ``pod`` is the name of the pod, empty in a
+    template.
+    """
     right: dict[str, JsonObject] = {}
     errors: Errors = []
     claims = {f"{pod}-{volume.get('name', '')}" for volume in volumes if volume.get("ephemeral") is not None and pod}
@@ -264,7 +266,7 @@ def _storage_os(source: JsonObject, path: str) -> Errors:
 
 
 def caseless(words: str) -> str:
-    """The message for an invalid host name where upper-case letters are allowed."""
+    """The message ``words`` about an invalid host name, reworded for fields that allow upper-case letters."""
     return words.replace(
         "a lowercase RFC 1123 subdomain must consist of lower case", "an RFC 1123 subdomain must consist of"
     ).replace("'example.com'", "'Example.com'")

@@ -137,8 +137,8 @@ class _Given:
         return number
 
     def reserve(self, number: int) -> str:
-        """The problem with the port number; empty if it was free. In a dry run every number counts as free, as
-        upstream.
+        """The problem with the port number; empty if the port was free. In a dry run, every port counts as free, as
+        in upstream.
         """
         if self._call.dry_run:
             return ""
@@ -282,7 +282,9 @@ def _family_problems(spec: JsonObject, before: JsonObject | None) -> list[FieldE
 
 
 def _still_prefers_two(spec: JsonObject, before: JsonObject | None) -> bool:
-    """Whether the families that were allocated for this policy stay, even if the cluster now has different ones."""
+    """Whether a service that prefers two families keeps its allocated families, even if the cluster now has
+    different ones.
+    """
     if before is None or spec.get("ipFamilyPolicy") != "PreferDualStack":
         return False
     if before.get("ipFamilyPolicy", "PreferDualStack") != "PreferDualStack" or before.get("type") != spec.get("type"):
@@ -291,7 +293,9 @@ def _still_prefers_two(spec: JsonObject, before: JsonObject | None) -> bool:
 
 
 def _fewer(spec: JsonObject, before: JsonObject) -> Iterator[FieldError]:
-    """The errors for releasing the second address or family without changing the policy to a single family."""
+    """Releases the second address and family if the policy changed to a single family; yields an error for each
+    that the request releases without such a change.
+    """
     single = spec["ipFamilyPolicy"] == "SingleStack"
     for name, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
         old, new = before.get(name) or [], spec.get(name) or []

@@ -74,7 +74,9 @@ _SPEC: Final = Table(
 
 
 def _only_there(spec: JsonObject, kind: str) -> list[FieldError]:
-    """The errors for fields that only services of other types have."""
+    """The errors in fields that only some types of services have: a field that the type ``kind`` lacks must not
+    be set, and other fields must be valid.
+    """
     errors: list[FieldError] = []
     ranges = spec.get("loadBalancerSourceRanges") or []
     if ranges and kind != "LoadBalancer":
@@ -232,7 +234,7 @@ def _changed(spec: JsonObject, before: JsonObject) -> list[FieldError]:
 
 
 def _moved(spec: JsonObject, before: JsonObject, name: str, *, each: bool) -> list[FieldError]:
-    """The errors for a change of the field's first value; a second value may be added or removed."""
+    """The errors for changed values of the field; only a second value may be added or removed."""
     new, old = spec.get(name) or [], before.get(name) or []
     if len(new) == len(old):
         places = [index for index, pair in enumerate(zip(new, old, strict=True)) if pair[0] != pair[1]]

@@ -88,7 +88,7 @@ class Strategy:
         return self.prepare_status_update(call, new, old)
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
-        """Like `prepare_subresource_update`, for the status."""
+        """The object that results from an update of ``/status``; ``new`` is the object that was sent."""
         metadata = dict(new.get("metadata") or {})
         for name in self.status_keeps:
             metadata.pop(name, None)

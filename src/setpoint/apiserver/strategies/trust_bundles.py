@@ -21,8 +21,8 @@ _LARGEST: Final = 1 << 20
 
 
 class TrustBundles(Strategy):
-    """Trust bundles. The name of a bundle with a signer begins with the signer's name, so that users of several
-    signers can't disturb each other.
+    """Trust bundles. The name of a bundle with a signer begins with the signer's name, so users of different
+    signers can't take each other's names.
     """
 
     says_required = True  # a missing bundle is an empty one

@@ -43,8 +43,10 @@ def _selector_errors(selector: JsonObject | None, kind: str) -> Errors:
 
 
 def _template(spec: JsonObject, kind: str, problem: str | None, *, template: JsonObject | None = None) -> Errors:
-    """The errors in the template itself and in its match with the selector. ``problem``: the error for an invalid
-    selector.
+    """The errors in a workload's template, including a mismatch with the selector.
+
+    ``problem``: the error for an invalid selector; None if that error is reported elsewhere. ``template``:
+    the template to validate, if it is not the spec's own.
     """
     selector, own = spec.get("selector"), spec.get("template") or {}
     labels = (own.get("metadata") or {}).get("labels")
@@ -72,7 +74,7 @@ def _same_selector(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def deployment_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old`` is the spec before an update."""
+    """The errors in the spec of a Deployment; ``old`` is the spec before an update."""
     errors = _counts(spec, "replicas") + _selector_errors(spec.get("selector"), "deployment")
     errors += _template(spec, "ReplicaSet", "invalid label selector")
     strategy = spec.get("strategy") or {}
@@ -122,7 +124,7 @@ def _too_much(value: Any, path: str) -> Errors:
 
 
 def replica_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old`` is the spec before an update."""
+    """The errors in the spec of a ReplicaSet; ``old`` is the spec before an update."""
     errors = _counts(spec, "replicas", "minReadySeconds") + _selector_errors(spec.get("selector"), "deployment")
     return errors + _template(spec, "ReplicaSet", "invalid label selector") + _same_selector(spec, old)
 
@@ -147,7 +149,7 @@ def controller_errors(spec: JsonObject) -> Errors:
 
 
 def daemon_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old`` is the spec before an update."""
+    """The errors in the spec of a DaemonSet; ``old`` is the spec before an update."""
     selector = spec.get("selector")
     errors = _same_selector(spec, old) + label_selector_errors(selector, "spec.selector")
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
@@ -181,7 +183,7 @@ def _rolling_daemons(rolling: JsonObject, path: str) -> Errors:
 
 
 def stateful_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
-    """The errors in a spec; ``old`` is the spec before an update."""
+    """The errors in the spec of a StatefulSet; ``old`` is the spec before an update."""
     errors: Errors = []
     management, claims = spec.get("podManagementPolicy", ""), spec.get("volumeClaimTemplates") or []
     if management not in ("OrderedReady", "Parallel"):

@@ -73,7 +73,9 @@ def _identity(value: JsonObject, path: str, *, account: bool) -> list[FieldError
 
 
 def _listed(need: str, others: str, known: tuple[str, ...] = ()):  # type: ignore[no-untyped-def]
-    """A check that a list is not empty, and that ``*`` is its only item if it is present."""
+    """A check that a list is not empty, that ``*`` is its only item if it is present, and that other items are
+    in ``known`` (empty: all items are accepted).
+    """
 
     def check(place: Place) -> list[FieldError]:
         values = place.value or []
@@ -152,7 +154,7 @@ def _level_type(place: Place) -> list[FieldError]:
 
 
 def _entropy(queues: int, hand: int) -> int:
-    """The bits of a hash that dealing ``hand`` cards from ``queues`` consumes; upstream's estimate."""
+    """The bits of a hash that choosing ``hand`` of ``queues`` queues consumes, as upstream estimates them."""
     return math.ceil(math.log2(queues) * hand)
 
 

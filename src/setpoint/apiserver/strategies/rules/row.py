@@ -59,7 +59,7 @@ class _Given:
 
 @dataclass(slots=True)
 class _Field:
-    """The rows of a table that concern one field, its fields, and its items or entries."""
+    """The checks of one field, and of the fields, items or entries inside it."""
 
     name: str
     checks: list[Check] = field(default_factory=list)
@@ -71,7 +71,7 @@ class _Field:
 
 
 class Table:
-    """Rows as a tree, so each part of an object is visited once, and only if it exists."""
+    """The rows of a table as a tree, so each part of an object is visited once, and only if it exists."""
 
     __slots__ = ("_fields",)
 
@@ -177,7 +177,11 @@ def at_least(least: int, text: str = "", *, missing: bool = False) -> Check:
 
 
 def named(rule: Callable[[str], list[str]], *, empty: bool = False, before: str = "", but: str = "") -> Check:
-    """A check that ``rule`` finds no problem with a text. ``but``: a text that is also accepted."""
+    """A check that ``rule`` finds no problem with a text.
+
+    ``empty``: whether empty and missing texts are checked too. ``before``: a text to put before each
+    problem. ``but``: a text that is also accepted.
+    """
 
     def check(place: Place) -> list[FieldError]:
         value = place.value or ""
@@ -238,7 +242,7 @@ def _before(place: Place) -> Any:
 
 
 def immutable(place: Place) -> list[FieldError]:
-    """The error for a change of a field. Not for fields inside a list."""
+    """The error if a field was changed. This check is not for fields inside a list."""
     before = _before(place)
     if place.old is None or (place.value or None) == (before or None):
         return []
@@ -252,7 +256,7 @@ def settled(place: Place) -> list[FieldError]:
 
 
 def frozen(text: str) -> Check:
-    """Like `immutable`, but the change is a forbidden one, with the message ``text``."""
+    """Like `immutable`, but the error says that the change is forbidden, with the message ``text``."""
 
     def check(place: Place) -> list[FieldError]:
         same = place.old is None or (place.value or None) == (_before(place) or None)
@@ -273,7 +277,7 @@ def union(text: str, *names: str) -> Check:
 
 
 def when(condition: Callable[[JsonObject], bool], *checks: Check) -> Check:
-    """The checks, for fields whose parent fulfils ``condition``."""
+    """A check that applies ``checks`` only if the field's parent fulfils ``condition``."""
 
     def check(place: Place) -> list[FieldError]:
         return [error for item in checks for error in item(place)] if condition(place.holder) else []

@@ -230,7 +230,7 @@ def reference(place: Place) -> Errors:
 
 
 def kept_version(place: Place) -> Errors:
-    """The errors in a resource version that can't change once it is set."""
+    """The error if a resource version changes after it was set."""
     before = ((place.old or {}).get("status") or {}).get("resourceVersion")
     if not before or place.value == before:
         return []

@@ -43,7 +43,9 @@ def _condition_status(place: Place) -> Errors:
 
 
 def _signing_status(place: Place) -> Errors:
-    """The errors in the decisions on a certificate request, whose status must be true or unset."""
+    """The errors in the status of a certificate request's condition. For ``Approved``, ``Denied`` and
+    ``Failed``, only the status ``True`` is supported.
+    """
     errors = _condition_status(place)
     if errors or place.holder.get("type") not in ("Approved", "Denied", "Failed") or place.value == "True":
         return errors
