@@ -372,9 +372,9 @@ async def test_requests_can_be_made_in_anothers_name(api: Api) -> None:
 
 async def test_a_revisions_data_has_the_bytes_that_go_clients_compare(api: Api) -> None:
     path = "/apis/apps/v1/namespaces/default/controllerrevisions"
-    data = {"a": "<b>&c", "d": ["<"]}
+    data = {"a": "<b>&c\u2028\u2029é", "d": ["<"]}
     body = {"metadata": {"name": "r"}, "revision": 1, "data": data}
-    written = rb'{"a":"\u003cb\u003e\u0026c","d":["\u003c"]}'
+    written = b'{"a":"\\u003cb\\u003e\\u0026c\\u2028\\u2029\xc3\xa9","d":["\\u003c"]}'
     made = await api.post(path, body)
     assert made.ok()["data"] == data
     found = await api.get(f"{path}/r")

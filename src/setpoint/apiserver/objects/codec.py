@@ -17,13 +17,19 @@ JsonObject = dict[str, Any]
 MAX_STORED: Final = 3 * 1024 * 1024  # what etcd's request limit leaves an object, about; see etcd's --max-request-bytes
 
 _REVISIONS: Final = "controllerrevisions.apps"
-_ESCAPES: Final = ((b"<", rb"\u003c"), (b">", rb"\u003e"), (b"&", rb"\u0026"))
+_ESCAPES: Final = (
+    (b"<", rb"\u003c"),
+    (b">", rb"\u003e"),
+    (b"&", rb"\u0026"),
+    (b"\xe2\x80\xa8", rb"\u2028"),
+    (b"\xe2\x80\xa9", rb"\u2029"),
+)
 
 decode = msgspec.json.decode
 
 
 def escaped(json: bytes) -> bytes:
-    """JSON as Go's encoder writes it: ``<``, ``>`` and ``&``, which only texts contain, are escaped."""
+    """JSON as Go's encoder writes it: ``<``, ``>``, ``&``, U+2028 and U+2029, which only texts contain, are escaped."""
     for character, escape in _ESCAPES:
         json = json.replace(character, escape)
     return json
