@@ -384,4 +384,5 @@ def test_what_the_server_refuses_when_all_faults_are_over_is_not_held_against_th
 
 @pytest.mark.long
 def test_it_survives_every_single_fault() -> None:
-    simulated(sp.simulation.Budget(seconds=60))
+    report = simulated(sp.simulation.Budget(runs=1150))
+    assert report.complete, report

@@ -418,4 +418,5 @@ def test_no_request_stays_that_was_made_for_a_certificate_which_is_gone() -> Non
 
 @pytest.mark.long
 def test_it_survives_every_single_fault() -> None:
-    simulated(sp.simulation.Budget(seconds=60))
+    report = simulated(sp.simulation.Budget(runs=1000))
+    assert report.complete, report

@@ -205,4 +205,5 @@ def test_it_survives_some_bad_days_in_two_clusters() -> None:
 
 @pytest.mark.long
 def test_it_survives_every_single_fault_in_two_clusters() -> None:
-    simulated(sp.simulation.Budget(seconds=60))
+    report = simulated(sp.simulation.Budget(runs=900))
+    assert report.complete, report

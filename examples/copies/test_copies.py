@@ -139,4 +139,5 @@ async def test_copies_without_an_original_are_removed_when_the_operator_starts()
 
 @pytest.mark.long
 def test_it_survives_every_single_fault() -> None:
-    simulated(sp.simulation.Budget(seconds=60))
+    report = simulated(sp.simulation.Budget(runs=600))
+    assert report.complete, report

@@ -152,4 +152,5 @@ def test_a_process_that_begins_with_an_old_list_makes_no_records_of_a_service_th
 
 @pytest.mark.long
 def test_it_survives_every_single_fault() -> None:
-    simulated(sp.simulation.Budget(seconds=60))
+    report = simulated(sp.simulation.Budget(runs=450))
+    assert report.complete, report

@@ -272,4 +272,5 @@ def test_it_survives_some_bad_days() -> None:
 
 @pytest.mark.long
 def test_it_survives_every_single_fault() -> None:
-    simulated(sp.simulation.Budget(seconds=60))
+    report = simulated(sp.simulation.Budget(runs=350))
+    assert report.complete, report
