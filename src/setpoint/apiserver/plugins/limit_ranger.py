@@ -20,7 +20,7 @@ _RANGES: Final = "limitranges"
 
 
 def default_limits(attributes: AdmissionAttributes) -> None:
-    """Sets missing requests and limits in the containers of a new pod."""
+    """Sets missing requests and limits in the containers of a new pod, from the LimitRanges of its namespace."""
     if attributes.old is not None or attributes.subresource:
         return
     for each in attributes.stored(_RANGES, attributes.namespace):

@@ -183,7 +183,7 @@ def _small(name: str) -> str:
 
 
 def _without_capitals(value: Any) -> Any:
-    """``value`` with the API's names of fields, whether they were capitalized or not, and without nulls."""
+    """``value`` without nulls, and with the API's names of fields in place of capitalized ones."""
     if isinstance(value, list):
         return [_without_capitals(item) for item in value]
     if isinstance(value, dict):

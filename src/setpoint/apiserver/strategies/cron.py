@@ -30,8 +30,8 @@ _EXPLICIT: Final = "timeZone must be an explicit time zone as defined in https:/
 
 
 def zone_problems(zone: str) -> list[str]:
-    """The errors in the name of a time zone; empty if this machine's database has the zone, or if there is
-    no database.
+    """The errors in the name of a time zone. Without a database of time zones on this machine, only the form of
+    the name is checked.
     """
     if not zone:
         return ["timeZone must be nil or non-empty string"]

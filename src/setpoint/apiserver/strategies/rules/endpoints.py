@@ -57,7 +57,7 @@ def _domain_errors(name: str, path: str) -> list[FieldError]:
 
 
 def _unique_names(check: Check) -> Check:
-    """A check of each item's name with ``check``; names must be unique."""
+    """A check that applies ``check`` to the name of each item of a list, and that refuses repeated names."""
 
     def of(place: Place) -> list[FieldError]:
         errors: list[FieldError] = []
