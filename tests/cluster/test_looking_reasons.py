@@ -23,6 +23,7 @@ from setpoint.meta import Object, from_wire, resource_of
 from setpoint.models.apps_v1 import Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec
 from setpoint.models.core_v1 import (
     ConfigMap,
+    Namespace,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
     PersistentVolumeClaimVolumeSource,
@@ -37,6 +38,7 @@ from setpoint.testing import virtual_time
 from .test_looking import asked, looked_at, owned_by
 from .workloads import selector, template
 
+NOBODY = "no controller here is known to remove (start the one that does, or take it off by hand)"
 MISSING = 'storageclass.storage.k8s.io "fast" not found'
 
 
@@ -244,12 +246,12 @@ async def test_a_finalizer_is_told_with_the_running_controller_that_removes_it_o
         async def words(kind: str, key: str, running: Any = dict) -> Any:
             return (await asked(pages, "stored", running, kind=kind, key=key))["text"]
 
-        text = "waits for the finalizer backup.example.com/archive, which no controller here is known to remove"
+        text = f"waits for the finalizer backup.example.com/archive, which {NOBODY}"
         assert await words("configmaps", "default/held", controllers) == text
         both = await words("persistentvolumeclaims", "default/data", controllers)
         assert both == (
             "waits for the finalizers kubernetes.io/pvc-protection, which pvc-protection removes; "
-            "a.example.com/b, which no controller here is known to remove"
+            f"a.example.com/b, which {NOBODY}"
         )
         assert "pvc-protection, which no controller here" in await words("persistentvolumeclaims", "default/data")
 
@@ -315,6 +317,35 @@ def test_a_namespace_that_is_being_deleted_says_what_is_left_in_it() -> None:
     }
     obj = {"metadata": {"deletionTimestamp": "T"}, "status": {"conditions": [left]}}
     assert standing(obj)[:3] == ("being deleted", "Some resources are remaining: configmaps", "T")
+
+
+def test_a_pod_without_a_node_says_which_labels_it_asks_for_and_nothing_of_preemption() -> None:
+    message = (
+        "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, "
+        "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+    )
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    pod = {
+        "kind": "Pod",
+        "spec": {"nodeSelector": {"accelerator": "gpu", "zone": "a"}},
+        "status": {"phase": "Pending", "conditions": [condition]},
+    }
+    told = standing(pod).text
+    assert told.endswith("node affinity/selector. The pod asks for a node with accelerator=gpu, zone=a.")
+
+
+@virtual_time
+async def test_a_namespace_that_stays_leads_to_what_is_stuck_in_it() -> None:
+    async with looked_at() as (client, pages):
+        await client.create(Namespace.named("old"))
+        stuck = ConfigMap.named("settings", "old")
+        stuck.metadata.finalizers = ["example.com/archive"]
+        await client.create(stuck)
+        await client.create(ConfigMap.named("others", "default"))
+        await client.delete(Namespace, "old")
+        await client.delete(ConfigMap, "settings", namespace="old")
+        told = await row(pages, "old", "namespaces")
+        assert [each["key"] for each in told["see"]] == ["old/settings"]
 
 
 def test_the_last_progress_is_no_write_of_the_status_or_of_metadata() -> None:

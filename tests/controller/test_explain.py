@@ -229,7 +229,7 @@ async def test_what_is_gone_was_never_there_or_is_held_by_somebody_else() -> Non
         )
         run = world.running("widget")
         found = explain(run, "default/held", among=[run])
-        assert found.text.endswith("the finalizer other.example.com/hold, which no controller here is known to remove")
+        assert "the finalizer other.example.com/hold, which no controller here is known to remove" in found.text
 
 
 @virtual_time

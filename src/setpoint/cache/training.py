@@ -45,7 +45,9 @@ class Training:
         return self._puts >= _WINDOW or count == self._next
 
     def is_due(self, count: int) -> bool:
-        """Whether a store of ``count`` objects should train a dictionary now."""
+        """Whether a store of ``count`` objects should train a dictionary now. A call consumes the answer: it
+        starts a new window if the current one is full, and passes the size threshold that has been reached.
+        """
         full = self._puts >= _WINDOW
         drifted = (
             full

@@ -323,10 +323,11 @@ class Children(Generic[T]):
         return write
 
     async def _all(self, writes: Mapping[ObjectKey, Write]) -> list[Exception]:
-        """Makes the writes, as many at once as allowed, and returns the failures. For a key that has failed, one
-        write is made first, then twice as many each time, so the server is not asked often for something that it
-        refuses. Children that failed last time come last, so they do not block others for ever. No write is begun
-        after a failure.
+        """Makes the writes in batches and returns the failures.
+
+        After a failed reconcile of the parent, the first batch is a single write and each later one is twice as
+        large, so the server is not flooded with writes that it refuses. Children that failed last time come
+        last, so they do not block others for ever. A batch with a failure is the last.
         """
         size = AT_ONCE if self._context.failures == 0 else 1
         left = sorted(writes, key=self._failed.__contains__)

@@ -319,7 +319,9 @@ def _expire(counts: dict[tuple[str, ObjectKey], _Count], before: float) -> None:
 
 
 def _undone(found: dict[str, Any], sent: WriteRecord | None) -> list[str]:
-    """The fields that were sent and that the object does not hold."""
+    """The fields in which the object differs from what was sent. For JSON and strategic merge patches: all
+    fields that the patch names, without a comparison.
+    """
     if sent is None:
         return []
     if sent.content_type in (PatchType.MERGE.value, PatchType.APPLY.value):

@@ -24,8 +24,8 @@ SETTLE: Final = 30.0
 
 
 class Entry(NamedTuple):
-    """The state of a thing: its ``id`` in the external system, or the time at which a create was begun that may not
-    have ended.
+    """What the journal knows about an external thing: its ``id``, or, if a create may still be unfinished, the
+    time at which it began. Both are empty if another client has overwritten the record.
     """
 
     id: str = ""

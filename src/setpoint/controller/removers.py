@@ -35,4 +35,8 @@ class Removers:
 
     def _who(self, resource: GroupResource, finalizer: str) -> str:
         found = self.of(resource, finalizer)
-        return f"{found} removes" if found else "no controller here is known to remove"
+        return (
+            f"{found} removes"
+            if found
+            else "no controller here is known to remove (start the one that does, or take it off by hand)"
+        )

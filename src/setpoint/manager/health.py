@@ -41,9 +41,11 @@ class HealthChecks:
         return {name: why for name, check in self._checks.items() if name not in skipped and (why := check())}
 
     def answer(self, path: str, query: Mapping[str, list[str]]) -> tuple[int, str]:
-        """The HTTP status and text for ``path`` below this one: ``""`` means all checks, ``NAME`` a single check.
+        """The HTTP status and text for ``path``, relative to the path of these checks: ``""`` for all checks,
+        ``NAME`` for a single one.
 
-        ``?verbose`` lists every check, as a failing answer always does. ``?exclude=NAME`` leaves a check out.
+        For all checks, ``?verbose`` lists each of them (a failing answer always does), and ``?exclude=NAME``
+        ignores one.
         """
         checks: dict[str, Check] = self._checks or {"ping": lambda: ""}
         if path:

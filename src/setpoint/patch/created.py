@@ -35,11 +35,12 @@ def create(
     ignored: FieldSet = EMPTY,
     zero: dict[str, Any],
 ) -> list[dict[str, Any]]:
-    """The managedFields of ``new``, an object that ``manager`` creates and that has no managedFields; they are those
-    that `update` would give for a change from ``zero`` to ``new``.
+    """The managedFields of ``new``, an object that ``manager`` creates and that has no managedFields; they are
+    those that `update` would give for a change from ``zero`` to ``new``.
 
-    ``zero``: the fields, all zero or objects of such fields, that every object of the kind has on the server; a field
-    that is equal there has no owner. Other parameters as for `apply`. Inputs are never changed.
+    ``zero``: the fields that the server gives every object of the kind, with zero values (or objects that
+    contain only such fields). A field of ``new`` with the same value as in ``zero`` has no owner. The other
+    parameters are those of `apply`. Inputs are never changed.
 
     Raises TypedError if a list of ``new`` does not fit the schema.
     """

@@ -40,7 +40,9 @@ _TOOLS: Final = frozenset({"cloudpickle", "hypothesis", "mypy", "pip", "pre-comm
 
 
 class NameProblem(Exception):
-    """A name can't be used; the message has the reason, and an example."""
+    """A name can't be used; the message states the rule that it breaks, usually with an example or a
+    suggestion.
+    """
 
 
 @dataclass(frozen=True)

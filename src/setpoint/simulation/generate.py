@@ -1,5 +1,5 @@
-"""Generate: makes a scenario from a kind's schema, of what a user may do with its objects (the idea of Acto,
-SOSP'23).
+"""Generate: derives a scenario from a kind's schema: changes that a user may make to an object of the kind
+(an idea from Acto, SOSP'23).
 """
 
 from __future__ import annotations

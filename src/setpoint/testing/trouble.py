@@ -50,7 +50,9 @@ def described(running: RunningController[Any]) -> Iterator[str]:
 
 
 def errors_of(running: RunningController[Any]) -> Iterator[str]:
-    """Each distinct error in the timelines, with the number of times that it occurred."""
+    """The distinct errors of each key in the timelines, with the number of times if more than one. After
+    `MAX_TOLD` errors, a last line says how many are left out.
+    """
     told: dict[tuple[ObjectKey, str], int] = {}
     for key in running.timeline.keys():  # noqa: SIM118 - a timeline is not a mapping
         for attempt in running.timeline.of(key):

@@ -179,7 +179,7 @@ class Admission(Generic[K]):
         return self.defaulters if role == "mutate" else self.validators
 
     def operations(self, role: Role) -> list[Operation]:
-        """The operations for which the API server must call, in Kubernetes' order."""
+        """The operations for which the API server must call the webhook in this role, in Kubernetes' order."""
         return [word for word in _OPERATIONS if any(word in function.on for function in self.functions(role))]
 
     def path(self, role: Role, version: str = "") -> str:

@@ -9,6 +9,7 @@ from setpoint.apiserver.requests.admission import AdmissionAttributes
 __all__ = ["prioritize", "validate_priority_class"]
 
 _SYSTEM: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
+_DEFAULT: Final = b'"globalDefault":true'
 _CLASSES: Final = "priorityclasses.scheduling.k8s.io"
 _PREEMPTS: Final = "PreemptLowerPriority"
 
@@ -50,7 +51,7 @@ def _established(attributes: AdmissionAttributes, name: str) -> tuple[str, int, 
     those of the default class.
     """
     if not name:
-        defaults = [each for each in attributes.stored(_CLASSES) if each.get("globalDefault")]
+        defaults = [each for each in attributes.stored(_CLASSES, having=_DEFAULT) if each.get("globalDefault")]
         if not defaults:
             return "", 0, _PREEMPTS
         found = min(defaults, key=lambda each: each.get("value") or 0)
@@ -70,7 +71,7 @@ def validate_priority_class(attributes: AdmissionAttributes) -> None:
     if attributes.subresource or not attributes.new.get("globalDefault"):
         return
     own = attributes.new["metadata"].get("name")
-    for each in attributes.stored(_CLASSES):
+    for each in attributes.stored(_CLASSES, having=_DEFAULT):
         name = each["metadata"]["name"]
         if each.get("globalDefault") and name != own:
             raise attributes.forbidden(

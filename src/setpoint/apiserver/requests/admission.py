@@ -112,10 +112,11 @@ class AdmissionAttributes:
     def dry_run(self) -> bool:
         return bool(self.options.dry_run)
 
-    def stored(self, collection: str, namespace: str | None = None) -> Iterator[JsonObject]:
-        """The stored objects of a collection."""
+    def stored(self, collection: str, namespace: str | None = None, *, having: bytes = b"") -> Iterator[JsonObject]:
+        """The stored objects of a collection whose JSON contains ``having``; the others are not even decoded."""
         for record in self.call.storage.scan(collection, namespace):
-            yield decode(record.value)
+            if having in record.value:
+                yield decode(record.value)
 
     def one(self, collection: str, name: str, namespace: str = "") -> JsonObject | None:
         """A stored object; None if no object has that name."""

@@ -22,8 +22,8 @@ _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
 def check_timeout(pairs: Sequence[tuple[str, str]]) -> None:
-    """Raises ApiStatusError (400) for a ``timeout`` that is not a duration, such as 30s. The value is ignored, because
-    no request takes longer than this server's own limits.
+    """Raises ApiStatusError (400) if ``timeout`` is given and is not a duration (``30s`` is one). A valid
+    value has no effect, because no request takes longer than this server's own limits.
     """
     given = next((value for name, value in pairs if name == "timeout"), "")
     if given and parse_duration(given) is None:

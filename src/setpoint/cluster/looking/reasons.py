@@ -12,9 +12,11 @@ from setpoint.cluster.looking.inventory import Held, Inventory
 from setpoint.cluster.looking.reported import Report
 from setpoint.cluster.looking.standing import URGENCY, State, progress
 from setpoint.controller.removers import Removers
+from setpoint.meta import GroupResource
 
 DEPTH: Final = 5
 RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)}
+_NAMESPACES: Final = GroupResource("", "namespaces")
 CLAIMS: Final = "persistentvolumeclaims"
 _SLACK: Final = timedelta(seconds=2)
 """A controller reports before it writes the status, whose times are whole seconds."""
@@ -69,8 +71,8 @@ class Reasons:
         return self._below.get(uid, ())
 
     def last_word(self, held: Held, by: str) -> Report | None:
-        """The last event that the component ``by`` has reported about the object, if it is a warning that is not older
-        than the last progress of the object, whose state is not as wanted.
+        """The last event about the object that the component ``by`` reported, if it is a warning and no older than
+        the object's last progress. None otherwise, and always None for an object that is in its wanted state.
         """
         if self.state(held) == "current":
             return None
@@ -134,8 +136,12 @@ class Reasons:
             yield name, held
 
     def _causes(self, held: Held) -> Iterator[tuple[str, Held]]:
-        """The objects that this one waits for: those that it owns, and the claims of a pod without a node."""
+        """The objects that this one waits for: those that it owns, the claims of a pod without a node, and what is left
+        in a namespace that is being deleted.
+        """
         yield from (each for each in self.below(held.uid) if each[1].standing.state != "current")
+        if held.resource.group_resource == _NAMESPACES and held.standing.state == "being deleted":
+            yield from (each for each in self._inventory.all() if _stuck_in(held.record.name, each[1]))
         for claim in held.claims:
             found = self._inventory.of(CLAIMS).get(claim)
             if found is None or found.standing.state == "current":
@@ -143,6 +149,10 @@ class Reasons:
             last = next(iter(self._inventory.reports(found.uid)), None)
             if last is None or last.reason not in _WAITS_FOR_A_POD:
                 yield CLAIMS, found
+
+
+def _stuck_in(namespace: str, held: Held) -> bool:
+    return held.record.namespace == namespace and held.standing.state == "being deleted"
 
 
 def common(held: Held, text: str) -> str:

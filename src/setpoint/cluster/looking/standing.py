@@ -28,6 +28,7 @@ _NEEDED: Final = (
     "Ready", "Available", "Established", "NamesAccepted", "Bound", "Healthy", "Synced", "PodScheduled",
 )  # fmt: skip
 """The types of conditions that mean that something is missing while they are not true."""
+_PREEMPTION: Final = re.compile(r"(?: no new claims to deallocate,)? preemption: .*", re.DOTALL)
 _FAILED: Final = frozenset({"Failed", "Error", "Lost"})
 _UNDER_WAY: Final = frozenset({"Pending", "Creating", "Progressing", "Provisioning", "Updating"})
 _REMAINING: Final = (
@@ -189,7 +190,7 @@ def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list
     # A pod that has no node has no other trouble worth telling.
     for each in conditions:
         if _is(each, "PodScheduled", "False"):
-            yield _said(each)
+            yield _unscheduled(_said(each), _mapping(_mapping(obj, "spec"), "nodeSelector"))
     for each in _containers(status):
         waiting = _mapping(_mapping(each, "state"), "waiting")
         if waiting:
@@ -272,6 +273,14 @@ def _said(condition: Mapping[str, Any]) -> _Why:
         f"{condition.get('type')}={condition.get('status')}", condition.get("reason"), condition.get("message")
     )
     return _Why(text, str(condition.get("lastTransitionTime") or ""), explained=bool(condition.get("message")))
+
+
+def _unscheduled(why: _Why, wanted: Mapping[str, Any]) -> _Why:
+    """The scheduler's words without those about preemption, and with the labels that the pod wants a node to have."""
+    text = _PREEMPTION.sub("", why.text)
+    if wanted and "selector" in text:
+        text = f"{text} The pod asks for a node with {', '.join(f'{name}={wanted[name]}' for name in wanted)}."
+    return why._replace(text=text)
 
 
 def _joined(head: str, reason: Any, message: Any) -> str:

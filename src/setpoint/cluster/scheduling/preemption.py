@@ -80,7 +80,7 @@ def _on(place: Place, pod: PlacedPod, cycle: Cycle, budgets: Sequence[PodDisrupt
 
 
 def _guarded(pods: list[PlacedPod], budgets: Sequence[PodDisruptionBudget]) -> list[PlacedPod]:
-    """The pods whose end would leave a budget with fewer pods than it needs."""
+    """The pods whose eviction would violate a budget if all ``pods`` were evicted in this order."""
     left = [budget.status.disruptions_allowed or 0 for budget in budgets]
     selectors = [Selector.of(budget.spec.selector) if budget.spec.selector is not None else None for budget in budgets]
     found = []
