@@ -24,7 +24,7 @@ SETTLE: Final = 30.0
 
 
 class Entry(NamedTuple):
-    """What the journal knows about an external thing: its ``id``, or, if a create may still be unfinished, the
+    """The record of an external thing in the journal: its ``id``, or, if a create may still be unfinished, the
     time at which it began. Both are empty if another client has overwritten the record.
     """
 
