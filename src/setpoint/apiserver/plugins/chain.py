@@ -13,7 +13,7 @@ from setpoint.apiserver.plugins.priority import prioritize, validate_priority_cl
 from setpoint.apiserver.plugins.protection import PROTECTED, protect
 from setpoint.apiserver.plugins.quotas import check_quotas
 from setpoint.apiserver.plugins.runtime_class import apply_runtime_class, validate_overhead
-from setpoint.apiserver.plugins.signers import check_attestation
+from setpoint.apiserver.plugins.signers import check_approval, check_attestation, check_signing, check_subject
 from setpoint.apiserver.plugins.taints import taint
 from setpoint.apiserver.plugins.tolerations import tolerate
 from setpoint.apiserver.requests.admission import AdmissionAttributes
@@ -36,6 +36,7 @@ VALIDATING: Final[Mapping[str, tuple[Plugin, ...]]] = {
     **dict.fromkeys(TEMPLATES, (check_template,)),
     "persistentvolumeclaims": (check_limits, resize_claim),
     "priorityclasses.scheduling.k8s.io": (validate_priority_class,),
+    "certificatesigningrequests.certificates.k8s.io": (check_approval, check_signing, check_subject),
     "clustertrustbundles.certificates.k8s.io": (check_attestation,),
 }
 
@@ -58,6 +59,9 @@ _NAMES: Final[Mapping[Plugin, str]] = {
     check_pod: "PodSecurity",
     check_namespace: "PodSecurity",
     check_template: "PodSecurity",
+    check_approval: "CertificateApproval",
+    check_signing: "CertificateSigning",
+    check_subject: "CertificateSubjectRestriction",
     check_attestation: "ClusterTrustBundleAttest",
 }
 """Upstream's names of the plugins, by which they are turned off."""

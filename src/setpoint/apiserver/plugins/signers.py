@@ -1,4 +1,7 @@
-"""ClusterTrustBundleAttest: only those who may speak for a signer write its trust bundles."""
+"""Plugins that protect signers: only users with their permission approve, sign, or write trust bundles.
+
+They are CertificateApproval, CertificateSigning, CertificateSubjectRestriction and ClusterTrustBundleAttest.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,49 @@ from typing import Final
 from setpoint.apiserver.access.attributes import Attributes
 from setpoint.apiserver.access.escalation import only_collected
 from setpoint.apiserver.requests.admission import AdmissionAttributes
+from setpoint.apiserver.strategies.certificate_requests import organizations
 from setpoint.meta.text import quote
 
-__all__ = ["check_attestation"]
+__all__ = ["check_approval", "check_attestation", "check_signing", "check_subject"]
 
 _GROUP: Final = "certificates.k8s.io"
+_CLIENTS: Final = "kubernetes.io/kube-apiserver-client"
+_SUPERUSERS: Final = "system:masters"
+
+
+def check_approval(attributes: AdmissionAttributes) -> None:
+    """Demands the verb ``approve`` on the signer of a CertificateSigningRequest that is approved or denied.
+
+    Raises ApiStatusError (403).
+    """
+    if attributes.subresource == "approval" and attributes.old is not None:
+        signer = attributes.old["spec"]["signerName"]
+        if not _may(attributes, "approve", signer):
+            raise attributes.forbidden(f"user not permitted to approve requests with signerName {quote(signer)}")
+
+
+def check_signing(attributes: AdmissionAttributes) -> None:
+    """Demands the verb ``sign`` on the signer of a CertificateSigningRequest, if a write of its status changes the
+    certificate or the conditions.
+
+    Raises ApiStatusError (403).
+    """
+    if attributes.subresource != "status" or attributes.old is None:
+        return
+    new, old = attributes.new.get("status") or {}, attributes.old.get("status") or {}
+    signer = attributes.old["spec"]["signerName"]
+    changed = any((new.get(name) or None) != (old.get(name) or None) for name in ("certificate", "conditions"))
+    if changed and not _may(attributes, "sign", signer):
+        raise attributes.forbidden(f"user not permitted to sign requests with signerName {quote(signer)}")
+
+
+def check_subject(attributes: AdmissionAttributes) -> None:
+    """Refuses new requests for a client certificate of the group ``system:masters``. Raises ApiStatusError (403)."""
+    spec = attributes.spec
+    if attributes.subresource or attributes.old is not None or spec.get("signerName") != _CLIENTS:
+        return
+    if _SUPERUSERS in organizations(str(spec.get("request") or "")):
+        raise attributes.forbidden(f"use of {_CLIENTS} signer with {_SUPERUSERS} group is not allowed")
 
 
 def check_attestation(attributes: AdmissionAttributes) -> None:

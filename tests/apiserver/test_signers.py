@@ -1,0 +1,107 @@
+"""CertificateSigningRequests: the permissions to approve and to sign, and the subject for which none is made.
+
+Each refusal was compared with that of a kube-apiserver of 1.37.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+from tests.apiserver.harness import serving
+from tests.apiserver.test_access import allow, as_, guarded, rule
+
+from setpoint.apiserver.strategies.certificate_requests import organizations
+
+GROUP = "certificates.k8s.io"
+REQUESTS = f"/apis/{GROUP}/v1/certificatesigningrequests"
+ALL = rule("*", "certificatesigningrequests", GROUP)
+APPROVALS = rule("update", "certificatesigningrequests/approval", GROUP)
+STATUSES = rule("update", "certificatesigningrequests/status", GROUP)
+FORBIDDEN = f'certificatesigningrequests.{GROUP} "r" is forbidden: '
+
+
+def request(signer: str = "s.com/x", *organizations: str) -> dict[str, Any]:
+    names = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, name) for name in organizations]
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "mary"), *names])
+    builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    signed = builder.sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())
+    encoded = base64.b64encode(signed.public_bytes(Encoding.PEM)).decode()
+    return {"metadata": {"name": "r"}, "spec": {"request": encoded, "signerName": signer, "usages": ["client auth"]}}
+
+
+def decided(made: dict[str, Any], kind: str) -> dict[str, Any]:
+    condition = {"type": kind, "status": "True", "reason": "Test", "message": "by a test"}
+    return {**made, "status": {"conditions": [condition]}}
+
+
+async def test_only_a_user_who_may_approve_for_a_signer_decides_its_requests() -> None:
+    async with guarded() as api:
+        made = (await api.post(REQUESTS, request())).ok()
+        other = rule("sign", "signers", GROUP, resourceNames=["s.com/x"])
+        await allow(api, "jane", ALL, APPROVALS, other, cluster=True)
+        await allow(
+            api, "mary", ALL, APPROVALS, rule("approve", "signers", GROUP, resourceNames=["s.com/*"]), cluster=True
+        )
+        for kind in ("Approved", "Denied"):
+            refused = await as_(api, "jane", "PUT", f"{REQUESTS}/r/approval", decided(made, kind))
+            words = 'user not permitted to approve requests with signerName "s.com/x"'
+            assert refused.failed(403, "Forbidden")["message"] == FORBIDDEN + words
+        (await as_(api, "mary", "PUT", f"{REQUESTS}/r/approval", decided(made, "Approved"))).ok()
+
+
+async def test_only_a_user_who_may_sign_for_a_signer_writes_certificates_and_conditions() -> None:
+    async with guarded() as api:
+        made = (await api.post(REQUESTS, request())).ok()
+        await allow(api, "jane", ALL, STATUSES, rule("approve", "signers", GROUP), cluster=True)
+        await allow(api, "mary", ALL, STATUSES, rule("sign", "signers", GROUP, resourceNames=["s.com/x"]), cluster=True)
+        failed = decided(made, "Failed")
+        refused = await as_(api, "jane", "PUT", f"{REQUESTS}/r/status", failed)
+        words = 'user not permitted to sign requests with signerName "s.com/x"'
+        assert refused.failed(403, "Forbidden")["message"] == FORBIDDEN + words
+        (await as_(api, "jane", "PUT", f"{REQUESTS}/r/status", made)).ok()  # it changes nothing
+        (await as_(api, "mary", "PUT", f"{REQUESTS}/r/status", failed)).ok()
+
+
+@pytest.mark.parametrize(
+    ("signer", "organizations", "refused"),
+    [
+        ("kubernetes.io/kube-apiserver-client", ("team", "system:masters"), True),
+        ("kubernetes.io/kube-apiserver-client", ("team",), False),
+        ("s.com/x", ("system:masters",), False),
+    ],
+)
+async def test_nobody_asks_for_a_client_certificate_of_the_superusers(
+    signer: str, organizations: tuple[str, ...], refused: bool
+) -> None:
+    async with serving() as api:
+        answer = await api.post(REQUESTS, request(signer, *organizations))
+        words = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed"
+        if refused:
+            assert answer.failed(403, "Forbidden")["message"] == FORBIDDEN + words
+        else:
+            answer.ok()
+
+
+@pytest.mark.parametrize("name", ["CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction"])
+async def test_each_of_them_is_switched_off_by_its_name(name: str) -> None:
+    async with guarded(plugins_off=(name,)) as api:
+        await allow(api, "jane", ALL, APPROVALS, STATUSES, cluster=True)
+        if name == "CertificateSubjectRestriction":
+            (await api.post(REQUESTS, request("kubernetes.io/kube-apiserver-client", "system:masters"))).ok()
+            return
+        made = (await api.post(REQUESTS, request())).ok()
+        place, kind = ("approval", "Approved") if name == "CertificateApproval" else ("status", "Failed")
+        (await as_(api, "jane", "PUT", f"{REQUESTS}/r/{place}", decided(made, kind))).ok()
+
+
+def test_a_text_that_is_no_request_has_no_organizations() -> None:
+    block = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n"
+    for text in ("", "!", base64.b64encode(b"x").decode(), base64.b64encode(block.encode()).decode()):
+        assert organizations(text) == []
