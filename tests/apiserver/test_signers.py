@@ -17,8 +17,6 @@ from cryptography.x509.oid import NameOID
 from tests.apiserver.harness import serving
 from tests.apiserver.test_access import allow, as_, guarded, rule
 
-from setpoint.apiserver.strategies.certificate_requests import organizations
-
 GROUP = "certificates.k8s.io"
 REQUESTS = f"/apis/{GROUP}/v1/certificatesigningrequests"
 ALL = rule("*", "certificatesigningrequests", GROUP)
@@ -101,7 +99,9 @@ async def test_each_of_them_is_switched_off_by_its_name(name: str) -> None:
         (await as_(api, "jane", "PUT", f"{REQUESTS}/r/{place}", decided(made, kind))).ok()
 
 
-def test_a_text_that_is_no_request_has_no_organizations() -> None:
-    block = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n"
-    for text in ("", "!", base64.b64encode(b"x").decode(), base64.b64encode(block.encode()).decode()):
-        assert organizations(text) == []
+@pytest.mark.parametrize("text", ["", "AAAA", "LS0tLS1CRUdJTg=="])
+async def test_what_is_not_a_request_is_refused_as_such(text: str) -> None:
+    async with serving() as api:
+        body = request("kubernetes.io/kube-apiserver-client")
+        body["spec"]["request"] = text
+        (await api.post(REQUESTS, body)).failed(422, "Invalid", "spec.request")

@@ -10,7 +10,7 @@ from typing import Any, Final
 from setpoint.schema import FieldError
 from setpoint.schema.errors import OMITTED, invalid, too_long
 
-__all__ = ["organizations", "pod_request_errors", "signing_request_errors"]
+__all__ = ["pod_request_errors", "signing_request_errors"]
 
 _BLOCK: Final = re.compile(rb"-----BEGIN ([^\r\n-]+)-----[ \t]*\r?\n(.*?)-----END \1-----", re.DOTALL)
 _LONGEST: Final = 10 * 1024
@@ -35,19 +35,6 @@ def signing_request_errors(text: str, path: str) -> list[FieldError]:
     except (ValueError, UnsupportedAlgorithm):
         signed = False
     return [] if signed else [invalid(path, text, "x509: the signature is not by the key in the request")]
-
-
-def organizations(text: str) -> list[str]:
-    """The organizations in the subject of a CertificateSigningRequest's ``spec.request``, which are the groups of the
-    user that it is for. There are none in a text that is not a request.
-    """
-    from cryptography.x509.oid import NameOID
-
-    der = _first_block(_decoded(text))
-    found = "" if der is None else _parsed(der)
-    if isinstance(found, str):
-        return []
-    return [str(each.value) for each in found.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
 
 
 def pod_request_errors(text: str, path: str) -> list[FieldError]:
