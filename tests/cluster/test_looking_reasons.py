@@ -335,6 +335,20 @@ def test_a_pod_without_a_node_says_which_labels_it_asks_for_and_nothing_of_preem
 
 
 @virtual_time
+async def test_what_the_scheduler_says_in_status_and_event_is_said_once() -> None:
+    message = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
+    note = f"{message} no new claims to deallocate, preemption: 0/1 nodes are available."
+    async with looked_at() as (client, pages):
+        spec = template(node_selector={"disk": "fast"}).spec
+        made = await client.create(Pod.named("web", "default", spec=spec))
+        condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": note}
+        await change(client, made, {"status": {"phase": "Pending", "conditions": [condition]}}, subresource="status")
+        await report(client, made, "FailedScheduling", note, later=1)
+        told = await row(pages, "default/web", "pods")
+        assert told["text"] == f"PodScheduled=False: Unschedulable: {message} The pod asks for a node with disk=fast."
+
+
+@virtual_time
 async def test_a_namespace_that_stays_leads_to_what_is_stuck_in_it() -> None:
     async with looked_at() as (client, pages):
         await client.create(Namespace.named("old"))

@@ -10,7 +10,7 @@ import msgspec
 
 from setpoint.cluster.looking.inventory import Held, Inventory
 from setpoint.cluster.looking.reported import Report
-from setpoint.cluster.looking.standing import URGENCY, State, progress
+from setpoint.cluster.looking.standing import URGENCY, State, progress, without_preemption
 from setpoint.controller.removers import Removers
 from setpoint.meta import GroupResource
 
@@ -94,7 +94,7 @@ class Reasons:
             roots = (same[0], *(each for each in roots if each != same[0]))
         report = self._warning(held)
         if report is not None and not (state == "failed" and explained):
-            if report.note not in text:
+            if without_preemption(report.note) not in text:
                 text, since = "; ".join(each for each in (report.text, text if explained else "") if each), report.since
         elif not explained and not roots:
             latest = next((each for each in self._inventory.reports(held.uid) if self._is_fresh(held, each)), None)

@@ -277,10 +277,15 @@ def _said(condition: Mapping[str, Any]) -> _Why:
 
 def _unscheduled(why: _Why, wanted: Mapping[str, Any]) -> _Why:
     """The scheduler's words without those about preemption, and with the labels that the pod wants a node to have."""
-    text = _PREEMPTION.sub("", why.text)
+    text = without_preemption(why.text)
     if wanted and "selector" in text:
         text = f"{text} The pod asks for a node with {', '.join(f'{name}={wanted[name]}' for name in wanted)}."
     return why._replace(text=text)
+
+
+def without_preemption(text: str) -> str:
+    """The scheduler's words without those about preemption, which say nothing that a person could act on."""
+    return _PREEMPTION.sub("", text)
 
 
 def _joined(head: str, reason: Any, message: Any) -> str:
