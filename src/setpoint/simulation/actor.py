@@ -52,7 +52,7 @@ class Actor:
 ACTOR: ContextVar[Actor | None] = ContextVar("setpoint_simulation_actor", default=None)
 """The actor that is running. None is the world itself: the scenario and the harness around it."""
 AUTHOR: ContextVar[Actor | None] = ContextVar("setpoint_simulation_author", default=None)
-"""The actor that another one acts for: a request that is under way is carried out though its sender may be dead."""
+"""The actor whose request is being carried out. That actor may have been killed since it sent the request."""
 
 
 def author() -> Actor | None:

@@ -1,4 +1,4 @@
-"""Asked: the parts of a request that faults and traces need to know."""
+"""Asked: the parts of a request that faults and traces use."""
 
 from __future__ import annotations
 
@@ -35,20 +35,22 @@ class Asked:
     label: str
     subresource: str
     careful: bool
-    """It says which uid or version it is about, so that it can't hit another object of the same name."""
+    """Whether the request has a uid or a resourceVersion as a precondition, so it can't hit a new object of the same
+    name.
+    """
 
     @property
     def is_read(self) -> bool:
         return self.verb in READS
 
     def stem(self) -> str:
-        """The request as the names of points begin: its verb, its resource and its label, without a number."""
+        """The name of a point at which such a request is made, without its number: verb, resource and label."""
         kind = f"{self.collection}/{self.subresource}" if self.subresource else self.collection
         return f"{self.verb} {kind} {self.label}".rstrip()
 
     @classmethod
     def of(cls, request: Request) -> Asked | None:
-        """The resource request that ``request`` makes; None if the request is not about objects, such as one for
+        """The resource request in ``request``; None if ``request`` is not about objects, for example if it is part of
         discovery.
         """
         path = parse_path(request.path)

@@ -23,7 +23,7 @@ from setpoint.simulation.setup import Factory, Scenario, Setup, tuples
 from setpoint.webhook import Admission, Converter
 
 REPLAY = "SETPOINT_REPLAY"
-"""Environment variable: a token, or a counter-example's file, to replay instead of searching."""
+"""The environment variable with a token, or the path of a counter-example's file, to replay instead of searching."""
 
 
 def check(
@@ -132,7 +132,7 @@ def check(
 
 
 def read_plan(source: str | Path) -> tuple[Plan, str, str]:
-    """The plan in ``source`` (a token or the path of a file), with the digest of the code and the name of the scenario.
+    """The plan in ``source`` (a token or the path of a file), the digest of the code, and the name of the scenario.
     Raises PlanError if ``source`` does not contain a plan.
     """
     text = str(source)

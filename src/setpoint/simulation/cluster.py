@@ -19,8 +19,9 @@ from setpoint.testing.trouble import NotSettled, restless_keys
 
 K = TypeVar("K", bound=Object)
 FOREVER: Final = 1e9
-"""Seconds. Bookmarks, and ends of watches for no other reason than time, come by faults only: they would make every
-virtual hour cost as much as the whole scenario."""
+"""Seconds: bookmarks, and watches that end because of their age, occur only as faults. If they came by themselves,
+every virtual hour would cost as much as the whole scenario.
+"""
 
 
 class Backstage(Protocol):
@@ -81,25 +82,28 @@ class SimulatedCluster(Cluster):
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 3600.0) -> None:
         """Waits until ``condition()`` holds, and ends the step. If it does not hold within ``within`` seconds, all
         faults are ended, and the wait begins once more.
+
+        Raises:
+            AssertionError: the condition did not hold after the second wait, either.
         """
         await self._world.wait_until(lambda: _held(condition), within, "")
 
     async def eventually(
         self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0, why: str = ""
     ) -> None:
-        """The same as `until`."""
+        """Waits like `until`; ``why`` is the message of the AssertionError."""
         await self._world.wait_until(lambda: _held(condition), within, why)
 
     async def apply(self, obj: K) -> K:
-        """Applies the object as in a test. If an object of that kind and name is being deleted, it first waits until
-        that object is gone, as users do before they create it again.
+        """Applies the object as in a test. After a fault has struck, it first waits while an object of that kind and
+        name is being deleted, as a user would.
         """
         await self._world.gone(obj)
         return await super().apply(obj)
 
     async def create(self, obj: K) -> K:
-        """Creates the object. If an object of that kind and name is being deleted, it first waits until that object is
-        gone, as `apply` does.
+        """Creates the object. After a fault has struck, it first waits, as `apply` does, while an object of that kind
+        and name is being deleted.
         """
         await self._world.gone(obj)
         return await super().create(obj)

@@ -1,4 +1,4 @@
-"""Code: identifies the code that a simulation runs, so a replay can report that the code has changed."""
+"""Code: identifies the code that a simulation runs, so that a replay can report changes to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counterexample: a plan under which a controller breaks a promise, with everything that is needed to understand it."""
+"""Counterexample: a plan under which a controller breaks a promise, and the data that explain why."""
 
 from __future__ import annotations
 

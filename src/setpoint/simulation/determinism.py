@@ -1,5 +1,5 @@
-"""Determinism: checks that two runs of a plan are identical, and otherwise finds the line of the user's code to
-blame.
+"""Determinism: checks that two runs of a plan are identical; if they are not, finds the line of the user's code that
+makes them differ.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def first_difference(one: Result, other: Result) -> list[Finding]:
 @contextmanager
 def audited(found: dict[str, str]) -> Iterator[None]:
     """Notes in ``found``, by ``file:line``, each line of the user's code that reads the real clock, asks for randomness
-    or starts a thread. Before the block it seeds `random` anew and sleeps for more than a second, so the code gets
-    different times and random values from those of earlier runs.
+    or starts a thread. Before the block it reseeds `random` and sleeps for more than a second, so that the code gets
+    other times and random values than in earlier runs.
     """
     random.seed()
     time.sleep(1.01)  # another second: texts of times differ

@@ -13,8 +13,8 @@ _MOMENTS: Final = 4
 
 
 def explained(running: RunningController[Any]) -> Iterator[str]:
-    """The lines about a controller's objects: for each of the first keys, in order of name, its state and last
-    attempts.
+    """Lines that explain a controller's objects: for its first keys, in the order of their names, the state and the
+    last attempts.
     """
     informer = running.informers.get(running.controller.resource.gvr)
     keys = sorted({*(informer.store if informer is not None else ()), *running.timeline.keys()})

@@ -11,14 +11,16 @@ from setpoint.simulation.plan import Fault, Plan, fault
 from setpoint.simulation.result import Result
 
 LONG: Final = 1000.0
-"""Seconds: longer than a read-your-writes barrier, an idle deadline, or a retry that backs off for ten minutes."""
+"""Seconds: longer than a read-your-writes barrier or an idle deadline lasts, and than the longest back-off, ten
+minutes.
+"""
 SHORT: Final = 2.0
 FROZEN: Final = 200.0
-"""Seconds: another process has taken over within them (`setpoint.simulation.process.LEASE`)."""
+"""Seconds: long enough for another process to take over (see `setpoint.simulation.process.LEASE`)."""
 SHUFFLES: Final = 3
-"""Runs in which all that has no order is in one that is drawn."""
+"""The number of runs in which everything without a guaranteed order comes in a random order."""
 TRAVELS: Final = 150
-"""Restarts on old lists that are tried at most."""
+"""The most restarts on old lists that are tried."""
 
 
 class Explorer:
@@ -194,8 +196,8 @@ class Explorer:
     # -- combinations --------------------------------------------------------------------------------------------------
 
     def combinations(self, singles: list[Fault]) -> Iterator[Plan]:
-        """An endless sequence of pairs and triples of faults at different points, drawn with the seed; empty if all
-        faults are at one point.
+        """An endless sequence of pairs and triples of faults at different points, drawn with the seed. It is empty if
+        all faults are at one point.
         """
         random = Random(self._seed)
         if len({each.at for each in singles}) < 2:

@@ -19,7 +19,7 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 class ExternalError(ConnectionError):
     """An external system could not be reached, or its answer was lost. ``effect`` says whether the call was carried
-    out, which a real program could not know.
+    out; a real program could not know this.
     """
 
     def __init__(self, message: str, *, effect: bool) -> None:
@@ -28,7 +28,7 @@ class ExternalError(ConnectionError):
 
 
 class Calls(Protocol):
-    """The interface of a run that decides what happens to calls of methods that `call` has marked."""
+    """The interface of a run that decides the outcome of calls to methods that are marked with `call`."""
 
     def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]: ...
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...

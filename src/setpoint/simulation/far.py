@@ -119,8 +119,8 @@ class Far:
         return await self._front.handle(request)
 
     async def mirror(self, request: Request) -> None:
-        """Repeats in the far cluster, as a user, a request that a user made in the near cluster. Nothing is repeated
-        for a program with controllers at home, which write in the far cluster what users want there.
+        """Repeats in the far cluster a request that a user made in the near cluster. If the program has controllers at
+        home, nothing is repeated: these controllers write the objects that users want in the far cluster.
         """
         if not self._users_work_here:
             return
@@ -209,8 +209,8 @@ class FarWire:
         self.streams.clear()
 
     def listens(self) -> bool:
-        """Whether every broken watch has been opened again. Also true while the cluster is cut off, when none can
-        be.
+        """Whether every broken watch has been opened again. While the cluster is cut off, no watch can be, and the
+        answer is true.
         """
         return self._far.is_cut or not self._gate.missing
 

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 
 class Kind(NamedTuple):
-    """A switch for the kinds of faults in ``faults``. ``what`` describes these faults, ``why`` says what makes them
-    possible on a real cluster, and ``source`` says where that is documented or was seen.
+    """A switch for the kinds of faults in ``faults``. ``what`` describes these faults, ``why`` gives the reason why
+    they occur on a real cluster, and ``source`` names the documentation or the observation of that.
     """
 
     faults: tuple[str, ...]

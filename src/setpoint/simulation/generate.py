@@ -1,5 +1,5 @@
-"""Generate: derives a scenario from a kind's schema: changes that a user may make to an object of the kind
-(an idea from Acto, SOSP'23).
+"""Generate: derives a scenario from a kind's schema, with the changes that a user may make to an object of the kind (an
+idea from Acto, SOSP'23).
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from setpoint.testing.clusters import Cluster
 JSON = Any
 Path = tuple[str, ...]
 MOST: Final = 8
-"""Properties that are changed; each costs three steps, and every step as many runs as there are faults."""
+"""The most properties that a scenario changes. Each property adds steps, and each step adds a run for every fault."""
 _DEEP: Final = 3
 _SMALL: Final = 5
 """Numbers are no larger than this where the schema lets them be: most say how many there are of something."""
 
 
 class NoScenario(Exception):
-    """No scenario can be made: no controller is for a custom resource, or no object that fits the schema could be made
-    up.
+    """No scenario can be generated: none of the controllers is for a custom resource, or no object that fits the schema
+    could be generated.
     """
 
 
 def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Scenario:
-    """A scenario that creates an object with the smallest spec, gives it a full spec, changes each property to a
-    different valid value and back (at most ``most`` of them), removes optional parts, tries an invalid change, deletes
-    the object and creates it again under the same name. Changes that a webhook or a rule of the kind refuses, such as
-    those to an immutable field, are left out.
+    """A scenario that creates an object with the smallest spec, gives it a full spec, changes each property (at most
+    ``most`` of them) to a different valid value and back, removes optional parts, tries an invalid change, deletes
+    the object, and creates it again under the same name. Changes that a webhook or a rule of the kind refuses, such
+    as changes to immutable fields, have no effect.
 
     Raises:
-        NoScenario: none of the controllers is for a custom resource, or the schema of the first such kind accepts no
-            object that could be made up.
+        NoScenario: none of the controllers is for a custom resource, or no object could be generated that fits the
+            schema of the first custom resource.
     """
     kinds = [each.kind for each in controllers if issubclass(each.kind, CustomResource)]
     if not kinds:

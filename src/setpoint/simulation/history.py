@@ -13,9 +13,9 @@ from setpoint.apiserver.storage import Change, MemoryStorage
 from setpoint.simulation.actor import author
 
 UNTOLD = frozenset({"events", "events.events.k8s.io"})
-"""Kinds that do not belong to any state: reports."""
+"""Collections that are not part of the state: objects in them only report events."""
 FIRST: Final = 5_417_000_000
-"""The revision before the first: no number of a user's looks like a version."""
+"""The revision before the first. It is so high that no number in a user's objects is mistaken for a version."""
 
 
 _UID: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
@@ -77,14 +77,14 @@ class Entry(NamedTuple):
     namespace: str
     name: str
     label: str
-    """``namespace/name``, with ``*`` for what the server made up."""
+    """``namespace/name``, with ``*`` for the part of the name that the server generated."""
     type: str
     point: str
     uid: str
     value: bytes
     previous: bytes | None
     orphan: bool
-    """It was made for an owner that was gone already."""
+    """Whether the object was created for an owner that no longer existed."""
 
     @property
     def key(self) -> str:
@@ -92,8 +92,8 @@ class Entry(NamedTuple):
 
 
 def label_of(namespace: str, name: str, generate_name: str) -> str:
-    """The label that stands for an object in the names of points and in comparisons: its namespace and name, with ``*``
-    for the part of the name that the server made up.
+    """The label of an object in the names of points and in comparisons: its namespace and name, with ``*`` for the part
+    of the name that the server generated.
     """
     if generate_name and name.startswith(generate_name):
         name = generate_name + "*"
@@ -185,8 +185,8 @@ class History(MemoryStorage):
         )
 
     def versions(self) -> dict[str, str]:
-        """A text for each version in the history, in case a controller has written it into an object: it says which
-        object the version is of and whether it is the newest. The versions themselves differ between runs.
+        """A text for each version in the history: which object it belongs to, and whether it is the newest. It replaces
+        versions that a controller has written into objects, since the versions themselves differ between runs.
         """
         newest = {entry.uid: entry.revision for entry in self.entries}
         return {

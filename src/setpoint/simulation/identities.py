@@ -1,4 +1,4 @@
-"""Identities: uids, names and addresses that the server made up, and the words that stand for them in comparisons."""
+"""Identities: the uids, names and addresses that the server generated, and the texts that replace them."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class StandIns:
         return self._ports.get(value, value) if isinstance(value, int) else value
 
     def text(self, value: str) -> str:
-        """The text that replaces ``value``. If there is none, ``value`` with each known name, uid, version and address
-        within it replaced.
+        """``value`` with its replacement: that of the whole text or, if there is none, those of the known names, uids,
+        versions and addresses within it.
         """
         found = self._exact.get(value)
         if found is not None:

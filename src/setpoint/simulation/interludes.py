@@ -1,4 +1,4 @@
-"""Interludes: the faults that begin at the ends of steps, and those that hold for a whole run."""
+"""Interludes: the faults that begin between steps, and those that last for a whole run."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ class Acts(Protocol):
 
 
 class Interludes:
-    """Carries out the faults that the plan has for the run as a whole and for the time between the user's steps."""
+    """Carries out the plan's faults for the whole run and those between the user's steps."""
 
     def __init__(self, world: Acts) -> None:
         self._world = world
 
     def begin(self) -> None:
-        """Begins the faults that hold for the whole run."""
+        """Begins the faults that last for the whole run."""
         for each in self._world.strikes.take("run"):
             if each.kind == "cut-off":
                 self._cut_off(each, 1)
 
     def prepare(self, process: Process) -> None:
-        """Gives a new process the faults that hold for every process of the run."""
+        """Sets up in a new process the faults that apply to every process of the run."""
         for each in self._world.strikes.planned("run"):
             if each.kind == "reverse-lists":
                 process.wire.reverses = True
@@ -63,7 +63,7 @@ class Interludes:
                 process.offset = float(each.get("seconds", 0.0))
 
     def early(self, step: int) -> Fault | None:
-        """The fault that keeps the user from waiting at the end of this step; None if the user waits."""
+        """The fault because of which the user goes on early at the end of this step; None if the user waits."""
         return next(iter(self._world.strikes.take(f"step {step}", "early")), None)
 
     async def at_rest(self, step: int, patience: float) -> None:

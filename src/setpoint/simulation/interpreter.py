@@ -1,4 +1,4 @@
-"""Interpreter: a separate Python process with a different hash seed, in which worlds are warmed up one by one."""
+"""Interpreter: a separate Python process with a different hash seed, in which worlds are prepared one after another."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Interpreter:
         self._process: subprocess.Popen[bytes] | None = None
 
     def begin(self, packed: bytes) -> None:
-        """Makes the process, which is started if necessary, build a world from a pickled setup. Jobs for that world may
+        """Builds a world from a pickled setup in the process, which is started if necessary. Jobs for that world may
         follow.
         """
         if self._process is None:
@@ -86,7 +86,7 @@ def _interpreter(seed: int, pid: int) -> Interpreter:
 
 
 def files() -> dict[str, str]:
-    """The files of the user's modules, by the names of the modules."""
+    """The file of each of the user's modules, by module name."""
     found: dict[str, str] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)

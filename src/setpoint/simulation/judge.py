@@ -24,17 +24,19 @@ from setpoint.simulation.state import plain_values, snapshot
 from setpoint.simulation.tape import Tape
 
 CIRCLES: Final = 12
-"""The number of times that a controller may bring an object back into a state in which it was before, in one step."""
+"""The number of returns of an object to earlier states, within one step, that counts as a hot loop."""
 REPLACEABLE: Final = frozenset(
     {"pods", "replicasets.apps", "controllerrevisions.apps", "endpoints", "endpointslices.discovery.k8s.io"}
 )
-"""Kinds of which one object is as good as another: one that goes on an old view and comes back is not a loss."""
+"""Kinds whose objects are interchangeable: if an object is deleted because of a stale view and then replaced, nothing
+is lost.
+"""
 MOST_WRITES: Final = 1500
-"""Writes of controllers in one step after which a run is ended."""
+"""The most writes that controllers may make in one step; one more counts as a hot loop."""
 
 
 class Rules(Protocol):
-    """The part of a setup that the oracles need to know."""
+    """The part of a setup that the oracles use."""
 
     @property
     def off(self) -> Mapping[str, str]: ...
@@ -161,8 +163,8 @@ class Judge:
             self.wrongly[subject] += 1
 
     def begin_travel(self) -> None:
-        """Begins to watch, until `end_travel`, for parts of the external systems' present state that a reconcile
-        removes although its own object no longer exists.
+        """Begins to watch, until `end_travel`, for reconciles that remove parts of the external systems' present state
+        although their own object no longer exists.
         """
         self._travelled = True
         self._outside = {each.name: _leaves(plain_values(each.state())) for each in self._world.setup.externals}
@@ -212,7 +214,7 @@ class Judge:
 
     def wrote(self, seen: Collection[str], asked: Asked, point: str, target: str | None, *, changed: bool) -> None:
         """Judges a process's write to ``target``, the uid of the object (None if there was no object). ``seen`` has the
-        uids of all objects that the process was ever shown.
+        uids of all objects that the process has ever seen.
         """
         if target is None or not changed or asked.careful or asked.verb not in ("delete", "update", "patch"):
             return
@@ -246,7 +248,7 @@ class Judge:
                 self.found("predicate", predicate.why, f"{predicate.mode}: {why} does not hold in the end")
 
     def check_tasks(self, begun: Iterable[tuple[asyncio.Task[Any], Actor | None, str]]) -> None:
-        """Reports the tasks that a reconcile started and did not wait for, as they would be lost if the process
+        """Reports the tasks that a reconcile started without waiting for them: they would be lost if the process
         restarted.
         """
         for task, actor, place in begun:
@@ -256,8 +258,8 @@ class Judge:
     # -- errors --------------------------------------------------------------------------------------------------------
 
     def raised(self, doing: str, problem: BaseException) -> None:
-        """Judges an exception from a user's function: mistakes in the program are findings, errors from the world are
-        not.
+        """Judges an exception from a user's function. Errors in the program are findings; errors that the world causes
+        are not.
         """
         if isinstance(problem, BaseExceptionGroup):
             for each in problem.exceptions:

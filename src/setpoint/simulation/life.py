@@ -26,7 +26,9 @@ class Host(Protocol):
 
 
 class Life:
-    """The life of a process, from its start until it is killed. ``number`` tells the lives of a run apart."""
+    """The life of a process, from its start until it is killed. ``number`` distinguishes it from the other lives of the
+    run.
+    """
 
     def __init__(self, host: Host, number: int) -> None:
         self._host = host
@@ -40,14 +42,14 @@ class Life:
         self._host.loop.kill(self.actor)
 
     async def die(self, fault: Fault) -> Never:
-        """Ends this process and never returns. The process's own code calls this."""
+        """Kills this process, whose own code calls this method. It never returns."""
         self._host.crash(self, fault)
         await asyncio.get_running_loop().create_future()
         raise AssertionError("a dead process went on")
 
     async def freeze(self, fault: Fault) -> None:
         """Stops all tasks of this process for a while, as SIGSTOP and a later SIGCONT do. The process's own code calls
-        this.
+        this method.
         """
         loop = self._host.loop
         loop.pause(self.actor)

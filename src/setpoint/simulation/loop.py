@@ -19,7 +19,9 @@ from setpoint.testing.clock import VirtualTimeLoop
 
 T = TypeVar("T")
 NEVER_TURNS = 400_000
-"""Turns without the clock moving that count as a hot loop: a run of a test takes a few thousand."""
+"""The number of turns of the loop, without the clock moving, that counts as a hot loop. A normal run takes a few
+thousand.
+"""
 
 
 class SimulationLoop(VirtualTimeLoop):

@@ -1,4 +1,4 @@
-"""Memory: the state that a program keeps outside its controllers and that a restarted process must not have."""
+"""Memory: the state outside the controllers that a program keeps and that a restart of its process has to reset."""
 
 from __future__ import annotations
 

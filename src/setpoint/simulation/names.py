@@ -23,8 +23,8 @@ def words_of(name: str) -> list[str]:
 
 
 def turns(left: list[Difference]) -> dict[str, str]:
-    """The words that differ between the name of a missing object and the name of the object in its place. Each word is
-    mapped to the other.
+    """A mapping between the words in which the name of a missing object and the name of the object in its place differ.
+    Each word is mapped to the other.
     """
     missing = [each.subject for each in left if each.is_less]
     instead = [each.subject for each in left if not each.path and each.is_more]
@@ -49,17 +49,17 @@ def unturned(expected: Snapshot, found: Snapshot, words: dict[str, str], masks: 
 
 
 class Renamed(NamedTuple):
-    """Two states in which the names that external systems made by counting are replaced by what they stand for."""
+    """Two states in which the names that external systems made by counting are replaced by digests of their uses."""
 
     expected: Snapshot
     found: Snapshot
     reached: dict[str, tuple[int, int]]
-    """The largest numbers that each external system has counted to, in both states."""
+    """For each external system, the largest number that it has counted to in the expected and in the found state."""
 
     def is_counter(self, each: Difference) -> bool:
-        """Whether the difference may be that of the counter from which an external system makes its names: on each
-        side, the number must be at least the largest number in one of its names. Smaller numbers, and numbers in other
-        systems, are findings.
+        """Whether the difference may come from the counter with which an external system makes its names: on each side,
+        the number must be at least the largest number in one of those names. A smaller number, or a number in a
+        different system, is a finding.
         """
         ours, theirs = self.reached.get(each.subject, (0, 0))
         return (

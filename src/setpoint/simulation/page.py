@@ -1,4 +1,6 @@
-"""Page: a counter-example as a single HTML file, with a column for each participant and one for the undisturbed run."""
+"""Page: a counter-example as a single HTML file, with a column for each participant and a column for the undisturbed
+run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths: checks that the same desired state leads to the same result, whatever steps led the user to it."""
+"""Paths: checks that the same desired state leads to the same result, whatever steps the user took."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
-    """A finding about the first step at whose end the user asks for the same as after an earlier step although the
-    state is different: a change that was taken back has left a trace. Empty if there is no such step.
+    """A finding about the first step at whose end the user asks for the same state as after an earlier step, but the
+    actual state differs: a change that was taken back has left a trace. Empty if there is no such step.
     """
     first: dict[str, int] = {}
     wishes = baseline.wishes
@@ -48,8 +48,8 @@ def direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
 
 def direct_findings(baseline: Result, direct: Result, reference: Reference) -> list[Finding]:
     """A finding about the first difference from ``direct``, a run in which users ask for the final state at once. If
-    there is no difference, ``reference`` learns what may depend on the path, since a fault may hide some of the user's
-    changes.
+    there is no difference, notes in ``reference`` which objects may depend on the path, since a fault may hide some
+    of the user's changes.
     """
     reference.records = records(baseline.end, direct.end)
     last = len(baseline.rests) - 1

@@ -1,4 +1,4 @@
-"""Plan: the faults of one run, as a value that can be compared, shortened, written down and replayed."""
+"""Plan: the faults of one run, as a value that can be compared, shortened, stored and replayed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     how: tuple[tuple[str, Value], ...] = ()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The detail of that name, or ``default`` if the fault does not have it."""
+        """The detail with that name, or ``default`` if the fault does not have it."""
         return dict(self.how).get(name, default)
 
     def __str__(self) -> str:
@@ -58,8 +58,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def travels(self) -> bool:
-        """Whether a process starts with lists that are older than what its predecessor saw, which needs a different
-        world.
+        """Whether a process starts with lists that are older than the state that its predecessor saw; this needs a
+        world of its own.
         """
         return any(each.kind == "restart" and each.get("behind") for each in self.faults)
 
@@ -125,8 +125,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def load(cls, text: str) -> tuple[Plan, str, str]:
-        """The plan, the digest and the scenario's name, as from `parse`, but in a token or in the text of a
-        counter-example's file. Raises PlanError if the text does not contain a plan.
+        """The plan, the digest and the scenario's name in a token or in the text of a counter-example's file. Raises
+        PlanError if the text does not contain a plan.
         """
         if text.strip().startswith(PREFIX):
             return cls.parse(text)

@@ -1,5 +1,5 @@
-"""Plane: the controllers of the control plane. The garbage collector is a process of its own, so each part may be
-late.
+"""Plane: the controllers of the control plane. The garbage collector is a process of its own, so either of the two can
+be late.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Ground(Protocol):
 
 
 class Plane:
-    """The controllers of the control plane that the setup asks for: the garbage collector, and those of workloads,
-    namespaces and kubelets.
+    """The controllers of the control plane that the setup asks for: the garbage collector, and the controllers of
+    workloads, namespaces and nodes.
     """
 
     def __init__(self, world: Ground) -> None:

@@ -1,4 +1,4 @@
-"""Pool: makes runs in separate processes that are forked from a world that has been warmed up once."""
+"""Pool: makes runs in separate processes, forked from a world that is prepared only once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from setpoint.simulation.zygote import Job
 
 
 class Pool:
-    """Workers, each of which warms up a world and then forks one process for every run.
+    """Workers, each of which prepares a world once and then forks one process for every run.
 
     All forked processes begin with the same memory, so a run depends on its plan alone. Without workers, or without
     ``os.fork``, runs are made one after the other in this process, where a debugger can follow them.

@@ -1,5 +1,5 @@
-"""Port: the transport over which users and the control plane reach the server, without faults and costly idle
-streams.
+"""Port: the transport between users or the control plane and the server. It has no faults, and no idle streams, which
+would be costly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Predicates: the conditions on the objects that a user adds to those that hold for every controller."""
+"""Predicates: a user's own conditions on the objects, in addition to those that every controller has to fulfil."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ K = TypeVar("K", bound=Object)
 
 
 class Objects:
-    """The objects in the cluster at one moment, as the server holds them (not as a cache shows them), for
-    predicates.
-    """
+    """The objects in the cluster at one moment, for predicates. They are read from the server, not from a cache."""
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -29,7 +27,7 @@ class Objects:
         return [each for each in found if wanted.matches(each.labels)]
 
     def get(self, kind: type[K], name: str, namespace: str | None = "default") -> K | None:
-        """The object with that name; None if there is none."""
+        """The object with that name, or None."""
         space = (namespace or "") if resource_of(kind).namespaced else ""
         record = self._history.get(_collection(kind), space, name)
         return None if record is None else decode(kind, record.value)

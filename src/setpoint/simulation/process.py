@@ -22,8 +22,9 @@ from setpoint.simulation.telephone import Telephone
 from setpoint.simulation.wire import Network, Wire
 
 LEASE: Final = 60.0
-"""Seconds for which a leader is elected, or a process has its share of the keys. Longer than in production, so that
-virtual hours are not full of renewals."""
+"""The duration in seconds of a leader's lease, or of a process's membership among those that share the keys. It is
+longer than in production, so that virtual hours are not full of renewals.
+"""
 
 
 class Home(Host, Network, Protocol):
@@ -44,8 +45,8 @@ class Home(Host, Network, Protocol):
 class Process(Life):
     """A manager with its own client, caches and memory, from its start to its death.
 
-    ``behind`` maps collections to the revisions at which this process's caches first show them, since the server that
-    it reads from lags behind.
+    ``behind`` maps collections to the revisions at which this process's caches first show them, as if the server that
+    it reads from lagged behind.
     """
 
     def __init__(self, world: Home, number: int, *, behind: Mapping[str, int] | None = None) -> None:
@@ -140,7 +141,7 @@ class Process(Life):
             self._listen(running)
 
     def left(self, cluster: FleetCluster) -> None:
-        """Does nothing. The fleet calls this when a cluster leaves, which never happens here."""
+        """Does nothing. The fleet would call this if a cluster left, but none does in a simulation."""
 
     def runs(self) -> list[RunningController[Any]]:
         """The process's running controllers, in all clusters."""

@@ -1,4 +1,4 @@
-"""Processes: the processes of the program under test that are started and killed in one run."""
+"""Processes: starts and kills the processes of the program under test in one run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from setpoint.simulation.process import Home, Process
 from setpoint.simulation.tape import Tape
 
 MOST_RESTARTS: Final = 5
-"""The number of times that a process which ended by itself is started again in one run."""
+"""The most times in one run that a process which ended by itself is restarted."""
 
 
 class Place(Home, Protocol):
@@ -85,14 +85,15 @@ class Processes:
     # -- ends ----------------------------------------------------------------------------------------------------------
 
     def crash(self, life: Life, fault: Fault) -> None:
-        """Kills a process, whose own code calls this. A new process starts when the fault is over."""
+        """Kills a process; the process's own code calls this. A new process starts when the fault is over."""
         life.kill()
         self._place.tape.tell("controller", life.actor.name, "killed", f"killed: {fault.kind}")
         self._place.steps.begin(fault, self.replace)
 
     def ended(self, process: Process, problem: BaseException) -> None:
-        """Starts a new process 10 s after a process has ended by itself, as a kubelet does, but only `MOST_RESTARTS`
-        times in a run. It also reports the end as an error, unless a leader may have lost its lease.
+        """Starts a new process 10 s after one has ended by itself, as a kubelet does, at most `MOST_RESTARTS` times in
+        a run. Also reports the end as an error, except with leader election, where a process ends when it loses its
+        lease; there only the ends after the last restart are reported.
         """
         place = self._place
         told = f"{type(problem).__name__}: {problem}"
@@ -106,8 +107,8 @@ class Processes:
     # -- what they do --------------------------------------------------------------------------------------------------
 
     def busy(self) -> bool:
-        """Whether any process has something to do now, is about to be elected, or is about to take over keys of a
-        different process.
+        """Whether any process has something to do now, is about to be elected, or is about to take over another
+        process's keys.
         """
         if any(process.busy() for process in self._all):
             return True
@@ -118,8 +119,8 @@ class Processes:
         return bool(candidates) and not any(process.leads() for process in candidates)
 
     def leading(self) -> list[Process]:
-        """The processes whose controllers work. With sharding, only the one that owns the most objects, since a fault
-        hits only one process.
+        """The processes whose controllers work. With sharding, only the one that owns the most objects, because a fault
+        hits one process.
         """
         found = [process for process in self._all if process.leads()]
         return sorted(found, key=lambda each: -each.owned())[:1] if self._setup.sharding else found
@@ -129,7 +130,7 @@ class Processes:
         return [at for process in self._all for at in process.retries()]
 
     def resync(self) -> None:
-        """Makes every process reconcile again each object that it would reconcile after a start."""
+        """Makes every process reconcile all its objects again, as after a start."""
         for process in self.alive():
             if process.manager is not None:
                 for running in process.runs():

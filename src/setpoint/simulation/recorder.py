@@ -33,15 +33,16 @@ class Full(Exception):
 class Recorder:
     """Appends one line of JSON for each change to ``path``; an existing recording is continued.
 
-    Each line is written at once, and the next recorder drops a line that a crash has cut off, so a recording is valid
-    at any moment. A second file, ``path`` with ``.key`` appended, holds the key from which stand-ins are made; only its
-    owner can read it. The key is needed only to continue the recording: do not hand it out with the recording.
+    Each line is written at once, and the next recorder drops a line that a crash has cut off, so a recording is always
+    valid. A second file, ``path`` with ``.key`` appended, holds the key from which stand-ins are made; only its owner
+    can read it. Keep it secret: it is needed only to continue the recording, not to replay it.
 
-    The recorder needs no rights but ``list`` and ``watch`` for the kinds.
+    The recorder needs only the permissions to ``list`` and ``watch`` the kinds.
 
     Raises:
         RecordingError: the file is not a recording, or its key is missing.
         OSError: the file can't be written.
+        ValueError: an entry of ``redact`` does not have the form that `StandIns` describes.
     """
 
     def __init__(
@@ -93,8 +94,8 @@ class Recorder:
         """Records until it is cancelled or the recording has reached its maximum size (`Full`).
 
         Raises:
-            ExceptionGroup: contains a `Full`, or the ApiError or TransportError of a kind that could not be listed or
-                watched at the beginning, or that may no longer be.
+            ExceptionGroup: contains a `Full`, or the ApiError or TransportError of a kind that could not be listed at
+                the beginning, or the Forbidden of a kind for which permission is missing.
         """
         async with asyncio.TaskGroup() as group:
             for kind in kinds:

@@ -1,5 +1,5 @@
 """Recording: turns the changes that were recorded in a cluster into a scenario, which shows whether controllers would
-have survived what others did there.
+have survived the actions of others there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from setpoint.testing.clusters import Cluster
 _FORMATS: Final = "setpoint-recording/"
 FORMAT: Final = f"{_FORMATS}1"
 STEPS: Final = 30
-"""Steps of a scenario at most: the longest pauses of the recording become waits for rest."""
+"""The most steps of a scenario. The longest pauses of the recording become the waits between them."""
 _TOGETHER: Final = 1.0
 """Seconds within which changes belong to one step."""
 _CLUSTERS_OWN: Final = frozenset({"kube-controller-manager", "kube-scheduler", "kubelet", "kube-apiserver"})
@@ -109,8 +109,8 @@ def _check_head(path: Path, raw: bytes) -> None:
 
 
 def read_lines(path: Path) -> Iterator[tuple[Recorded | None, int]]:
-    """The changes in the file, each with the offset at which its line ends. The first line, the head, comes as None; a
-    last line that was cut off is left out.
+    """The changes in the file, each with the offset at which its line ends. The first line, the header, yields None in
+    place of a change; a last line that was cut off is left out.
 
     Raises:
         RecordingError: the file is not a recording.
@@ -155,13 +155,13 @@ class Recording:
     def scenario(self, controllers: Sequence[Controller[Any]], *, mine: Collection[str] = ()) -> Scenario:
         """The actions of others, at their recorded times, as a scenario.
 
-        The scenario leaves out what ``controllers`` did: objects that their kinds own, the statuses of their kinds, and
-        everything written by the field managers in ``mine`` (the names of the controllers are always among them). It
-        also leaves out what the programs of every cluster do (pods of workloads, statuses of kubelets), since the
-        embedded cluster has such programs, too.
+        The scenario leaves out the work of ``controllers``: objects that their kinds own, the statuses of their kinds,
+        and all writes by the field managers in ``mine`` (to which the names of the controllers are added). It also
+        leaves out the work of every cluster's own programs (pods of workloads, statuses written by kubelets), since the
+        embedded cluster does the same work.
 
         Raises:
-            RecordingError: it has no actions of others, or no object of a kind that ``controllers`` watch.
+            RecordingError: the recording has no actions of others, or no object of a kind that ``controllers`` watch.
         """
         watched = {str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)}
         there = {each.collection for each in self.changes}

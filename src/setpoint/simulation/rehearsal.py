@@ -1,4 +1,6 @@
-"""Rehearsal: a run whose result is not used. It does beforehand what a process otherwise does on its first run only."""
+"""Rehearsal: a run whose result is not used. It does the work in advance that a process otherwise does on its first
+run.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,10 @@ from setpoint.testing.clusters import Cluster
 
 @cache
 def rehearse() -> None:
-    """Fills caches and imports modules that are imported on first use, so forked processes need not do so again. One
+    """Fills caches and imports modules that are imported on first use, so that forked processes need not do so. One
     call is enough for all processes that the calling process forks.
 
-    It does not run the user's code, since the state of that code has to begin anew with every run.
+    It does not run the user's code, whose state has to start afresh in every run.
     """
     run_here(
         Setup(scenario=_scenario, factory=_factory, is_rehearsal=True), Plan((fault("restart", "step 1"),)), Options()
@@ -29,7 +31,7 @@ def rehearse() -> None:
 
 
 def prepare(setup: Setup) -> None:
-    """Makes the decoders of the kinds that a setup's controllers watch, so forked processes need not do so."""
+    """Makes the decoders of the kinds that a setup's controllers watch, so that forked processes need not make them."""
     for controller in setup.controllers():
         for watch in controller.watched:
             with suppress(DecodeError):  # it is made even if there is nothing that it could read

@@ -1,4 +1,4 @@
-"""Report: the runs that were made, and what they cover."""
+"""Report: the runs that were made, and their coverage."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Report:
     ``runs`` and ``seconds`` (of real time) are the cost. ``singles`` is the number of single faults that were tried,
     out of ``of_singles``, and ``combinations`` is the number of combinations; ``complete`` says whether the budget
     sufficed for all single faults. ``off`` has the faults and oracles that were switched off, with the reasons.
-    ``unstruck`` is the number of plans with a fault that found no place to strike.
+    ``unstruck`` is the number of plans in which some fault did not strike.
     """
 
     seed: int = 0
     runs: int = 0
     seconds: float = 0.0
     cpu: float = 0.0
-    """Seconds of processor time in the runs themselves."""
+    """Seconds of processor time that the runs took."""
     singles: int = 0
     of_singles: int = 0
     combinations: int = 0
@@ -37,9 +37,9 @@ class Report:
     masks: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
     points: Counter[str] = field(default_factory=Counter)
-    """The numbers of writes, reads, changes … of the undisturbed run."""
+    """The number of points of each kind (writes, reads, changes and so on) in the undisturbed run."""
     disturbed: dict[str, dict[str, set[str]]] = field(default_factory=dict)
-    """The points that were disturbed, by what they are and by the switch of the fault."""
+    """The points that were disturbed, by their kind and by the fault's switch."""
     faults: Counter[str] = field(default_factory=Counter)
     """The number of runs with each switch's faults."""
 

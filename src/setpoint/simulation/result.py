@@ -1,4 +1,4 @@
-"""Result: what one run showed, as plain values that can be sent between processes and compared."""
+"""Result: the outcome of one run, as plain values that can be sent between processes and compared."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import msgspec
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A finding of an oracle: a promise that is broken for ``subject``, with the expected state and the state that was
-    found.
-    """
+    """A broken promise that an oracle has found: about ``subject``, with the expected and the actual state."""
 
     oracle: str
     subject: str
@@ -30,7 +28,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Point(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A place in a run at which a fault can strike."""
+    """A point of a run at which a fault can strike."""
 
     name: str
     kind: str
@@ -56,9 +54,9 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
     point: str = ""
     saw: str = ""
     content: str = ""
-    """A digest of what was written."""
+    """A digest of the written object."""
     place: str = ""
-    """The line of the user's code that did it."""
+    """The line of the user's code that caused the event."""
 
 
 class Result(msgspec.Struct):
@@ -68,42 +66,42 @@ class Result(msgspec.Struct):
     points: list[Point] = []
     end: dict[str, list[Any]] = {}
     rests: list[dict[str, list[Any]]] = []
-    """The states at the ends of the steps, if they were asked for."""
+    """The states at the ends of the steps, if ``Options.rests`` is set."""
     wishes: list[str] = []
-    """The wishes of users at the ends of the steps, as text that can be compared."""
+    """The objects that users ask for at the end of each step, as text that can be compared."""
     there: list[dict[str, int]] = []
-    """The number of objects of each name at the ends of the steps."""
+    """The number of objects with each label at the end of each step."""
     created: dict[str, int] = {}
     deleted: dict[str, int] = {}
     gone: dict[int, dict[str, int]] = {}
-    """The number of objects of each name that others than users have deleted, by steps."""
+    """For each step, the number of deletions of each label by others than users."""
     wrongly: dict[str, int] = {}
-    """Deletions by controllers of what was there at the ends of the steps before and after, in the undisturbed run."""
+    """The number of wrong deletions by label: of objects that the undisturbed run has before and after the step."""
     collected: list[str] = []
-    """Objects that users had made and the garbage collector has deleted: they had an owner by then."""
+    """Objects that users created and the garbage collector deleted, because they had got an owner in the meantime."""
     initial: dict[str, list[Any]] = {}
-    """The objects from before the run, where the ends of steps are kept, too: no state has those that never changed."""
+    """The state before the run, if ``Options.rests`` is set. Other states lack the objects that never changed."""
     provided: list[str] = []
-    """Objects without an owner that the control plane has made, such as a default storage class."""
+    """Objects without an owner that the control plane created, such as a default storage class."""
     ended: list[str] = []
     """Conditions that the control plane has set from True to False, as ``collection label path``."""
     writes: int = 0
     steps: int = 0
     struck: int = 0
-    """The number of the plan's faults that took place."""
+    """The number of the plan's faults that struck."""
     digest: str = ""
     trace: list[Line] = []
     explained: str = ""
     virtual: float = 0.0
     seconds: float = 0.0
     problem: str = ""
-    """The run could not be carried out: an error of the scenario, with its traceback."""
+    """The error of the scenario, with its traceback, if the run could not be carried out; otherwise ``""``."""
     early: bool = False
-    """The scenario failed while faults lasted."""
+    """Whether the scenario failed while faults lasted."""
     wished: list[Any] = []
-    """The objects that users had made and not deleted in the end, as they asked for them."""
+    """The objects that users had created and not deleted at the end of the run, as users specified them."""
     environment: dict[str, str] = {}
-    """The user's lines that asked the real clock or chance, if that was asked for."""
+    """The lines of the user's code that read the real clock or asked for randomness, if ``Options.audit`` is set."""
 
     def step_of(self, at: str) -> int:
         """The step in which this run reached the point ``at``; 0 if it did not reach that point."""
@@ -114,27 +112,29 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     """The options of a run, in addition to its plan."""
 
     shift: float = 0.0
-    """Seconds by which the wall clock is later."""
+    """Seconds that the wall clock is ahead."""
     stretch: float = 0.0
-    """Seconds that users wait longer at the end of each step."""
+    """Additional seconds that users wait at the end of each step."""
     patient: bool = False
-    """Users wait for the end of all faults before they go on."""
+    """Whether users wait for the end of all faults before they go on."""
     rests: bool = False
     trace: bool = False
     quiet: bool = True
-    """Whether to wait and see that nothing is written any more."""
+    """Whether to check at the end that nothing is written any more: after a resync, after a restart, and within an
+    hour.
+    """
     rests_expected: tuple[dict[str, int], ...] = ()
-    """The number of objects of each name that the undisturbed run has at the ends of its steps."""
+    """The number of objects with each label at the end of each step of the undisturbed run."""
     gone_expected: dict[int, dict[str, int]] = {}
-    """The deletions of the undisturbed run, by steps."""
+    """The deletions of the undisturbed run, by step."""
     since: int = 0
-    """The step before which nothing of the plan happens: the run may begin where the undisturbed one is then."""
+    """The step of the plan's first fault: the run may continue from the undisturbed run's state at that step."""
     audit: bool = False
-    """Whether to note which lines of the user's ask the real clock or chance."""
+    """Whether to note the lines of the user's code that read the real clock or ask for randomness."""
     debug: bool = False
     """Whether to stop in a debugger where a fault strikes, and where a promise is broken."""
     direct: tuple[Any, ...] = ()
-    """Objects to be created at once instead of the scenario."""
+    """Objects to create at once instead of running the scenario."""
 
 
 encode = msgspec.msgpack.Encoder().encode

@@ -1,4 +1,4 @@
-"""Search: tries undisturbed runs, then every single fault, then combinations, and shortens the plans that fail."""
+"""Search: makes undisturbed runs, tries every single fault, then combinations, and shortens the plans that fail."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PLACES: Final = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Budget:
-    """The limit of a search, in runs or in seconds of real time; None means that there is no limit of that kind."""
+    """The limit of a search, in runs and in seconds of real time; None means no limit of that kind."""
 
     runs: int | None = None
     seconds: float | None = None
@@ -52,7 +52,7 @@ DEFAULT_BUDGET = Budget(seconds=60.0)
 
 
 class Search:
-    """One search. `findings` yields what it finds, and `report` says what it has tried so far."""
+    """A search. `findings` yields its findings, and `report` covers the plans tried so far."""
 
     def __init__(
         self,

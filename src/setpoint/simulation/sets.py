@@ -1,4 +1,4 @@
-"""Sets: finds out whether the user's code uses sets, whose order differs from process to process."""
+"""Sets: detects whether the user's code uses sets, whose order differs between processes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from setpoint.simulation.setup import Setup
 from setpoint.simulation.tape import is_users_file
 
 HASH_SEEDS: Final = (1, 2, 3)
-"""Values of PYTHONHASHSEED that are tried: two strings in a set change places in every second one."""
+"""The values of PYTHONHASHSEED to try. With every second value, two strings in a set change their order."""
 _NAMES: Final = frozenset({"set", "frozenset", "hash"})
 _OF_SETS: Final = (ast.Sub, ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
 def uses_sets(setup: Setup) -> bool:
-    """Whether the user's modules make sets or ask for hashes: those of the scenario, the factory and the controllers,
-    and those whose names these modules use. If a module can't be read, the answer is true.
+    """Whether the user's modules create sets or compute hashes: the modules of the scenario, the factory and the
+    controllers, and the modules whose names these use. If a module can't be read, the answer is true.
     """
     functions: list[Any] = [setup.scenario, setup.factory]
     for controller in setup.controllers():

@@ -1,4 +1,4 @@
-"""Setup: what a simulation runs; it is the same for all of its runs."""
+"""Setup: the options of a simulation, which are the same for all its runs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from setpoint.testing.clusters import Cluster
 from setpoint.webhook import Admission, Converter
 
 Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
-"""The actions of users: an ordinary test's body."""
+"""The actions of users, written like the body of a test: ``async def scenario(cluster)``."""
 Factory: TypeAlias = Callable[[], Sequence[Controller[Any] | Fleet] | Controller[Any]]
-"""Makes the controllers of one process, and perhaps the fleet that those at home work in."""
+"""Makes the controllers of one process and, with ``fleet``, optionally a fleet beside them."""
 
 
 class Program(NamedTuple):
@@ -53,7 +53,7 @@ class Setup:
     ignore: Mapping[str, str] = field(default_factory=dict)
     off: Mapping[str, str] = field(default_factory=dict)
     is_rehearsal: bool = False
-    """Whether the controllers are not the user's."""
+    """Whether the controllers are the framework's own, made for a rehearsal."""
 
     @property
     def processes(self) -> int:

@@ -28,8 +28,8 @@ def run_here(setup: Setup, plan: Plan, options: Options) -> Result:
 
 
 def story(setup: Setup, choose: Choose, branch: Branch = lambda _step: None) -> Result:
-    """Warms up a world, asks ``choose`` which run to make, and makes that run. At the start of every step it asks
-    ``branch`` whether to continue as a different run from there.
+    """Prepares a world, asks ``choose`` which run to make, and makes that run. At the start of every step it asks
+    ``branch`` whether to continue as a different run.
     """
     loop = SimulationLoop()
     asyncio.set_event_loop(loop)
@@ -60,8 +60,8 @@ def story(setup: Setup, choose: Choose, branch: Branch = lambda _step: None) -> 
 
 @contextmanager
 def buried() -> Iterator[None]:
-    """Suppresses the errors that Python reports when it closes the coroutines that killed processes have left behind.
-    Closing them can only fail, since their loop is closed.
+    """Suppresses the errors that Python reports when it closes the coroutines of killed processes. Closing them can
+    only fail, since their loop is closed.
     """
     before = sys.unraisablehook
     sys.unraisablehook = lambda _: None

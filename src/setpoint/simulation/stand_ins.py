@@ -1,4 +1,4 @@
-"""Stand-ins: replacements for secret values, which show only which of the values are equal."""
+"""Stand-ins: replacements for secret values. They show only which values are equal."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class StandIns:
-    """Replaces values: equal values get equal stand-ins, and the stand-ins of texts have the same length.
+    """Replaces values. Equal values get equal stand-ins, and the stand-in of a text has the text's length.
 
     Args:
-        key: the key of the stand-ins. Readers without it can't find a value by trying candidates; a recording has to be
+        key: the key of the stand-ins. Readers without it can't find a value by trying candidates. A recording has to be
             continued with the same key.
         fields: the fields to replace, each as a collection and a path, such as ``"configmaps data.password"``. ``*``
-            stands for every collection (``"* spec.token"``) and, in a path, for every name and every place in a list.
+            stands for every collection (``"* spec.token"``) and, in a path, for every name and every index of a list.
             Values of Secrets are always replaced.
 
     Raises:
-        ValueError: a field is not of that form.
+        ValueError: a field does not have that form.
     """
 
     def __init__(self, key: bytes, fields: Iterable[str] = ()) -> None:

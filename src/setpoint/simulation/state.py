@@ -1,4 +1,4 @@
-"""State: the current objects, in a form in which two runs can be compared."""
+"""State: the current objects, in a form that makes the states of two runs comparable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from setpoint.simulation.identities import StandIns
 
 JSON = Any
 Snapshot = dict[str, list[JSON]]
-"""Objects by ``collection label``; more than one where the server made the names up."""
+"""The objects by ``collection label``. A label has several objects if the server generated their names."""
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _DROPPED: Final = frozenset(
     {
@@ -38,7 +38,7 @@ _RECORDS: Final = ("jobs.batch",)
 
 
 class Difference(NamedTuple):
-    """A field (or an object if ``path`` is empty) that differs from the undisturbed run."""
+    """A field that differs from the undisturbed run; if ``path`` is empty, a whole object."""
 
     subject: str
     path: str
@@ -47,8 +47,8 @@ class Difference(NamedTuple):
 
     @property
     def is_more(self) -> bool:
-        """Whether an object, or a part of an external system's state, exists in addition to those that are expected, or
-        exists more often.
+        """Whether there are more objects with this label, or there is more of an external system's state, than
+        expected.
         """
         counts = type(self.expected) is type(self.found) is int
         if counts and (not self.path or self.subject.startswith("external ")):
@@ -59,14 +59,14 @@ class Difference(NamedTuple):
 
     @property
     def is_less(self) -> bool:
-        """Whether an expected object is missing, or fewer objects of its label exist than expected."""
+        """Whether there are fewer objects with this label than expected."""
         if not self.path and isinstance(self.expected, int):
             return bool(self.found < self.expected)
         return not self.path and self.found == ABSENT
 
     def is_ended(self, ended: Collection[str]) -> bool:
-        """Whether one run has a condition that the control plane has set from True to False (it is in ``ended``), and
-        the other run does not have that condition: its control plane came after the passing state was over.
+        """Whether only one run has a condition that the control plane had set from True to False (it is in ``ended``).
+        In the other run, the control plane came too late to see the passing state.
         """
         there = self.expected if self.found == ABSENT else self.found if self.expected == ABSENT else None
         return isinstance(there, dict) and there.get("status") == "False" and f"{self.subject} {self.path}" in ended
@@ -124,10 +124,10 @@ def _is_history(collection: str, document: dict[str, JSON]) -> bool:
 
 def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
     """The objects in ``way`` but not in ``direct`` that are mere records of the past: Jobs and the objects that they
-    own, the claims that a StatefulSet has left behind when it was scaled down, and the volumes bound to these claims.
+    own, the claims that a StatefulSet has left behind when it was scaled down, and the volumes bound to these
+    claims.
 
-    ``way`` is a state to which several changes have led, and ``direct`` is the state to which the same wishes lead at
-    once.
+    ``way`` is the state after several changes, and ``direct`` is the state after asking for the final objects at once.
     """
     found = {each for each in way if each not in direct and each.startswith(_RECORDS)}
     owners = {f"<uid of {each}>" for each in found}
@@ -212,7 +212,7 @@ def plain_values(value: JSON) -> JSON:
 
 
 def differences(expected: Snapshot, found: Snapshot, masks: frozenset[str] = frozenset()) -> list[Difference]:
-    """The differences between ``found`` and ``expected``, except in masked fields."""
+    """The differences between ``expected`` and ``found``, except in masked fields."""
     result: list[Difference] = []
     for subject in sorted({*expected, *found}):
         ours, theirs = expected.get(subject, []), found.get(subject, [])
@@ -288,7 +288,7 @@ def _differ(wanted: JSON, got: JSON, path: str) -> Iterator[tuple[str, JSON, JSO
 
 
 def learned(one: Snapshot, other: Snapshot) -> frozenset[str]:
-    """The masks of the fields that differ between two undisturbed runs: chance decides their values, not the
+    """The masks of the fields that differ between two undisturbed runs: their values depend on chance, not on the
     controller.
     """
     return frozenset(each.mask for each in differences(one, other))

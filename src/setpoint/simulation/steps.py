@@ -1,4 +1,4 @@
-"""Steps: how time passes in a run, and when lasting faults end."""
+"""Steps: the passing of time in a run, and the ends of faults that last."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Release = Callable[[], object]
 
 
 class Stage(Protocol):
-    """The interface of a run that its `Steps` use: it says whether anything can still happen by itself, and it is told
-    when a step ends and the next begins.
+    """The interface of a run that its `Steps` use. It says whether anything can still happen by itself, and is notified
+    when a step ends and when the next one begins.
     """
 
     resting: bool
@@ -67,11 +67,11 @@ class Steps:
             self.after(float(fault.get("seconds", 0.0)), release)
 
     def over(self, step: int, release: Release) -> None:
-        """Calls ``release`` at the end of step ``step``, when everything else has settled."""
+        """Calls ``release`` at the end of step ``step``, after everything else has settled."""
         self._at_end.append((step, release))
 
     def after(self, seconds: float, release: Release) -> None:
-        """Calls ``release`` after ``seconds``, for which `quiesce` waits."""
+        """Calls ``release`` after ``seconds``; `quiesce` waits for it."""
         self._ids += 1
         number = self._ids
         loop = self._world.loop
@@ -135,9 +135,7 @@ class Steps:
         return min(due, default=None)
 
     async def end(self, patience: float) -> None:
-        """Ends a step: waits until the user's actions have had their consequences, unless a fault makes the user go on
-        early.
-        """
+        """Ends a step: waits for the consequences of the user's actions, unless a fault makes the user go on early."""
         world = self._world
         early = world.early(self.number)
         if early is not None and not world.options.patient:
@@ -186,8 +184,10 @@ class Steps:
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
         """Waits until the condition holds, and ends the step. If the condition does not hold within ``within`` seconds,
-        all faults are ended, and the wait begins once more; if the condition does not hold then, either, AssertionError
-        is raised.
+        all faults are ended, and the wait begins once more.
+
+        Raises:
+            AssertionError: the condition did not hold after the second wait, either; ``why`` is the message.
         """
         world = self._world
         if not await self._holds(condition, within):

@@ -1,4 +1,4 @@
-"""Streams: which changes a controller's process hears of, and when."""
+"""Streams: the changes that a controller's process sees, and the times at which it sees them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _versioned = msgspec.json.Decoder(_Versioned).decode
 
 
 class Listener(Protocol):
-    """The interface of a transport for the watches of its process. ``saw`` is called with everything that was shown to
-    the process and ``heard_of`` with each change that arrives at a gate; ``ordered`` chooses the order of the first
-    events.
+    """The interface of a transport for the watches of its process. ``saw`` is called with everything that is shown to
+    the process, and ``heard_of`` with each change that arrives at a gate; ``ordered`` chooses the order of the
+    initial events.
     """
 
     def saw(self, raw: bytes) -> None: ...
@@ -43,7 +43,7 @@ class Listener(Protocol):
 
 
 class Gate:
-    """Decides whether a process hears of changes to one kind's objects. A shut gate holds back all changes from a
+    """Decides whether a process sees changes to the objects of one kind. A shut gate holds back all changes from a
     certain revision on, in their order, like a watch cache that lags behind.
     """
 
@@ -60,7 +60,7 @@ class Gate:
 
     def open(self, *, expired: bool = False) -> None:
         """Delivers the changes that were held back. If ``expired``, drops them instead and ends the watches with 410,
-        so their readers list again and never see the states in between.
+        so that their readers list again and never see the states in between.
         """
         self.since = None
         for stream in list(self.streams):
@@ -68,8 +68,8 @@ class Gate:
 
 
 class Stream(Response):
-    """One watch of a process. A task of the server reads the server's side, as it would over a network: events that the
-    process has not read yet are in transit.
+    """One watch of a process. A task of the server reads the server's side, as over a network: events that the process
+    has not read yet are in transit.
     """
 
     status = 200
@@ -134,7 +134,7 @@ class Stream(Response):
         self._kept = []
 
     def fail(self) -> None:
-        """Ends the watch with 410, as a server that no longer has the watch's revision does."""
+        """Ends the watch with 410, like a server that no longer has the watch's revision."""
         self._ready.append(EXPIRED)
         self._lose()
         self._over = True

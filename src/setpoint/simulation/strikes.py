@@ -1,4 +1,4 @@
-"""Strikes: where the faults of a plan hit a run."""
+"""Strikes: the points at which the faults of a plan hit a run."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Struck(Protocol):
 
 
 class Strikes:
-    """Looks up the plan's faults for each point that the run reaches. ``struck`` has the faults that took place; each
-    strikes once.
+    """Looks up the plan's faults for each point that the run reaches. Each fault strikes once; ``struck`` has those
+    that did.
     """
 
     def __init__(self, world: Struck, plan: Plan) -> None:
@@ -48,8 +48,8 @@ class Strikes:
         return self._at.get(point, [])
 
     def take(self, point: str, *kinds: str) -> list[Fault]:
-        """The plan's faults at the point, of the given kinds, that have not struck yet; from now on they count as
-        struck, and they are written to the trace. Empty when the time for faults is over.
+        """The plan's faults of the given kinds at the point that have not struck yet. They are written to the trace and
+        from now on count as struck. Empty when the time for faults is over.
         """
         if self.over:
             return []
@@ -107,8 +107,8 @@ class Strikes:
         return point, self.take(point)
 
     def external_trouble(self, faults: list[Fault], point: str, *, before: bool) -> Fault | None:
-        """The fault because of which the process has to die or wait at this moment of a call; None if there is none. If
-        a fault makes the call fail, raises that ExternalError instead.
+        """The fault that makes the process die or wait before or after a call; None if there is none. If a fault makes
+        the call fail, raises its ExternalError instead.
         """
         for each in faults:
             if before and each.kind in ("crash-before", "slow-request", "freeze"):

@@ -17,7 +17,7 @@ _PYTHON = str(Path(sys.modules["asyncio"].__file__ or "").resolve().parent.paren
 
 
 class Tape:
-    """Records the events of a run. Two runs of one plan have the same digest, which covers all of the events."""
+    """Records the events of a run. Its digest covers all events; two runs of the same plan have the same digest."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
@@ -41,7 +41,7 @@ class Tape:
         self.lines.append(Line(round(self.clock(), 6), lane, who, what, text, point, saw, content, place))
 
     def mark(self, point: Point) -> None:
-        """Adds a place at which a fault can strike."""
+        """Adds a point at which a fault can strike."""
         if not self.full:
             self.points.append(point)
 

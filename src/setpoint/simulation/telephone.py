@@ -33,7 +33,7 @@ class Operator(Protocol):
 
 
 class Telephone:
-    """Decides what happens to each call of an external system; `externals.call` asks for these decisions."""
+    """Decides the outcome of each call to an external system; `externals.call` asks it."""
 
     def __init__(self, world: Operator) -> None:
         self._world = world

@@ -18,8 +18,8 @@ class Job:
 
 
 class Turns:
-    """Makes the loop stand still while a thread computes. Otherwise the operating system would decide the order of
-    their actions.
+    """Makes the loop stand still while a thread computes. Otherwise the operating system would decide in which order
+    they act.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Turns:
 
     def waits(self, callback: Callable[..., Any]) -> None:
         """Counts the calling thread's job as waiting, so that the loop can run, if the thread waits for the result of
-        ``callback``. The loop calls this in the thread that has passed ``callback`` to it.
+        ``callback``. The loop calls this in the thread that has scheduled ``callback``.
         """
         job: Job | None = getattr(self._local, "job", None)
         future = _awaited(callback)
@@ -57,7 +57,7 @@ class Turns:
         self._leave()
 
     def stand_still(self) -> None:
-        """Blocks the loop, which calls this, until every thread waits for the loop or has ended."""
+        """Blocks its caller, the loop, until every thread waits for the loop or has ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._running == 0)
 

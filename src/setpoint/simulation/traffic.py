@@ -1,4 +1,4 @@
-"""Traffic: how the writes of processes reach the server, and what is noted about them."""
+"""Traffic: delivers the writes of processes to the server, and notes them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Traffic:
         self._world.judge.wrote(life.seen, asked, point, target, changed=changed)
 
     def arrive_late(self, life: Life, request: Request, fault: Fault) -> None:
-        """Delivers a write to the server when the fault is over, whether or not its sender is still alive."""
+        """Delivers a write to the server when the fault is over, even if its sender has died."""
 
         async def arrive() -> None:
             AUTHOR.set(life.actor)
@@ -97,7 +97,7 @@ class Traffic:
         self._world.steps.begin(fault, lambda: self._world.harness.start(arrive(), name="late write"))
 
     async def touch(self, request: Request, asked: Asked) -> None:
-        """Writes the object as a different program would, and takes the change back, so that only its version
+        """Writes the object as a different program would, then takes the change back, so that only the object's version
         differs.
         """
         path = request.path.removesuffix(f"/{asked.subresource}") if asked.subresource else request.path

@@ -17,7 +17,7 @@ _UNANSWERED: Final = ("lost-answer", "late-write", "slow-answer", "slow-request"
 
 @dataclass
 class Reference:
-    """The results of undisturbed runs, with which the result of every other run has to agree."""
+    """The results of undisturbed runs, with which all other results must agree."""
 
     baseline: Result
     others: list[Result]
@@ -25,10 +25,10 @@ class Reference:
     off: Mapping[str, str] = field(default_factory=dict)
 
     records: frozenset[str] = frozenset()
-    """Records of earlier wishes: whether they are there hangs on how long each of those lasted."""
+    """Objects that are records of earlier wishes. Whether they exist depends on how long each wish lasted."""
 
     takes_turns: bool = False
-    """Whether names hang on how many wishes were seen, as those of blue and green deployments do."""
+    """Whether names depend on the number of changes that the controller saw, as in blue-green deployments."""
 
     def __post_init__(self) -> None:
         masks = set(self.ignore)
@@ -50,7 +50,7 @@ class Reference:
                 allowed[subject] = max(allowed.get(subject, 0), count)
 
     def judge(self, plan: Plan, result: Result) -> list[Finding]:
-        """The findings about a disturbed run, without those that the undisturbed run has, too."""
+        """The findings about a disturbed run, except those that the undisturbed run has, too."""
         known = {finding.identity for finding in self.baseline.findings}
         found = [finding for finding in result.findings if finding.identity not in known]
         if any(finding.oracle in ("hot loop", "hang", "scenario") for finding in found):

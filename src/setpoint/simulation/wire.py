@@ -29,13 +29,15 @@ from setpoint.testing.answers import Answer, refusal
 
 T = TypeVar("T")
 LATENCY: Final = 0.001
-"""Seconds that a request is under way, so that others' work can come in between."""
+"""Seconds that a request is in transit, so that other requests can arrive in between."""
 SOON: Final = 1.0
-"""Seconds within which a cache that has listed begins to watch."""
+"""Seconds within which a cache begins to watch after it has listed."""
 LATENCIES: Final = (1, 2, 3, 5, 8, 13, 21)
 FOREVER: Final = str(10**9)
 ASIDE: Final = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
-"""Requests about these are the framework's own: reports and elections. Caches of them are a controller's."""
+"""Collections to which the framework itself sends requests, for reports and elections. Faults hit only a cache's
+requests for them, since caches belong to controllers.
+"""
 
 
 class Network(Protocol):

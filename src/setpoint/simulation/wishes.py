@@ -12,13 +12,13 @@ _WISHED: Final = ("name", "namespace", "labels", "annotations", "ownerReferences
 
 
 class Wishes:
-    """The objects that users currently ask for, by the paths of their requests."""
+    """The objects that users currently ask for, by the path of the object."""
 
     def __init__(self) -> None:
         self._documents: dict[str, dict[str, Any]] = {}
 
     def wished(self, path: str, document: dict[str, Any]) -> None:
-        """Notes that a user has asked for an object; ``document`` is the object as it was stored."""
+        """Notes that a user has asked for an object; ``document`` is the stored object."""
         reported = self._documents.get(path, {}).get("status")
         wish = wish_of(document)
         self._documents[path] = wish if reported is None else {**wish, "status": reported}
@@ -39,11 +39,11 @@ class Wishes:
         return list(self._documents.values())
 
     def text(self) -> str:
-        """The requested objects as text, which does not depend on the order in which users asked for them."""
+        """The requested objects as text. It does not depend on the order in which users asked for them."""
         return msgspec.json.encode(sorted(self._documents.items()), order="sorted").decode()
 
 
 def wish_of(document: dict[str, Any]) -> dict[str, Any]:
-    """The part of an object that users set."""
+    """The part of an object that belongs to its users."""
     kept = {key: value for key, value in document.get("metadata", {}).items() if key in _WISHED}
     return {**{key: value for key, value in document.items() if key not in ("status", "metadata")}, "metadata": kept}

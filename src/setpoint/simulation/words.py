@@ -42,7 +42,7 @@ _SENTENCES: Final = {
 
 
 def in_words(fault: Fault) -> str:
-    """A sentence that describes the fault. A fault for which there is no sentence is written as in plans."""
+    """A sentence that describes the fault. If there is no sentence for its kind, the notation of plans."""
     pattern = _SENTENCES.get(fault.kind)
     if pattern is None:
         return str(fault)

@@ -32,7 +32,9 @@ class Worker:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The ends of the pipes that this process holds. Another process that held them would keep the worker alive."""
+        """The ends of the pipes that this process holds. If another process held them, too, the worker would stay
+        alive.
+        """
         return self._outgoing, self.incoming
 
     def send(self, job: Job) -> None:

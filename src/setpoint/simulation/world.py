@@ -49,7 +49,7 @@ from setpoint.simulation.wishes import Wishes
 from setpoint.testing.clock import EPOCH
 
 CONVERGE: Final = 2400.0
-"""Seconds of virtual time within which everything is as it should be again after the last fault."""
+"""Seconds of virtual time for the state to become as it should be again after the last fault."""
 HOUR: Final = 3600.0
 
 
@@ -110,7 +110,7 @@ class World:
     # -- before the run ------------------------------------------------------------------------------------------------
 
     async def warm(self) -> None:
-        """Prepares everything up to the point at which the controllers start, which is the same for every run."""
+        """Does everything that is the same in every run, up to the start of the controllers."""
         cluster, stack = self.cluster, self._stack
         await stack.enter_async_context(self.server)
         cluster.client = self.connect("user")
@@ -263,7 +263,7 @@ class World:
         return result
 
     def hung(self, why: str) -> Result:
-        """The result of a run that the loop has ended because virtual time no longer passed."""
+        """The result of a run that the loop ended because virtual time no longer passed."""
         self.judge.found("hang", "process", why)
         return self._complete()
 
@@ -326,8 +326,8 @@ class World:
         self._cut_off()
 
     async def gone(self, obj: Object) -> None:
-        """Waits while the object with the kind and name of ``obj`` is being deleted, since it can't be created again
-        before that is over. In a run in which a fault has struck, this ends the faults, as they may be all that keeps
+        """In a run in which a fault has struck, waits while the object with the kind and name of ``obj`` is being
+        deleted, since it can't be created again until then. The wait ends the faults, which may be all that keeps
         the object.
         """
         while self.strikes.struck and self._is_leaving(obj):
@@ -347,8 +347,8 @@ class World:
         return record is not None and sketch(record.value).metadata.deletion_timestamp is not None
 
     def came_to(self, step: int) -> None:
-        """Begins a step. If `branch` has a different plan for the rest of the run, that plan takes the place of the
-        current one.
+        """Begins a step. If ``branch`` has a different plan for the rest of the run, that plan replaces the current
+        one.
         """
         job = self.branch(step)
         if job is not None:

@@ -1,4 +1,4 @@
-"""Zygote: a process that has warmed up a world, and the processes that are forked from it for every run."""
+"""Zygote: a process that has prepared a world, and the processes that it forks for the runs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ from setpoint.simulation.silence import silent
 from setpoint.simulation.single import story
 
 PATIENCE: Final = 60
-"""Seconds of processor time, and tens of seconds of real time, after which a run counts as one that never ends."""
+"""The limit of a run in seconds of processor time; ten times as many seconds of real time are the second limit. A run
+that exceeds either counts as endless.
+"""
 MOST_TRUNKS: Final = 12
 READY: Final = b"r"
 END: Final = b"Q"
-"""Instead of a job: there are no more of them."""
+"""Sent instead of a job when there are no more jobs."""
 Job = tuple[Plan, Options]
 _HEAD: Final = struct.Struct(">cI")
 _job = msgspec.msgpack.Decoder(tuple[Plan, Options]).decode
