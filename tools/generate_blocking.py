@@ -51,7 +51,7 @@ class Verbs:
     _portal: Portal
 
 '''
-HEAD = '''"""Client without ``await``; see `setpoint.client.Client`."""
+HEAD = '''"""Client: the client without ``await``; see `setpoint.client.Client`."""
 
 from __future__ import annotations
 
@@ -72,10 +72,11 @@ class Client(Groups):
         with Client.from_kubeconfig() as client:
             pod = client.get(Pod, "web-0")
 
-    The asynchronous client runs in a thread of its own; each method waits for it. Several threads may use one
-    client. ``client`` must not have been used before.
+    The asynchronous client runs in a thread of its own, and each method waits for its result. Several threads may
+    share one blocking client. ``client`` must not have been used before.
 
-    With ``portal`` it runs in the event loop of that, where it may be used already. Closing this does not close it.
+    With ``portal``, ``client`` runs in the portal's event loop and may already be in use there; `close` then closes
+    neither of them.
     """
 
     def __init__(self, client: _asynchronous.Client, *, portal: Portal | None = None) -> None:
@@ -113,7 +114,7 @@ class Client(Groups):
         self.close()
 
     def close(self) -> None:
-        """Ends every connection and the thread. It may be called twice."""
+        """Ends every connection and the thread, unless a portal was given. A second call has no effect."""
         if self._own and self._portal.is_open:
             try:
                 self._portal.run(self._client.close())

@@ -19,10 +19,10 @@ T = TypeVar("T")
 class Portal:
     """Runs coroutines in another thread's event loop and waits for them.
 
-    By default it starts a thread, instead of running a loop now and then, so that it works where a loop runs
-    already (notebooks) and idle connections are maintained between calls. With ``loop`` it uses that loop, which runs
-    in the thread that creates the portal; coroutines see the context variables of the calling thread.
-    An interrupt (Ctrl-C) during a wait cancels the coroutine.
+    By default it starts a thread whose loop runs all the time, so that it works where a loop is running already (as in
+    notebooks), and idle connections are maintained between calls. With ``loop`` it uses that loop, which must run in
+    the thread that creates the portal; coroutines see the context variables of the calling thread. An interrupt
+    (Ctrl-C) during a wait cancels the coroutine.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
@@ -45,7 +45,7 @@ class Portal:
         """The result of ``work``.
 
         Raises:
-            RuntimeError: the portal is closed, or the caller is in its own thread.
+            RuntimeError: the portal is closed, or the caller runs in the portal's thread.
         """
         if threading.current_thread() is self._thread:
             work.close()
@@ -83,7 +83,7 @@ class Portal:
 
     @contextmanager
     def inside(self, context: AbstractAsyncContextManager[T]) -> Iterator[T]:
-        """An asynchronous context manager as an ordinary one. It is entered and left in one task, as required."""
+        """An asynchronous context manager as a synchronous one. One task enters and leaves it, as it requires."""
         left = asyncio.Event()
         entered: asyncio.Future[T] = self.run(_future())  # made in its loop
         done = asyncio.run_coroutine_threadsafe(_hold(context, entered, left), self._loop)
@@ -94,7 +94,7 @@ class Portal:
             done.result()
 
     def close(self) -> None:
-        """Ends running coroutines, and the thread if the portal owns it. It may be called twice."""
+        """Cancels running coroutines, and ends the thread if the portal owns it. A second call has no effect."""
         self._closed = True
         if not self._own:
             for future in tuple(self._running):

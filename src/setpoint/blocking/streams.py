@@ -17,7 +17,7 @@ K = TypeVar("K", bound=Object)
 
 
 class Watch(Generic[K]):
-    """The events of one watch: an iterator, and a context manager that closes the connection when left."""
+    """The events of one watch: an iterator, and a context manager that closes the connection on leaving."""
 
     def __init__(self, watch: _asynchronous.Watch[K], portal: Portal) -> None:
         self._events = portal.iterate(watch)
@@ -95,7 +95,7 @@ class PortStream:
         self._portal = portal
 
     def read(self) -> bytes:
-        """The next bytes, ``b""`` at the end."""
+        """The next bytes that arrive, or ``b""`` at the end."""
         return self._portal.run(self._stream.read())
 
     def write(self, data: bytes) -> None:

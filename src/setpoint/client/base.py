@@ -20,7 +20,7 @@ M = TypeVar("M")
 
 
 class ResourceNames(Protocol):
-    """Finds resources by the names that people use; `setpoint.client.RestMapper` implements it."""
+    """Finds resources by the names that kubectl accepts; `setpoint.client.RestMapper` implements it."""
 
     async def resource(self, name: str) -> Resource: ...
 

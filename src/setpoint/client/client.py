@@ -41,14 +41,14 @@ class Client(PodConnections, Groups):
     - No field is lost: `update` sends a patch that is computed from the JSON that was read, and that applies only to
       the version that was read. Fields that the models don't know stay, and a concurrent change by another client leads
       to a `Conflict`.
-    - Every request has a deadline, and every stream has an idle deadline.
-    - Every error that the server reports is an `ApiError` that names the request and the server; see
-      `setpoint.client.errors`.
+    - By default every request has a deadline, and every stream has an idle timeout.
+    - Every error that the server reports is an `ApiError` that names the request; see `setpoint.client.errors`.
     - `close` (or leaving ``async with``) ends every connection that this client opened.
 
     *Caveats*
 
-    - The server may have carried out a verb that ends in a `TransportError` with ``sent``. Only reads are repeated.
+    - The server may have carried out a verb that ends in a `TransportError` with ``sent``. Only reads are sent again
+      after such an error.
     - A client belongs to one event loop.
 
     ``get``, ``list``, ``pages``, ``patch``, ``delete`` and ``delete_all`` also accept the name of a kind, in kubectl's
@@ -97,8 +97,8 @@ class Client(PodConnections, Groups):
     def from_environment(
         cls, path: str | Path | None = None, *, context: str | None = None, field_manager: str = "setpoint"
     ) -> Self:
-        """A client configured as by `from_kubeconfig`, or by the pod that this process runs in if there is no
-        kubeconfig.
+        """A client configured by a kubeconfig, as by `from_kubeconfig`, or, if there is none, by the service account of
+        the pod that this process runs in.
 
         Raises:
             ConfigError: there is no configuration, or it can't be used.
@@ -118,7 +118,7 @@ class Client(PodConnections, Groups):
         await self.close()
 
     async def close(self) -> None:
-        """Ends every connection and stream. It may be called twice."""
+        """Ends every connection and stream. A second call has no effect."""
         await self.transport.close()
 
     @property
@@ -146,18 +146,18 @@ class Client(PodConnections, Groups):
 
     @property
     def lineage(self) -> Iterator[Client]:
-        """The client itself, followed by the clients from which it was made by `over`, back to the first one."""
+        """The chain of clients from which this one was made by `over`: itself first, the original client last."""
         client: Client | None = self
         while client is not None:
             yield client
             client = client._made_over
 
     def on_write(self, observer: WriteObserver) -> Callable[[], None]:
-        """Registers ``observer``, which is called with the `WriteRecord` of every successful write; returns a function
-        that removes the observer.
+        """Registers ``observer``, which is called with the `WriteRecord` of every successful write of a single object;
+        returns a function that removes the observer.
 
         The observer is called before the verb returns, so the caller of the verb can rely on the write having been
-        noted.
+        noted. Dry runs, `delete_all`, `evict`, `bind`, `create_token` and `request` are not reported.
         """
         self._observers.append(observer)
         return lambda: self._observers.remove(observer)
@@ -179,9 +179,14 @@ class Client(PodConnections, Groups):
         resource: Resource | str = "",
         key: str = "",
     ) -> bytes:
-        """Sends any request, with this client's retries and errors; returns the body of the answer.
+        """Sends any request, with this client's retries, and returns the body of the answer.
 
-        Write observers are not called. ``verb``, ``resource`` and ``key`` are used only in errors.
+        Write observers are not called. ``timeout`` is in seconds and applies to each attempt. ``verb``, ``resource``
+        and ``key`` are used only in messages of errors.
+
+        Raises:
+            ApiError: the server answered with an error.
+            TransportError: there was no answer, or an incomplete one.
         """
         return await self._requester.request(
             method,
@@ -210,7 +215,9 @@ class Client(PodConnections, Groups):
         resource: Resource | str = "",
         key: str = "",
     ) -> AbstractAsyncContextManager[Response]:
-        """Sends any request and streams the answer: ``async with client.stream(...) as response``."""
+        """Sends any request and streams the answer: ``async with client.stream(...) as response``. The errors are those
+        of `request`; they may also occur while the stream is read.
+        """
         return self._requester.stream(
             method,
             path,

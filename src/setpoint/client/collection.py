@@ -20,7 +20,7 @@ logger = logging.getLogger("setpoint.client")
 
 K = TypeVar("K", bound=Object)
 BATCH = 256
-"""The number of objects that an iteration decodes at a time, without garbage collection in between."""
+"""The number of objects that iteration decodes at a time, during which garbage collection is off."""
 
 
 class ObjectList(Sequence[K], Generic[K]):

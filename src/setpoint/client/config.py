@@ -20,7 +20,11 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 @dataclass(frozen=True, slots=True)
 class Impersonation:
-    """The identity as which a client acts. ``uid``, ``groups`` and ``extra`` have no effect without ``user``."""
+    """The identity under which a client acts.
+
+    Raises:
+        ConfigError: there are ``uid``, ``groups`` or ``extra``, but no ``user``.
+    """
 
     user: str
     uid: str = ""
@@ -158,8 +162,8 @@ def redacted(url: str) -> str:
 def environment_proxy(server: str, environ: Mapping[str, str]) -> str:
     """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` select, or ``""`` for no proxy.
 
-    As in Go, lower-case names count too, and loopback addresses are never proxied. ``NO_PROXY`` is ``*``, or a list of
-    hosts, ``.domains``, networks and ``host:port`` pairs.
+    As in Go, lower-case names count, too, and loopback addresses never go through a proxy. ``NO_PROXY`` is ``*``, or a
+    list of hosts, ``.domains``, networks and ``host:port`` pairs.
     """
     if not _is_http(server):
         return ""  # refused later, when it is used

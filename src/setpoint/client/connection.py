@@ -1,4 +1,6 @@
-"""An HTTP/1.1 connection, which carries one exchange at a time. httptools (llhttp in C) parses the input."""
+"""An HTTP/1.1 connection, which carries one exchange at a time. httptools (a binding of the C library llhttp) parses
+the input.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,19 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 __all__ = ["Broken", "Connection", "Late"]
 
 READ_BUFFER = 1 << 18
-"""Buffered bytes of a body from which on reading from the socket pauses."""
+"""Bytes of a body that are buffered before reading from the socket pauses."""
 MAX_HEAD = 1 << 18
-"""The most bytes of a head (and of all interim heads before it), and of input without a part of the body, such as
-trailers and chunk extensions. More is not HTTP."""
+"""The most bytes of a head, together with the interim heads before it, and of other input that is not part of a body,
+such as trailers and chunk extensions. More breaks the connection.
+"""
 MAX_HEADERS = 1000
-"""The most header lines. More is not HTTP.."""
+"""The most header lines of an answer. More break the connection."""
 SMALL = 4096
-"""Bytes below which a part of a body is merged with the next: as an object of its own, a chunk of one byte would take
-forty."""
+"""Parts of a body that have fewer bytes are merged, because a separate object for a chunk of one byte takes forty
+bytes.
+"""
 BIG = 1 << 16
-"""Bytes from which on a body is sent by itself instead of being appended to its head."""
+"""Request bodies with more bytes are written separately instead of being appended to the head."""
 
 
 class Broken(Exception):
@@ -38,12 +42,12 @@ class Late(Exception):
 
 
 class Connection(asyncio.Protocol):
-    """A connection to a server. For each exchange: `send`, wait for the `head`, and read the body with `chunk` or
+    """A connection to a server. For each exchange, call `send`, wait for the `head`, and read the body with `chunk` or
     `rest`.
 
-    A wait raises `Broken` if the connection breaks, `Late` at its deadline, and the exception given to `end` if there
-    is one. After any of these, and after a cancelled wait, the only permitted call is `abort`. ``reusable`` says
-    whether another exchange may follow a complete one.
+    A wait raises `Broken` if the connection breaks, `Late` at its deadline, and any exception that was passed to `end`.
+    After any of these, and after a cancelled wait, the only permitted call is `abort`. ``reusable`` says whether
+    another exchange may follow a complete one.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[Connection], None] | None = None) -> None:
@@ -98,10 +102,11 @@ class Connection(asyncio.Protocol):
         return self.transport.get_write_buffer_size() == 0
 
     def send(self, head: bytes, body: bytes | None = None, *, bare_head: bool = False, upgrades: bool = False) -> None:
-        """Begins an exchange. ``bare_head`` says that the answer has no body, whatever its head declares (HEAD).
+        """Begins an exchange. ``bare_head`` says that the answer to the request (HEAD) has no body, whatever the
+        answer's head declares.
 
-        ``upgrades`` says that the request asks for a different protocol; in that case an answer of 101 ends the use of
-        HTTP on this connection, see `hand_over`.
+        ``upgrades`` says that the request asks for a different protocol. If the answer is 101, no more HTTP is spoken
+        on this connection; see `hand_over`.
         """
         self.status = 0
         self.headers = {}
@@ -135,7 +140,7 @@ class Connection(asyncio.Protocol):
         return self._take()
 
     async def rest(self, limit: int, deadline: float | None, idle: float | None) -> bytes:
-        """The rest of the body; if it is longer than ``limit`` bytes, a part of it a little longer than that."""
+        """The rest of the body. Reading stops when more than ``limit`` bytes have arrived."""
         self._wanted = limit
         self._resume()
         while not self.complete and self._buffered <= limit:

@@ -1,4 +1,4 @@
-"""Credentials of a client. Every request asks for them; no connection keeps them."""
+"""Credentials of a client. They are obtained for every request and are not tied to connections."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Credentials(ABC):
         return None
 
     async def rejected(self, authorization: str) -> bool:
-        """Notes that the server answered 401 to ``authorization``; returns whether a repeated request may get new
-        credentials.
+        """Notes that the server answered 401 to ``authorization``; returns whether repeating the request with new
+        credentials may help.
         """
         return False
 
@@ -86,8 +86,8 @@ class StaticToken(Credentials):
 
 
 class Basic(Credentials):
-    """A user name and password (RFC 7617). Kubernetes dropped these in 1.19; proxies in front of a server still use
-    them.
+    """A user name and a password (RFC 7617). Kubernetes dropped this scheme in 1.19; proxies in front of a server still
+    use it.
     """
 
     def __init__(self, username: str, password: str) -> None:
@@ -108,7 +108,8 @@ class TokenFile(Credentials):
     """A bearer token in a file, which is read again from time to time because service-account tokens are rotated.
 
     The file is read at most once in ``period`` seconds (50 by default: client-go's minute less its leeway of 10 s), and
-    immediately after a 401. While the file can't be read, the last token that was read stays in use.
+    again at once after a 401. While it can't be read, the last token stays in use; if there is none yet, requests fail
+    with `CredentialsError`.
     """
 
     def __init__(self, path: str | Path, *, fallback: str = "", period: float = 50.0) -> None:

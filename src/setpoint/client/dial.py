@@ -1,4 +1,4 @@
-"""Dialling: connections to the server, over TLS and through a proxy if the configuration says so."""
+"""Dialling: opens connections to the server, over TLS and through a proxy if the configuration says so."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from setpoint.client.transport import TransportError
 __all__ = ["Dialer", "basic_of", "host_header", "line_of", "os_reason"]
 
 CONNECT_TIMEOUT = 30.0
-"""Seconds for one attempt to connect, proxy and TLS included."""
+"""Seconds for one attempt to connect, including the proxy and TLS."""
 EYEBALLS = 0.25
-"""Seconds after which the next address of a host is tried too (RFC 8305)."""
+"""Seconds after which the next address of a host is tried in parallel (RFC 8305, "Happy Eyeballs")."""
 TCP_KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
-"""After 30 s of silence the system probes the connection, and closes it after three probes, 10 s apart: a dead
-connection is noticed after a minute. (By default, systems send nine probes, 75 s apart.) ``TCP_KEEPALIVE`` is macOS's
-name for the first setting."""
+"""Socket options: after 30 s of silence the system sends up to three probes, 10 s apart, so a dead connection is
+noticed after a minute. (By default, systems send nine probes, 75 s apart.) ``TCP_KEEPALIVE`` is the name of the
+first option on macOS.
+"""
 
 
 class Dialer:

@@ -1,4 +1,4 @@
-"""Discovery of the resources of a server: aggregated (KEP-3352) if possible, else one request per group version."""
+"""Discovery of a server's resources: aggregated (KEP-3352) if possible, otherwise one request per group version."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Discovered:
     """The resources of a server.
 
     Attributes:
-        resources: in the server's order of groups; within a group the preferred version comes first.
-        failed: the group versions that could not be discovered, for example because an aggregated API server is down,
-            and the reasons.
+        resources: the resources in the server's order of groups; within a group the preferred version comes first.
+        failed: the group versions that could not be discovered, with the reasons: an aggregated API server may be down,
+            for example.
     """
 
     resources: tuple[Resource, ...]
@@ -112,7 +112,7 @@ class _ResourceList(Struct):
 
 
 class Discovery:
-    """Discovers a server's resources, anew on each call; `setpoint.client.RestMapper` caches them.
+    """Discovers a server's resources. Each call asks the server; `setpoint.client.RestMapper` caches the answers.
 
     A group version whose discovery fails does not affect the others; `Discovered.failed` has the reason.
     """

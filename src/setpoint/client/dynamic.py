@@ -29,7 +29,7 @@ class DynamicObject(Object, omit_defaults=True):
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Self:
-        """A new object with the content of ``document``, as if created locally.
+        """A new object with the content of ``document``, like one created locally.
 
         Raises:
             ValueError: ``document`` has a different kind.
@@ -44,7 +44,7 @@ class DynamicObject(Object, omit_defaults=True):
 
     @property
     def raw(self) -> dict[str, Any]:
-        """Everything but apiVersion, kind and metadata, parsed on first access; you may change it.
+        """The document without apiVersion, kind and metadata, parsed on first access; you may change it.
 
         Raises:
             TooDeep: the document is nested too deeply.

@@ -40,7 +40,7 @@ __all__ = [
 
 
 class ConfigError(Exception):
-    """The configuration can't be used; the message names the file, context, cluster or user, and says why."""
+    """The configuration can't be used; the message names the file, context, cluster or user, and gives the reason."""
 
 
 class CredentialsError(TransportError):

@@ -15,11 +15,13 @@ from setpoint.client.transport import MAX_BODY, Request, Response, TransportErro
 __all__ = ["Exchange", "late"]
 
 PIECE = 1 << 20
-"""Bytes that are unpacked at a time: a tiny compressed body must not fill the memory."""
+"""The most bytes that are decompressed at a time, so that a tiny compressed body can't fill the memory."""
 SLICE = 1 << 16
-"""Compressed bytes that are unpacked together: input behind a gzip member is copied."""
+"""The most compressed bytes that are fed to the decompressor at a time, because it copies the input after each gzip
+member.
+"""
 MAX_EMPTY = 100
-"""The most empty members of a compressed body: a few are legal, thousands are an attack."""
+"""The most empty members of a compressed body: a few are legal; thousands are an attack."""
 
 
 class Opener(Protocol):
@@ -28,7 +30,9 @@ class Opener(Protocol):
     shown: str
 
     async def open(self, request: Request) -> tuple[Pool, Connection, float | None]:
-        """A connection that has received the head of the answer, with its pool and the deadline in the loop's time."""
+        """A connection that has received the head of the answer, the connection's pool, and the deadline in the loop's
+        time.
+        """
         ...
 
     def explained(

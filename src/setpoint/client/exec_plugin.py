@@ -31,7 +31,7 @@ _SHOWN = 2000
 
 @dataclass(frozen=True, slots=True)
 class ExecPluginConfig:
-    """A plugin's command. ``env`` is added to the environment; ``cluster`` is passed to a plugin that asks for it."""
+    """A plugin's command. ``env`` is added to the environment; ``cluster``, if not None, is passed to the plugin."""
 
     command: str
     api_version: str
@@ -63,10 +63,11 @@ class _Credential:
 
 
 class ExecPlugin(Credentials):
-    """Runs a program that prints an ``ExecCredential``, and caches the credential until it expires or gets a 401.
+    """Runs a program that prints an ``ExecCredential``, and caches the credential until it expires or the server
+    answers 401.
 
-    The plugin is not run twice at a time: all waiting requests share one run and its result, even a failure. The plugin
-    has no terminal and is killed after ``timeout`` seconds; the error contains its stderr.
+    Only one run of the plugin is in progress at a time: all waiting requests share it and its result, even a failure.
+    The plugin has no terminal and is killed after ``timeout`` seconds; the error contains its stderr.
     """
 
     def __init__(

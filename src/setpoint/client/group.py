@@ -1,4 +1,4 @@
-"""Collections: a client's verbs for one kind in one namespace. Clientsets consist of collections."""
+"""Collections: a client's verbs for one kind in one namespace. A clientset consists of collections."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CreateOnly(Generic[K]):
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> K:
-        """See `setpoint.client.Client.create`. If ``obj`` has no namespace, this method sets that of the collection."""
+        """See `setpoint.client.Client.create`. If ``obj`` has no namespace, it gets that of the collection."""
         if self._namespace and not obj.namespace:
             obj.metadata.namespace = self._namespace
         return await self._client.create(
@@ -55,8 +55,8 @@ class CreateOnly(Generic[K]):
 
 
 class Collection(CreateOnly[K]):
-    """The objects of one kind in one namespace. If the collection has no namespace, `list` and `watch` cover all
-    namespaces, and the other verbs use the client's namespace.
+    """The objects of one kind in one namespace. Without a namespace, `list`, `pages` and `watch` cover all namespaces,
+    and the other verbs use the client's namespace.
 
     Each verb does the same as the client's verb of that name.
     """

@@ -28,9 +28,9 @@ __all__ = ["HttpTransport"]
 logger = logging.getLogger("setpoint.client")
 
 MAX_REFUSAL = 1 << 20
-"""Bytes of the answer of a server that opens no WebSocket."""
+"""The most bytes of the body with which a server refuses a WebSocket."""
 RELOAD_PERIOD = 10.0
-"""Seconds between two checks of the certificates' files."""
+"""Seconds between two checks of the certificate files."""
 
 
 class HttpTransport(Transport):
@@ -38,8 +38,8 @@ class HttpTransport(Transport):
 
     *Guarantees*
 
-    - The credentials are asked for anew for every request. After a 401 the request is sent once more if the
-      credentials' source says that this may help.
+    - Credentials are obtained anew for every request. After a 401 the request is sent once more if the source of the
+      credentials says that this may help.
     - When a certificate or CA file changes, or a plugin returns a different certificate, new connections use it; open
       streams continue over the old connections.
     - Redirects are not followed, and cookies are not kept. The environment's proxy settings are ignored; only
@@ -111,10 +111,10 @@ class HttpTransport(Transport):
     # -- for the exchange -------------------------------------------------------------------------------------------
 
     async def open(self, request: Request) -> tuple[Pool, Connection, float | None]:
-        """A connection that has received the head of the answer, with its pool and the deadline for the whole answer,
-        in the loop's time.
+        """A connection that has received the head of the answer, the connection's pool, and the deadline for the whole
+        answer in the loop's time.
 
-        Obtaining credentials has deadlines of its own; ``request.timeout`` begins when they are available.
+        Obtaining credentials has deadlines of its own; ``request.timeout`` starts when they are available.
         """
         authorization, pool = await self._who()
         again = True
@@ -184,7 +184,7 @@ class HttpTransport(Transport):
         idle: float | None,
         body: bool = False,
     ) -> TransportError:
-        """The error for ``problem``, which names the request and the server. ``idle`` is the idle timeout."""
+        """The error for ``problem``; it names the request and the server. ``idle`` is the idle timeout."""
         asked = f"{request.method} {request.path}"
         if isinstance(problem, Late):
             if idle is not None and (deadline is None or asyncio.get_running_loop().time() < deadline - 0.001):

@@ -23,17 +23,19 @@ from setpoint.client.waits import Waits
 __all__ = ["Handshake", "HttpSocket"]
 
 HEARTBEAT: Final = 30.0
-"""Seconds between pings; a pong that is missing for half of that closes the connection."""
+"""Seconds between pings; if a pong does not arrive within half that time, the connection is closed."""
 MAX_MESSAGE: Final = 16 << 20
-"""Bytes of one message; API servers send a container's output in parts of 32 KiB."""
+"""The most bytes of a message; API servers send a container's output in parts of 32 KiB."""
 READ_BUFFER: Final = 1 << 18
-"""Buffered bytes of messages from which on reading from the socket pauses."""
+"""Bytes of messages that are buffered before reading from the socket pauses."""
 GOODBYE: Final = 5.0
-"""Seconds for the server to read the sent messages, and to answer a close frame."""
+"""Seconds for the server to read the messages that were sent, and to answer a close frame."""
 
 
 class Handshake:
-    """The opening handshake of a WebSocket (RFC 6455, 4.1): the headers of its request, and the check of the answer."""
+    """The opening handshake of a WebSocket (RFC 6455, 4.1): the headers of its request, and the validation of the
+    answer.
+    """
 
     def __init__(self, protocols: Sequence[str]) -> None:
         nonce = generate_nonce()
@@ -49,11 +51,11 @@ class Handshake:
             self.headers["sec-websocket-protocol"] = ", ".join(protocols)
 
     def accepted(self, headers: Mapping[str, str], what: str) -> str:
-        """The subprotocol that the server chose; ``headers`` are those of its 101 answer.
+        """The subprotocol that the server chose; ``headers`` are those of the 101 answer.
 
         Raises:
-            TransportError: the answer is not from a WebSocket server, answers a different request, or chooses a
-                protocol that was not offered. The message begins with ``what``.
+            TransportError: the answer is not that of a WebSocket server, is the answer to a different request, or
+                chooses a protocol that was not offered. The message begins with ``what``.
         """
         protocol = headers.get("sec-websocket-protocol", "")
         if headers.get("upgrade", "").lower() != "websocket" or headers.get("sec-websocket-accept") != self._accept:
@@ -92,7 +94,7 @@ class HttpSocket(asyncio.Protocol):
             self._transport.resume_reading()
 
     async def send(self, data: bytes) -> None:
-        """Sends a message, and waits while the peer does not read.
+        """Sends a message, once the peer has read enough of the earlier ones.
 
         Raises:
             TransportError: the connection broke or is closed.
@@ -129,7 +131,7 @@ class HttpSocket(asyncio.Protocol):
         return message
 
     async def close(self) -> None:
-        """Sends a close frame, waits a short time for the peer's close frame, and closes the connection."""
+        """Sends a close frame, waits a few seconds for the peer's close frame, and closes the connection."""
         self._timer.cancel()
         self._closing = True
         self._messages.clear()

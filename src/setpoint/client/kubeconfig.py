@@ -64,8 +64,8 @@ class Kubeconfig:
     def parse(cls, text: bytes, origin: str) -> Kubeconfig:
         """A kubeconfig that is not in a file, such as the content of a Secret; ``origin`` names it in messages.
 
-        It must contain its credentials: the author of such a Secret must not be able to read this machine's files or
-        run its programs.
+        It must contain its credentials. Otherwise the author of such a Secret could read this machine's files or run
+        its programs.
 
         Raises:
             ConfigError: the text is not a kubeconfig, or it refers to a file, a command or an auth-provider.
@@ -209,11 +209,11 @@ def load_kubeconfig(
 def load_config(
     path: str | Path | None = None, context: str | None = None, *, environ: Mapping[str, str] | None = None
 ) -> ClientConfig:
-    """The configuration from the first of these that exists: ``path``, ``$KUBECONFIG``, ``~/.kube/config``, the service
-    account of the pod. With a ``context``, only kubeconfigs are used.
+    """The configuration from the first of these sources that exists: ``path``, ``$KUBECONFIG``, ``~/.kube/config``, and
+    the service account of the pod. With a ``context``, only kubeconfigs are used.
 
     Raises:
-        ConfigError: none of them exists, or the first one can't be used.
+        ConfigError: none of the sources exists, or the first one can't be used.
     """
     environ = os.environ if environ is None else environ
     if path is not None or context is not None:

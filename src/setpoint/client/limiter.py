@@ -35,15 +35,15 @@ class AdaptiveLimiter:
 
     @property
     def waiting(self) -> int:
-        """The number of requests that wait for a place."""
+        """The number of requests that wait for `enter`."""
         return self._places.waiting
 
     async def enter(self) -> None:
-        """Waits for a place. Every `enter` that returned needs one `leave`."""
+        """Waits until the request may be sent. Call `leave` once for each `enter` that has returned."""
         await self._places.acquire()
 
     def leave(self, *, throttled: bool | None) -> None:
-        """Gives the place back. ``throttled`` says whether the answer was a 429; None means that there was no
+        """Notes the end of a request. ``throttled`` says whether the answer was a 429; None means that there was no
         answer.
         """
         places = self._places

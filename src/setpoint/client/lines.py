@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["MAX_LINE", "LineFramer", "LineTooLong"]
 
 MAX_LINE = 16 << 20
-"""Bytes of one line after which a stream counts as broken. An object of a real server has at most about 3 MiB."""
+"""The most bytes of a line; a longer line breaks the stream. An object of a real server has at most about 3 MiB."""
 
 
 class LineTooLong(ValueError):
@@ -15,8 +15,8 @@ class LineTooLong(ValueError):
 class LineFramer:
     """Splits chunks of any size into lines.
 
-    Each byte is copied only a few times, whatever the sizes of the chunks: the parts of a line are collected and joined
-    once. The parts take no more memory than their bytes, even if the bytes arrive one by one.
+    However small the chunks are, each byte is copied only a few times, because the parts of a line are collected and
+    joined once. The parts take no more memory than their bytes, even if the bytes arrive one by one.
     """
 
     __slots__ = ("_limit", "_rest")

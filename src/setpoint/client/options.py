@@ -27,17 +27,15 @@ class PatchType(Enum):
     JSON = "application/json-patch+json"
     """RFC 6902: a list of operations."""
     MERGE = "application/merge-patch+json"
-    """RFC 7386: null removes, lists are replaced."""
+    """RFC 7386: null removes a field, and lists are replaced."""
     STRATEGIC = "application/strategic-merge-patch+json"
-    """Lists merge by their keys; built-in kinds only."""
+    """Strategic merge patch: lists merge by their keys. For built-in kinds only."""
     APPLY = "application/apply-patch+yaml"
-    """Server-side apply (KEP-555). JSON is YAML."""
+    """Server-side apply (KEP-555). The body may be JSON, which is valid YAML."""
 
     @classmethod
     def of(cls, patch: PatchBody) -> PatchType:
-        """The type of a patch that was given without one: JSON patch for a list of operations, merge patch for anything
-        else.
-        """
+        """The default type of a patch: a JSON patch for a list of operations, a merge patch for anything else."""
         return cls.JSON if isinstance(patch, list | tuple) else cls.MERGE
 
 
@@ -45,7 +43,7 @@ def checked_name(name: str, what: str) -> str:
     """``name``, if it is a valid path segment.
 
     Raises:
-        ValueError: the name is empty, ``.`` or ``..``, or contains ``/`` or ``%``, and so would address a different
+        ValueError: the name is empty, ``.`` or ``..``, or contains ``/`` or ``%``, so it would address a different
             path.
     """
     if not name:

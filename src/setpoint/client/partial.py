@@ -14,10 +14,10 @@ _FORM = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 
 
 class PartialObjectMetadata(Object, omit_defaults=True):
-    """An object of any kind, of which the server sends only the metadata (``meta.k8s.io/v1``).
+    """An object of any kind, reduced to its metadata by the server (``meta.k8s.io/v1``).
 
-    `metadata_only` returns the class for a kind. Every read verb accepts the class, as do `delete`, `patch` and, for
-    changes to the metadata, `update`.
+    `metadata_only` returns the class for a kind. Every verb that reads accepts the class, as do `delete`, `patch` and,
+    for changes to the metadata, `update`.
     """
 
     accept: ClassVar[str] = _FORM.format("PartialObjectMetadata")
@@ -25,9 +25,7 @@ class PartialObjectMetadata(Object, omit_defaults=True):
 
 
 def metadata_only(kind: type[Object] | Resource) -> type[PartialObjectMetadata]:
-    """The class for objects of ``kind`` reduced to their metadata. Calls for the same resource return the same
-    class.
-    """
+    """The class for objects of ``kind`` reduced to their metadata. The same resource always gives the same class."""
     return _class_of(kind if isinstance(kind, Resource) else resource_of(kind))
 
 

@@ -1,4 +1,4 @@
-"""Warnings about files with secrets or identities that other users of the machine can read or change."""
+"""Warnings about files with secrets or identities that every user of the machine can read or change."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ logger = logging.getLogger("setpoint.client")
 def warn_if_open(path: Path, what: str) -> None:
     """Logs a warning if every user of the machine can read or change ``path``; access for the file's group is fine.
 
-    Like kubectl and helm, this logs a warning and does not fail, because mounted Secrets are 0644 by default. Symbolic
-    links are followed. On systems without such permissions (Windows) nothing is logged.
+    As in kubectl and helm, this is not an error, because mounted Secrets are 0644 by default. Symbolic links are
+    followed. On systems without such permissions (Windows) nothing is logged.
     """
     if os.name != "posix":
         return

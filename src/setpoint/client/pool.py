@@ -12,8 +12,9 @@ from setpoint.client.transport import TransportError
 __all__ = ["Pool"]
 
 KEEP_ALIVE = 50.0
-"""Seconds that an idle connection is kept: less than the 60 after which load balancers drop one, and the 90 of API
-servers. A write that meets a connection just being closed fails, as it must not be sent twice."""
+"""Seconds for which an idle connection is kept: fewer than the 60 after which load balancers drop one, and the 90 of
+API servers. A write over a connection that the server is just closing fails, because it must not be sent twice.
+"""
 
 
 class Pool:
@@ -33,7 +34,7 @@ class Pool:
 
     @property
     def in_use(self) -> int:
-        """The number of connections with a running exchange."""
+        """The number of connections with an exchange in progress."""
         return sum(not connection.ended for connection in self.connections) - len(self._idle)
 
     @property
@@ -86,7 +87,7 @@ class Pool:
             self._idle.pop().abort()
 
     async def close(self, reason: str) -> None:
-        """Closes all connections and returns when they are closed. Callers that wait for a connection get a
+        """Closes all connections and returns when they are closed. Callers that wait for an answer get a
         `TransportError`.
         """
         self.retire()

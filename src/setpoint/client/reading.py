@@ -64,7 +64,8 @@ class Reading(ClientBase):
         resource_version: str = "",
         subresource: str = "",
     ) -> K | DynamicObject:
-        """The object with this ``name``. Its state is at least as new as ``resource_version`` (``"0"``: any state).
+        """The object with this ``name``. Its state is at least as new as ``resource_version``; ``"0"`` accepts any
+        state.
 
         Raises:
             NotFound: the object does not exist.
@@ -197,8 +198,10 @@ class Reading(ClientBase):
 
         If the server no longer has the state that the pages belong to (410 on a continue token, after about five
         minutes), everything is listed once more, and objects that were already returned are left out. Every object that
-        exists throughout is returned exactly once, but in this case the objects do not all show the state of the same
+        exists throughout is still returned exactly once, but the objects then don't all show the state of the same
         moment.
+
+        Objects that don't fit their model are logged and left out.
         """
         kind = await self._kind(kind)
         given: set[str] = set()
@@ -240,9 +243,10 @@ class Reading(ClientBase):
         send_initial_events: bool = False,
         idle_timeout: float | None = IDLE_TIMEOUT,
     ) -> Watch[K]:
-        """The changes after ``resource_version``; without a version, an ``ADDED`` for each existing object comes first.
+        """The changes after ``resource_version`` to the objects in one ``namespace``, or in all namespaces if it is
+        None. Without a version, an ``ADDED`` for each existing object comes first.
 
-        The server ends the watch after ``timeout_seconds`` (default: the server chooses, 5 to 10 minutes).
+        The server ends the watch after ``timeout_seconds``; by default it chooses 5 to 10 minutes.
         """
         resource = resource_of(kind)
         initial = send_initial_events

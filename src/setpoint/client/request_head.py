@@ -17,7 +17,7 @@ _SENDS = ("POST", "PUT", "PATCH")
 
 
 class RequestHead:
-    """Builds the heads of requests to one server; the parts that they have in common are built once."""
+    """Builds the heads of requests to one server. The parts that all heads share are built once."""
 
     def __init__(self, config: ClientConfig) -> None:
         url = urlsplit(config.server)

@@ -23,21 +23,22 @@ logger = logging.getLogger("setpoint.client")
 
 JSON = "application/json"
 IDLE_TIMEOUT = 330.0
-"""Seconds without a byte after which a stream is dead: API servers send a bookmark a minute and end a watch after
-five to ten; where bookmarks are off, the server's own end comes first."""
+"""Seconds without a byte after which a stream counts as dead. API servers send a bookmark every minute, and end a watch
+after five to ten minutes; without bookmarks, that end may come first.
+"""
 EXEMPT = "/apis/coordination.k8s.io/"
-"""Leases never wait for the limiter: a leader that can't renew in time loses its lease."""
+"""Paths with this prefix never wait for the limiter: a leader that can't renew its lease in time loses it."""
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _MAX_WARNINGS = 1000
 MAX_ERROR = 4 << 20
-"""The most bytes of an error's body; a Status that names every field of an object is shorter."""
+"""The most bytes of the body of an error; a Status that names every field of an object is shorter."""
 
 
 class Requester:
-    """Sends requests over one transport, with retries by `RetryPolicy`.
+    """Sends requests over one transport, with the retries of a `RetryPolicy`.
 
-    Each distinct ``Warning`` of the server is passed to ``on_warning`` once; by default it is logged by this package.
+    Each distinct ``Warning`` from the server is passed to ``on_warning`` once; by default it is logged by this package.
     """
 
     def __init__(

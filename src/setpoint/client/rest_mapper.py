@@ -12,7 +12,7 @@ from setpoint.meta import GroupKind, GroupVersionKind, Resource
 __all__ = ["AmbiguousMatchError", "NoMatchError", "RestMapper"]
 
 REFRESH_PERIOD = 1.0
-"""Seconds after a discovery in which an unknown name does not cause another one."""
+"""Seconds after a discovery during which an unknown name does not cause another one."""
 
 
 class NoMatchError(LookupError):
@@ -30,8 +30,8 @@ class RestMapper:
 
     *Guarantees*
 
-    - An unknown name causes a new discovery before it counts as absent, so a CustomResourceDefinition that has just
-      been created is found.
+    - An unknown name causes a new discovery before it counts as absent, so a new CustomResourceDefinition is found. At
+      most one discovery a second is caused in this way.
     - Concurrent callers share one discovery.
     - If several groups have a resource of that name, built-in groups win over custom ones, and among built-in groups
       the first in the server's order wins (the core group comes first). If there are several groups and all are custom,

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The rules for retries that the caller does not see; they are client-go's.
+    """The rules for the retries that callers don't see; they are those of client-go.
 
     - After a 429 or 5xx with ``Retry-After``, any verb is retried after exactly that many seconds. The header means
       that the server has not begun the request.
@@ -66,10 +66,10 @@ DEFAULT_BACKOFF = Backoff(steps=4, initial=0.01, factor=5.0, jitter=0.1)
 async def retry_on_conflict(
     attempt: Callable[[], Awaitable[T]], *, backoff: Backoff = DEFAULT_RETRY, random: Random | None = None
 ) -> T:
-    """Calls ``attempt`` until it does not raise `Conflict`, ``backoff.steps`` times at most, and returns its result.
+    """Calls ``attempt`` again while it raises `Conflict`, at most ``backoff.steps`` times in all, and returns its
+    result.
 
-    ``attempt`` must read the object each time, because repeated writes of an object that was read only once would
-    always conflict.
+    ``attempt`` must read the object each time: writes of an object that was read only once would always conflict.
 
     Raises:
         Conflict: the last attempt still conflicted.

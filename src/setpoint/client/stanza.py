@@ -1,4 +1,4 @@
-"""The parts of a kubeconfig: stanzas that know their position, so errors can name it."""
+"""The parts of a kubeconfig: stanzas that know their position, so that errors can name it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Stanza:
         return tuple(value)
 
     def entries(self, key: str) -> tuple[Mapping[str, Any], ...]:
-        """The stanzas in the list under ``key``, which consists of mappings that have a name."""
+        """The mappings in the list under ``key``. Raises `ConfigError` unless each of them has a name."""
         value = self.fields.get(key)
         if value is None:
             return ()

@@ -28,11 +28,11 @@ S = TypeVar("S", bound=Object)
 M = TypeVar("M")
 _NO_EVICTION = 'no kind "Eviction" is registered for version "policy/v1"'
 LOG_IDLE = 3600.0
-"""A log may be silent for long; after an hour the connection counts as dead."""
+"""Seconds without output after which the connection of a followed log counts as dead; a log may be silent for long."""
 
 
 class Subresources(ClientBase):
-    """The verbs for subresources of some kinds; a part of `setpoint.client.Client`."""
+    """The verbs for the subresources of some kinds; a part of `setpoint.client.Client`."""
 
     # -- scale ------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Gives the fields that other managers own by updates to a manager that applies them."""
+"""Transfers the ownership of fields from managers that own them through updates to a manager that applies them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class TakingOver(Reading, Writing):
     async def take_over(
         self, obj: K, managers: Collection[str], *, field_manager: str | None = None, subresource: str = ""
     ) -> K:
-        """Makes ``field_manager`` (default: the client's) own the fields that ``managers`` own by updates, as if it had
-        applied them; returns the object as it is afterwards.
+        """Makes ``field_manager`` (default: the client's) the owner of the fields that ``managers`` own through
+        updates, as if it had applied them; returns the object as it is afterwards.
 
         Do this once, before the first server-side `apply` of an object that was written with client-side apply
         (kubectl's manager is ``kubectl-client-side-apply``) or with updates. Otherwise fields that an apply leaves out
         would stay for ever, because a manager removes only fields that it owns. The values of the object's fields don't
-        change. If ``managers`` own nothing by updates, nothing is written.
+        change. If ``managers`` own nothing through updates, nothing is written.
 
         Raises:
             NotFound: the object does not exist.

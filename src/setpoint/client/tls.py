@@ -1,4 +1,4 @@
-"""TLS: the certificates of both sides, and contexts that notice changes to their files."""
+"""TLS: the certificates of both sides, and contexts that can be renewed when the files change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ClientCertificate", "TlsConfig", "default_context"]
 
 
 def default_context(*, cafile: str | None = None, cadata: str | None = None) -> ssl.SSLContext:
-    """A context like that of `ssl.create_default_context`, but no stricter than Go, in which Kubernetes is written.
+    """A context like that of `ssl.create_default_context`, but no stricter than the TLS of Go, which Kubernetes uses.
 
     Kubernetes' own certificates, and those of many private authorities, lack extensions that Python requires since
     3.13, such as an authority key identifier.
@@ -36,7 +36,7 @@ class ClientCertificate:
     key_data: bytes = field(default=b"", repr=False)
 
     def load_into(self, context: ssl.SSLContext, source: str) -> None:
-        """Loads this certificate into ``context``.
+        """Loads this certificate into ``context``; ``source`` names the configuration in messages.
 
         Raises:
             ConfigError: a file is missing or unreadable, or the certificate and the key don't belong together.
@@ -58,7 +58,7 @@ class ClientCertificate:
                 raise ConfigError(f"client certificate {shown} can't be used: {_reason(problem)}{where}") from None
 
     def files(self) -> tuple[Path, ...]:
-        """The files of the certificate. When one of them changes, the certificate has changed."""
+        """The files of the certificate. When one of them changes, the certificate has to be loaded again."""
         pairs = ((self.cert_data, self.cert_file), (self.key_data, self.key_file))
         return tuple(file for data, file in pairs if not data and file is not None)
 

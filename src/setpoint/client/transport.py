@@ -1,7 +1,7 @@
-"""Transport: the only way to an API server.
+"""Transport: the only connection to an API server.
 
 Every byte to or from a server goes through a `Transport`. This package has two, `HttpTransport` and
-`InProcessTransport`; a third may wrap one of them, to count requests or to inject faults.
+`InProcessTransport`; another one may wrap either of them, to count requests or to inject faults.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class TransportError(Exception):
 class Request:
     """One request to a transport.
 
-    ``path`` and the parts of ``query`` are not yet percent-encoded. Header names are lower-case. ``timeout`` is
-    in seconds and covers connecting, the answer's head and its body; streams have None. ``idle_timeout`` is in
-    seconds too: a stream that receives no byte for that long ends in a `TransportError`.
+    ``path`` and the parts of ``query`` are not yet percent-encoded. Header names are lower-case. ``timeout`` is in
+    seconds and covers connecting, the answer's head and its body; it is None for streams. ``idle_timeout`` is in
+    seconds, too: a stream that receives no byte for that long ends in a `TransportError`.
 
-    ``allowed`` is called immediately before the request is sent, each time, when the credentials and
-    the connection are ready. It may raise a `TransportError` to prevent the sending.
+    ``allowed`` is called immediately before each attempt to send the request, when the credentials and the connection
+    are ready. It may raise a `TransportError` to prevent the sending.
     """
 
     method: str
@@ -60,7 +60,7 @@ class Request:
     allowed: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
     def allowed_by(self, check: Callable[[], None]) -> Request:
-        """A copy of the request that calls ``check``, and after it the request's own ``allowed`` if there is one."""
+        """A copy of the request that calls ``check`` and then, if there is one, the request's own ``allowed``."""
         others = self.allowed
 
         def both() -> None:
@@ -81,8 +81,8 @@ class Request:
         )
 
     def __repr__(self) -> str:
-        """The request without the parts that may be secret: the values in the query (a command), the headers and the
-        body.
+        """The request without its parts that may be secret: the values in the query (such as a command), the headers
+        and the body.
         """
         names = "&".join(name for name, _ in self.query)
         size = f", {len(self.body)} bytes" if self.body is not None else ""
@@ -95,8 +95,9 @@ class Response(ABC):
     status: int
     headers: Mapping[str, str]
     idle_timeout: float | None = None
-    """Seconds of silence after which reading raises a `TransportError`; at first the request's. It may be changed
-    between two reads."""
+    """Seconds of silence after which reading raises a `TransportError`, or None for no limit; initially the request's.
+    It may be changed between two reads.
+    """
 
     @abstractmethod
     def chunks(self) -> AsyncIterator[bytes]:
@@ -155,8 +156,8 @@ class Transport(Protocol):
     """Sends requests. A transport knows nothing about kinds, verbs, retries or error answers."""
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        """A context that sends the request and gives the answer. Leaving it closes the answer, whether it was read or
-        not, without waiting for the rest.
+        """A context that sends the request and gives the answer. Leaving it closes the answer at once, even if it was
+        not read to the end.
 
         Raises:
             TransportError: there was no answer.
@@ -164,7 +165,7 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None:
-        """Closes everything. Callers that read from a stream get a `TransportError`."""
+        """Closes all connections. Callers that read from a stream get a `TransportError`."""
         ...
 
 

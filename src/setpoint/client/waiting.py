@@ -16,7 +16,7 @@ __all__ = ["WaitFailed", "WaitTimeout", "Waiting"]
 
 K = TypeVar("K", bound=Object)
 PAUSE: Final = 1.0
-"""Seconds between the end of a watch, or a failure that passes, and the next list."""
+"""Seconds before the next list, after the end of a watch or a temporary failure."""
 _WORDS: Final = re.compile(r"(?:condition=)?([A-Za-z0-9][-A-Za-z0-9_./]*)(?:=([A-Za-z]+))?")
 _PASSING: Final = (TransportError, Gone, InternalError, ServerTimeout, ServiceUnavailable, TooManyRequests)
 
@@ -40,16 +40,16 @@ class Waiting(Reading):
     """The verb that waits for a condition; a part of `setpoint.client.Client`."""
 
     async def wait(self, obj: K, condition: str | Callable[[K], bool], *, timeout: float | None = 60.0) -> K:
-        """The object, as soon as the condition holds. If the condition holds already, this returns at once.
+        """The object, as soon as the condition holds; if it holds already, this returns at once.
 
             pod = await client.wait(pod, "Ready")
             await client.wait(database, lambda found: found.status.replicas == 3, timeout=600)
 
         ``condition`` is a function of the object, or an expression as in kubectl: ``Ready`` or ``Ready=False`` for the
         status of a condition, ``create``, or ``delete`` (which returns the last observed state of the object). The
-        object is listed and watched, and the client needs the permissions for both. The number of changes in the
-        meantime does not matter. If ``obj`` has a uid, only the object with that uid counts; if it has none (because
-        the caller made it), any object with that name counts, and it need not exist yet.
+        object is listed and watched, so the client needs the permissions for both. If ``obj`` has a uid, only the
+        object with that uid counts; if it has none (because the caller made it), any object with that name counts, and
+        it need not exist yet.
 
         Raises:
             WaitTimeout: the condition is not true after ``timeout`` seconds (None: no limit).

@@ -11,7 +11,7 @@ __all__ = ["Waits"]
 
 
 class Waits:
-    """The waits that are under way in a transport. `close` ends all of them."""
+    """The waits in progress in a transport. `close` ends all of them."""
 
     __slots__ = ("_open", "closed")
 
@@ -22,13 +22,13 @@ class Waits:
     def until(self, deadline: float | None, what: str) -> Wait:
         """A context, ``async with waits.until(...)``, whose block is cancelled at the loop's time ``deadline``.
 
-        Raises (on leaving):
-            TransportError: the deadline passed (``what`` is the message), or the owner was closed.
+        Raises (on entering or leaving):
+            TransportError: the deadline passed (``what`` is the message), or `close` was called.
         """
         return Wait(self, deadline, what)
 
     def close(self) -> None:
-        """Ends all current waits, even those whose deadline has just passed, and every later one at once."""
+        """Ends all current waits, even those whose deadline has just passed. Every later one ends at once."""
         self.closed = True
         for deadline in self._open:
             deadline.expire()

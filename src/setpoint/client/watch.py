@@ -46,7 +46,7 @@ def _taken_apart(line: bytes) -> tuple[EventType, bytes]:
 
 
 class WatchEvent(Generic[K]):
-    """A change. ``raw`` is the JSON of the object, or of the `Status` in an ``ERROR`` event."""
+    """An event of a watch. ``raw`` is the JSON of the object, or of the `Status` in an ``ERROR`` event."""
 
     __slots__ = ("_kind", "_metadata", "_object", "_resource", "raw", "type")
 
@@ -95,18 +95,18 @@ class WatchEvent(Generic[K]):
 
 
 class Watch(Generic[K]):
-    """The events of one watch: an async iterator, and a context manager that closes the connection when left.
+    """The events of one watch: an async iterator, and a context manager that closes the connection on leaving.
 
         async with client.watch(Pod, namespace="default") as events:
             async for event in events: ...
 
-    Iterating without ``async with`` works too: the connection is closed when the iteration ends, or when an exception
+    Iterating without ``async with`` works, too: the connection is closed when the iteration ends, or when an exception
     or a cancellation interrupts it. After a ``break``, call `aclose`; otherwise the connection stays open until the
     watch is garbage-collected.
 
     Raises (while iterating):
         ApiError: the server refused the watch.
-        TransportError: the stream broke, or was silent for its idle timeout. A normal end just ends the iteration.
+        TransportError: the stream broke, or was silent for its idle timeout. A normal end only ends the iteration.
     """
 
     def __init__(self, open: AbstractAsyncContextManager[Response], kind: type[K], resource: Resource) -> None:

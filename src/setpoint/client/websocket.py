@@ -51,7 +51,7 @@ class WebSocketTransport(Protocol):
     """A transport that can also open WebSockets."""
 
     def connect(self, request: Request, protocols: Sequence[str]) -> AbstractAsyncContextManager[WebSocket]:
-        """A context that opens a WebSocket, and closes it when left.
+        """A context that opens a WebSocket, and closes it on leaving.
 
         Raises:
             ApiError: the server refused the request.
@@ -85,7 +85,11 @@ class CommandResult:
 class CommandStream:
     """A command that runs in a container. Iterate over it to read its output: ``("stdout" | "stderr", bytes)``.
 
-    `exit_code` is set when the iteration has ended.
+    When the iteration has ended, `exit_code` is set.
+
+    Raises (while iterating):
+        ApiError: the command could not be started.
+        TransportError: the connection broke before the command ended.
     """
 
     def __init__(self, socket: WebSocket, key: ObjectKey) -> None:
@@ -191,6 +195,7 @@ class PodConnections(ClientBase):
         Raises:
             ApiError: the pod, the container or the command does not exist, or the user is not allowed to run commands.
             TransportError: the connection broke, or the command took too long; it may still be running.
+            ValueError: ``command`` is empty, or a string instead of a list.
         """
         written: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
         limit = asyncio.timeout(timeout)
@@ -247,11 +252,13 @@ class PodConnections(ClientBase):
         stdin: bool = False,
         tty: bool = False,
     ) -> AsyncIterator[CommandStream]:
-        """Runs a command in a container and gives its streams while it runs. Leaving the context ends the connection.
+        """Runs a command in a container and gives access to its input and output. Leaving the context ends the
+        connection.
 
         Raises:
             ApiError: the user is not allowed to run commands, or the pod does not exist.
-            ValueError: ``command`` is empty.
+            TransportError: there was no answer.
+            ValueError: ``command`` is empty, or a string instead of a list.
         """
         if not command or isinstance(command, str):
             raise ValueError("the command must be a list of arguments, such as ['sh', '-c', 'date']")
@@ -271,6 +278,7 @@ class PodConnections(ClientBase):
 
         Raises:
             ApiError: the user is not allowed to forward ports, or the pod does not exist.
+            TransportError: there was no answer.
         """
         key = self._pod_key(pod, namespace)
         async with self._connect(key, "portforward", [("ports", str(port))], _PORT_PROTOCOLS) as socket:

@@ -1,4 +1,4 @@
-"""WriteRecord: the description of one write that observers of writes receive."""
+"""WriteRecord: the description of one write, which observers of writes receive."""
 
 from __future__ import annotations
 
@@ -32,4 +32,4 @@ class WriteRecord(NamedTuple):
 
 
 WriteObserver: TypeAlias = Callable[[WriteRecord], None]
-"""Called with each write that the server carried out, before the verb returns."""
+"""A function that is called with each write of a single object, before the verb returns; see `Client.on_write`."""

@@ -83,7 +83,7 @@ class Writing(ClientBase):
         returned.
 
         Raises:
-            Conflict: another client has changed the object since: read it again (`setpoint.client.retry_on_conflict`).
+            Conflict: another client has changed the object; read it again (`setpoint.client.retry_on_conflict`).
             ValueError: ``obj`` was created locally; use `apply`, `create` or `replace`.
         """
         _check(obj, "update")
@@ -105,7 +105,7 @@ class Writing(ClientBase):
         )
 
     async def update_status(self, obj: K, *, dry_run: bool = False, field_manager: str | None = None) -> K:
-        """Like `update`, for changes in ``obj.status``; the server ignores other changes."""
+        """Does the same as `update` for changes in ``obj.status``; the server ignores other changes."""
         return await self.update(obj, subresource="status", dry_run=dry_run, field_manager=field_manager)
 
     async def replace(
@@ -238,12 +238,12 @@ class Writing(ClientBase):
         """Server-side apply (KEP-555): sets the fields of ``obj``, which this field manager then owns.
 
         Fields that this manager applied before and that ``obj`` no longer has are removed; all others stay. Fields that
-        only the server may set (uid, resourceVersion, managedFields, status and the like) are left out, and a Secret's
+        only the server may set (uid, resourceVersion, managedFields, status and the like) are not sent, and a Secret's
         ``string_data`` is sent as ``data``. With ``subresource="status"`` the status is sent. For ``before`` see
         `patch`.
 
         Raises:
-            Conflict: only without ``force``: another manager owns a field and has a different value for it. The causes
+            Conflict: another manager owns a field and has a different value for it (only without ``force``). The causes
                 of the error name the managers and the fields.
         """
         _check(obj, "apply")
