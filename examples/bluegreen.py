@@ -13,6 +13,7 @@ from typing import Annotated
 import msgspec
 
 import setpoint as sp
+from setpoint.client import NotFound
 from setpoint.meta import decode
 from setpoint.models.apps_v1 import ReplicaSet, ReplicaSetSpec, ReplicaSetStatus
 from setpoint.models.core_v1 import PodTemplateSpec, Service, ServiceSpec
@@ -82,18 +83,29 @@ def is_empty(found: ReplicaSet) -> bool:
     return found.spec.replicas == 0 and status.replicas == 0 and status.observed_generation == found.metadata.generation
 
 
-def active_color(owner: BlueGreenDeployment, services: list[Service], sets: dict[str, ReplicaSet]) -> str:
+async def sets_of(owner: BlueGreenDeployment, ctx: sp.Context) -> dict[str, ReplicaSet]:
+    """The ReplicaSets by colour, from the server: an old view of them would take the pods away that serve."""
+    await ctx.ensure_current()
+    found = await ctx.client.list(ReplicaSet, namespace=owner.namespace, selector=owner.spec.selector)
+    mine = (each for each in found.items if each.metadata.controller and each.metadata.controller.uid == owner.uid)
+    return {each.labels.get("color", ""): each for each in mine}
+
+
+async def active_color(owner: BlueGreenDeployment, ctx: sp.Context, sets: dict[str, ReplicaSet]) -> str:
     """The colour that the Service selects; without one, the colour that has pods."""
-    for each in services:
-        if each.name == owner.spec.service.metadata.name and (color := each.spec.selector.get("color")) in OTHER:
-            return color
+    try:
+        found = await ctx.client.get(Service, owner.spec.service.metadata.name, namespace=owner.namespace)
+    except NotFound:
+        found = None
+    if found is not None and (color := found.spec.selector.get("color", "")) in OTHER:
+        return color
     return max(("blue", "green"), key=lambda color: sets[color].status.available_replicas or 0 if color in sets else 0)
 
 
 async def reconcile(owner: BlueGreenDeployment, ctx: sp.Context) -> None:
     spec = owner.spec
-    sets = {each.labels.get("color", ""): each for each in ctx.owned(ReplicaSet)}
-    color = active_color(owner, ctx.owned(Service), sets)
+    sets = await sets_of(owner, ctx)
+    color = await active_color(owner, ctx, sets)
     active, inactive = sets.get(color), sets.get(OTHER[color])
     # Templates and numbers as they are now; they stay so unless a branch below changes them.
     running, count = (template_of(active), active.spec.replicas or 0) if active else (spec.template, spec.replicas)

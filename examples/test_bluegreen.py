@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bluegreen import BlueGreenDeployment, BlueGreenDeploymentSpec, ServiceTemplate, controller
+from bluegreen import OTHER, BlueGreenDeployment, BlueGreenDeploymentSpec, ServiceTemplate, controller
 
 import setpoint as sp
 from setpoint.cluster import PodBehaviour
@@ -108,9 +108,30 @@ async def scenario(cluster: sp.testing.Cluster) -> None:
     await cluster.settle()
 
 
+def has_pods_where_traffic_goes(objects: sp.simulation.Objects) -> bool:
+    """Or none where it does not."""
+    wanted = {each.labels["color"]: each.spec.replicas or 0 for each in objects.list(ReplicaSet)}
+    return all(
+        wanted.get(color := service.spec.selector["color"], 0) or not wanted.get(OTHER[color], 0)
+        for service in objects.list(Service)
+    )
+
+
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
-    plane = ["garbage-collector", "replicaset"]
-    return sp.simulation.check(scenario, lambda: [controller], control_plane=plane, budget=budget, **options)
+    return sp.simulation.check(
+        scenario,
+        lambda: [controller],
+        control_plane=["garbage-collector", "replicaset"],
+        predicates=[sp.simulation.always(has_pods_where_traffic_goes, "the colour that gets the traffic has pods")],
+        budget=budget,
+        **options,
+    )
+
+
+def test_the_pods_that_serve_stay_when_the_operator_starts_on_an_old_view() -> None:
+    old = (("behind", "MODIFIED replicasets.apps default/web-blue #3"),)
+    plan = sp.simulation.Plan((sp.simulation.Fault("restart", "step 3", old),))
+    simulated(sp.simulation.Budget(runs=1), replay=plan.token("", ""), workers=0)
 
 
 def test_it_survives_some_bad_days() -> None:
