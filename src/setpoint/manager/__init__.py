@@ -1,4 +1,6 @@
-"""The parts of one process: runnables in order, leader election, health, metrics, signals, logging."""
+"""Everything around the controllers of one process: runnables in order, leader election, health, metrics, signals,
+logging.
+"""
 
 from setpoint.manager.cluster import FleetCluster
 from setpoint.manager.fence import FencedTransport, WriteRefused

@@ -1,4 +1,4 @@
-"""Access: asks the API server whether a caller may see a process's own pages (TokenReview, SubjectAccessReview)."""
+"""Access: asks the API server whether a caller may see this process's own pages (TokenReview, SubjectAccessReview)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ _What = str | tuple[GroupResource, ObjectKey]
 class TokenAccess:
     """Allows requests whose bearer token the API server accepts and whose user may ``get`` the path.
 
-    The caller needs a ClusterRole with ``nonResourceURLs: [/metrics]`` and ``verbs: [get]``. This process needs a
-    ClusterRole to ``create`` ``tokenreviews`` and ``subjectaccessreviews``; controller-runtime's rules are sufficient.
+    The caller needs a ClusterRole with ``nonResourceURLs: [/metrics]`` and ``verbs: [get]``. This process needs
+    permission to ``create`` ``tokenreviews`` and ``subjectaccessreviews``; the ClusterRole of controller-runtime is
+    sufficient.
 
     *Guarantees*: every failure denies access. Tokens are not stored, only their digests.
 
-    *Caveats*: a user who loses a permission keeps access for `ALLOWED_FOR` seconds.
+    *Caveats*: a user who loses a permission keeps access for up to `ALLOWED_FOR` seconds.
     """
 
     def __init__(self, client: Client) -> None:

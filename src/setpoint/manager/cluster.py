@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=Object)
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
-"""Seconds after which a controller that failed in a cluster is restarted there; doubled each time."""
+"""The longest pause in seconds before a controller that failed in a cluster is restarted there. The first pause is 1 s,
+and each is twice as long as the one before.
+"""
 DRAIN: Final = 10.0
-"""Seconds for which reconciles may continue in a cluster that leaves."""
+"""Seconds for which reconciles may continue in a cluster that leaves the fleet."""
 logger = logging.getLogger("setpoint.fleet")
 
 
 class Host(NamedTuple):
-    """The manager's parts that a fleet uses."""
+    """The parts of a manager that a fleet uses."""
 
     now: Callable[[], datetime]
     random: Random
@@ -89,7 +91,7 @@ class FleetCluster:
             self._bind(controller).prepare()
 
     def lister(self, kind: type[K]) -> Lister[K]:
-        """The cache of a kind that the fleet reads. The cache may be behind, or not synced yet: see `problem`.
+        """The lister of a kind that the fleet reads. Its cache may lag behind or not have synced yet; see `problem`.
 
         Raises:
             UndeclaredRead: the fleet declares no such cache.
@@ -97,7 +99,7 @@ class FleetCluster:
         return self.informer(kind).lister
 
     def informer(self, kind: type[K]) -> Informer[K]:
-        """The informer behind `lister`, with the same errors."""
+        """The informer behind `lister`; raises the same errors."""
         informer: Informer[K] | None = self._informers.get(resource_of(kind).gvr)
         if informer is None:
             name = kind.__name__
@@ -105,7 +107,7 @@ class FleetCluster:
         return informer
 
     def problem(self) -> str:
-        """The problem in this cluster, for health checks; ``""`` if there is none."""
+        """The reason why something does not work in this cluster, for health checks; ``""`` if everything does."""
         if why := self._failures.get(""):
             return why
         for informer in self._informers.values():
@@ -143,8 +145,8 @@ class FleetCluster:
                 self._tasks[leading][controller.name] = task
 
     async def end(self, *, leading: bool, within: float | None) -> None:
-        """Stops the ``leader_only`` controllers if ``leading``, otherwise the other controllers. Running reconciles
-        end on their own, or are cancelled after ``within`` seconds.
+        """Stops the ``leader_only`` controllers if ``leading``, otherwise the other controllers. Running reconciles may
+        finish for ``within`` seconds (None: without limit), and are then cancelled.
         """
         tasks = self._tasks[leading]
         for name, task in tasks.items():

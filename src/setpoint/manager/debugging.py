@@ -22,8 +22,8 @@ _JSON: Final = "application/json"
 class ControllersPage:
     """The pages below `PATH`.
 
-    - ``/debug/controllers``: a few numbers for every controller;
-    - ``/debug/controllers/NAME``: the numbers of one controller;
+    - ``/debug/controllers``: a summary of every controller;
+    - ``/debug/controllers/NAME``: the summary of one controller;
     - ``/debug/controllers/NAME/NAMESPACE/OBJECT``, or ``NAME/OBJECT`` for kinds without namespaces: `explain`;
     - ``/debug/controllers?kind=KIND&key=NAMESPACE/OBJECT``: `explain` by every controller of that kind. KIND is a kind,
       plural, singular, short name, or a controller's name.

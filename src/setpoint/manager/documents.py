@@ -1,4 +1,4 @@
-"""``/debug/yaml``: an object in the cache of a controller, for users to whom the API server would show it, too."""
+"""``/debug/yaml``: an object from a controller's cache, for users to whom the API server would show it, too."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from setpoint.meta.yaml_text import to_yaml
 PATH: Final = "/debug/yaml"
 HIDDEN: Final = "(hidden)"
 LARGEST: Final = 256 * 1024
-"""Bytes of an object that is shown as YAML."""
+"""The most bytes of an object that is shown as YAML."""
 _LONGEST: Final = 4 * LARGEST
 """Characters of the YAML, which has spaces in front of what is nested."""
 
 ObjectAccess = Callable[[GroupResource, ObjectKey, Mapping[str, str]], Awaitable[Answer | None]]
-"""``(resource, key, lower-case headers)``: the refusal, None if the caller may ``get`` the object."""
+"""A function of ``(resource, key, lower-case headers)`` that returns the refusal, or None if the caller may ``get`` the
+object.
+"""
 
 
 class DocumentTold(msgspec.Struct, rename="camel", kw_only=True):
@@ -78,8 +80,7 @@ class DocumentsPage:
 
 
 def guarded(page: Handler, access: ObjectAccess) -> Handler:
-    """A handler for ``page`` that shows the object only if the request's bearer token belongs to a user who may ``get``
-    it.
+    """``page`` as a handler that answers only requests whose bearer token belongs to a user who may ``get`` the object.
 
     A program on the same machine needs a token, too: users who may not read the object may be able to forward a port to
     this process.
@@ -101,7 +102,8 @@ def guarded(page: Handler, access: ObjectAccess) -> Handler:
 
 
 def as_yaml(obj: dict[str, Any], size: int) -> tuple[str, str]:
-    """The object as YAML, without its managed fields and hidden parts, and a sentence that names the hidden parts.
+    """The object as YAML, without its managed fields and hidden parts, and a sentence that names the omissions. For an
+    object that is too large, a comment takes the place of the YAML.
 
     ``obj`` is changed; ``size`` is the number of its bytes.
     """
@@ -126,8 +128,8 @@ def is_secret(obj: Mapping[str, Any]) -> bool:
 
 
 def redacted(obj: dict[str, Any]) -> bool:
-    """Hides the secret parts of ``obj``, which is changed; returns whether any part was hidden. The secret parts are
-    the values of a Secret's data and annotations: some programs keep a copy of the whole object in an annotation.
+    """Hides the secret parts of ``obj`` in place; returns whether there were any. They are the values of a Secret's
+    data and annotations: some programs keep a copy of the whole object in an annotation.
     """
     if not is_secret(obj):
         return False

@@ -25,7 +25,7 @@ class Fence(Protocol):
         ...
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:
-        """Whether no other process can have taken over the key yet, for a write in a reconcile of that key."""
+        """Whether a reconcile of the key may still write, because no other process can have taken over the key yet."""
         ...
 
 
@@ -35,8 +35,8 @@ class FencedTransport:
     The fence is checked when the request is made, and again just before it is sent, because obtaining credentials and a
     connection may have taken longer than the lease. Commands in pods and connections to their ports count as writes.
 
-    With ``reconciles_only``, the fence is checked only for writes of the reconciles that it guards; this is for a
-    client that has other users, too.
+    With ``reconciles_only``, the fence is checked only for writes of the reconciles that it guards. This is meant for a
+    client that other code uses, too.
     """
 
     def __init__(self, transport: Transport, fence: Fence, *, reconciles_only: bool = False) -> None:

@@ -28,8 +28,8 @@ class Provider(Protocol):
     """A source of clusters."""
 
     async def run(self, fleet: Fleet, home: Client) -> None:
-        """Calls `Fleet.engage` and `Fleet.disengage` until the call is cancelled. ``home`` is the manager's own
-        cluster.
+        """Calls `Fleet.engage` and `Fleet.disengage` until the call is cancelled. ``home`` is the client of the
+        manager's own cluster.
 
         An exception ends the manager, so a cluster that cannot be reached must not raise one.
         """
@@ -130,12 +130,10 @@ class Fleet:
     def events(
         self, kind: type[Object], map: ClusterMap, *, predicates: tuple[Test, ...] = (), **options: Any
     ) -> Source:
-        """A source for a controller in the manager's own cluster. ``map(cluster, head)`` returns the keys to
-        reconcile for an object of ``kind`` that changed in the cluster with the name ``cluster``.
+        """A source for a controller in the manager's own cluster. ``map(cluster, head)`` returns the keys to reconcile
+        when an object of ``kind`` has changed in the cluster named ``cluster``.
 
-        ```python
-        sp.Controller(Rollout, reconcile).source(fleet.events(Deployment, rollouts_of))
-        ```
+        ```python sp.Controller(Rollout, reconcile).source(fleet.events(Deployment, rollouts_of)) ```
 
         When a cluster leaves, all its objects count as changed. ``predicates`` and ``options`` are as for
         `Controller.watches` and `reads`.
@@ -198,7 +196,9 @@ class Fleet:
         await cluster.send_last_events()
 
     def listen(self, listener: FleetListener) -> Callable[[], None]:
-        """Calls ``listener`` with every current and future cluster; returns a function that ends this."""
+        """Notifies ``listener`` of every current cluster, and of every cluster that joins or leaves later; returns a
+        function that ends this.
+        """
         self._listeners.append(listener)
         for cluster in self:
             listener.joined(cluster)
@@ -247,8 +247,8 @@ class Fleet:
 
 
 class ClusterHealth:
-    """The health checks of all clusters. None of them affects the process's readiness: a single failing cluster must
-    not stop a roll-out for all clusters.
+    """The health checks of all clusters. None of them affects the process's readiness, because a single failing cluster
+    must not stop a roll-out to all clusters.
     """
 
     def __init__(self, checks: HealthChecks) -> None:

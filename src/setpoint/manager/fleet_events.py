@@ -14,11 +14,11 @@ from setpoint.meta import Object, ObjectKey
 
 logger = logging.getLogger("setpoint.fleet")
 ClusterMap: TypeAlias = Callable[[str, Head], Iterable[ObjectKey | str]]
-"""``map(cluster, head)``: the keys at home for an object in a cluster."""
+"""A function, ``map(cluster, head)``, that returns the keys at home for an object in a cluster."""
 
 
 class FleetListener(Protocol):
-    """An object that is called when clusters join or leave."""
+    """The interface of objects that are notified when clusters join or leave."""
 
     def joined(self, cluster: FleetCluster) -> None: ...
 
@@ -28,7 +28,7 @@ class FleetListener(Protocol):
 
 
 class FleetEvents:
-    """A `Source`. Each call first yields the keys of all existing objects, and then the keys of every change.
+    """A `Source`. Each call first yields the keys for all existing objects, and then those for every change.
 
     *Guarantees*: a pending key is stored once, so memory is bounded by the number of keys.
     """

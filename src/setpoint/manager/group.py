@@ -1,4 +1,4 @@
-"""Groups of runnables that start together and stop together."""
+"""Groups of runnables that start and stop together."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from setpoint.controller import UnderWay
 
 logger = logging.getLogger("setpoint.manager")
 CANCEL_WITHIN: Final = 10.0
-"""Seconds for the clean-up of cancelled runnables."""
+"""Seconds that cancelled runnables have for their clean-up."""
 
 
 class Runnable(Protocol):
     """A component that runs as long as its manager.
 
-    `run` is cancelled at the end. If the runnable has a method ``stop()``, that method is called first, so the runnable
-    can finish its work. If the runnable has an attribute ``ready`` (an `asyncio.Event`), the next group starts only
-    after that event is set.
+    The manager cancels `run` when it stops. If the runnable has a method ``stop()``, that method is called first, so
+    that the runnable can finish its work. If the runnable has an attribute ``ready`` (an `asyncio.Event`), the next
+    group starts only after that event is set.
     """
 
     async def run(self) -> None: ...
@@ -33,7 +33,7 @@ class Stoppable(Protocol):
 
 @runtime_checkable
 class Busy(Protocol):
-    """A runnable that can list the keys that it is working on."""
+    """A runnable that can list the keys it is working on."""
 
     name: str
 
@@ -45,8 +45,8 @@ class RunnableEnded(Exception):
 
 
 class Group:
-    """Runnables with their tasks. The group owns the tasks: `stop` and `cancel` await all of them, and name those that
-    do not end.
+    """Runnables with their tasks. The group owns the tasks: `stop` and `cancel` wait for all of them, and name those
+    that do not end.
 
     ``on_end`` is called with the error when a runnable fails, or returns without being asked to stop.
     """
@@ -86,7 +86,8 @@ class Group:
                 await until(ready, task)
 
     async def stop(self, deadline: float | None, *, within: float = CANCEL_WITHIN) -> bool:
-        """Stops all runnables, waits until the loop's time ``deadline`` (None: for ever), and then cancels the rest.
+        """Stops all runnables, waits until the loop's time ``deadline`` (None: without limit), and then cancels the
+        rest.
 
         Returns whether all runnables ended on their own.
         """
@@ -110,11 +111,10 @@ class Group:
         return not late
 
     async def cancel(self, *, within: float = CANCEL_WITHIN) -> None:
-        """Cancels all runnables and waits for ``within`` seconds. Runnables that swallow the cancellation are cancelled
-        once more after half of that time.
+        """Cancels all runnables and waits up to ``within`` seconds for them. Runnables that swallow the cancellation
+        are cancelled once more after half of that time.
 
-        After that the group abandons the runnables that still run. They are logged with their stacks and named in
-        `hanging`.
+        Runnables that still run after that are abandoned: they are logged with their stacks and named in `hanging`.
         """
         self._stopping = True
         try:

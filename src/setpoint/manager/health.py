@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 Check = Callable[[], str]
-"""Returns the reason of a failure, or ``""``. It must not block."""
+"""A function that returns the reason of a failure, or ``""`` if there is none. It must not block."""
 
 
 class HealthChecks:
-    """Named checks behind one path, such as ``/readyz``. Without checks, an answer only shows that the process
-    responds.
+    """Named checks behind one path, such as ``/readyz``. If there are no checks, a positive answer shows only that the
+    process responds.
     """
 
     def __init__(self, name: str) -> None:
@@ -19,8 +19,8 @@ class HealthChecks:
         self._remarks: set[str] = set()
 
     def add(self, name: str, check: Check, *, counts: bool = True) -> None:
-        """Adds a check. Without ``counts``, the check is listed and has a path of its own, but its failure does not
-        make the whole path fail.
+        """Adds a check. Without ``counts``, the check is listed and has its own path, but its failure does not make the
+        whole path fail.
 
         Raises:
             ValueError: the name is taken.

@@ -1,4 +1,4 @@
-"""A small HTTP server for a process's own pages: health, metrics, debugging. It uses aiohttp, imported when needed."""
+"""A small HTTP server for this process's own pages: health, metrics, debugging. aiohttp is imported only when it runs."""
 
 from __future__ import annotations
 
@@ -25,23 +25,26 @@ class Answer(NamedTuple):
     body: bytes
     content_type: str = "text/plain; charset=utf-8"
     headers: Mapping[str, str] = MappingProxyType({})
-    """Further headers; answers of child processes have none."""
+    """Further headers. The answers of child processes have none."""
 
 
 Handler = Callable[[str, Mapping[str, list[str]], Mapping[str, str]], Answer | Awaitable[Answer]]
-"""``(rest of the path, query, lower-case headers)``; a handler that waits must return an awaitable."""
+"""A function of ``(rest of the path, query, lower-case headers)`` that returns the answer, or an awaitable if it has to
+wait.
+"""
 
 Access = Callable[[str, Mapping[str, str]], Awaitable[Answer | None]]
-"""``(path, lower-case headers)``: the refusal, None for an allowed request."""
+"""A function of ``(path, lower-case headers)`` that returns the refusal, or None if the request is allowed."""
 
 _FORWARDED: Final = frozenset({"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"})
 """Headers that proxies add."""
 LOOK_EVERY: Final = 10.0
-"""Seconds between two checks of the certificate's files."""
+"""Seconds between two checks of the certificate files."""
 
 
 def split_address(address: str) -> tuple[str, int] | None:
-    """Host and port of a bind address in the usual form: ``:8080``, ``127.0.0.1:8080``; None for ``"0"`` (off).
+    """The host and port of a bind address in the usual form, such as ``:8080`` or ``127.0.0.1:8080``; None for ``"0"``,
+    which means off.
 
     Raises:
         ValueError: ``address`` has another form.
@@ -61,7 +64,7 @@ class HttpServer:
 
     With ``cert_dir`` the server serves only TLS, with ``tls.crt`` and ``tls.key`` from that folder. New files are
     loaded within `LOOK_EVERY` seconds; unreadable files leave the old certificate in place. ``access``, if given,
-    checks every request first.
+    checks all requests except those for public prefixes.
     """
 
     def __init__(self, address: str, *, name: str, cert_dir: Path | None = None, access: Access | None = None) -> None:
@@ -87,13 +90,11 @@ class HttpServer:
         guards_local: bool = False,
         public: bool = False,
     ) -> None:
-        """Answers GET ``prefix`` and every path below it; a ``prefix`` with a slash at its end answers only paths
-        below it.
+        """Answers GET ``prefix`` and every path below it.
 
-        ``guard`` checks requests that don't come from this machine (see `is_local`), if the server has no ``access``
-        that checks all requests; with ``guards_local`` it checks the requests of this machine, too. ``public`` is for
-        answers without data, whose requests are not checked: a browser cannot send a token before it has a page that
-        asks for one.
+        If the server has no ``access``, ``guard`` checks the requests that don't come from this machine (see
+        `is_local`) and, with ``guards_local``, also those that do. ``public`` is for answers without data, and turns
+        off all checks: a browser cannot send a token before it has a page that asks for one.
 
         Raises:
             ValueError: the prefix is taken.
@@ -190,12 +191,11 @@ class HttpServer:
 
 
 def is_local(address: str, headers: Mapping[str, str]) -> bool:
-    """Whether a request with these lower-case headers comes from a program on this machine, judging by its address
-    and headers.
+    """Whether a request comes from a program on this machine, judging by its address and its lower-case headers.
 
     A loopback address is not enough. A proxy beside this process (of a service mesh, for example) forwards requests
     from other machines, but adds headers. A web page may make its own host name resolve to the loopback address (DNS
-    rebinding), but the browser sends that name.
+    rebinding), but the browser then sends that name.
     """
     if not is_loopback(address) or not _FORWARDED.isdisjoint(headers):
         return False

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LOOK_EVERY: Final = 10.0
 """Seconds between two checks of a folder."""
 LOOK_AGAIN: Final = 60.0
-"""Seconds after which an unusable kubeconfig is tried again, as the files it refers to may have changed."""
+"""Seconds after which an unusable kubeconfig is tried again, because the files it refers to may have changed."""
 LABEL: Final = "fleet.setpoint.io/cluster"
 logger = logging.getLogger("setpoint.fleet")
 
@@ -104,10 +104,11 @@ class _Members:
 
 
 class KubeconfigFolder:
-    """A provider that reads the kubeconfigs in a folder: each file is a cluster, named as the file without its ending.
+    """A provider that reads the kubeconfigs in a folder. Each file stands for a cluster, whose name is the file's name
+    without its extension.
 
     A new, changed or removed file is noticed within ``every`` seconds, even in a mounted volume (a ConfigMap or a
-    Secret). Hidden files do not count. An unusable file is logged, and its last usable version stays in use.
+    Secret). Hidden files are ignored. An unusable file is logged, and its last usable version stays in use.
     """
 
     def __init__(
@@ -145,8 +146,8 @@ class KubeconfigFolder:
 
 class KubeconfigSecrets:
     """A provider that reads kubeconfigs from the Secrets with the label ``fleet.setpoint.io/cluster`` in one namespace
-    of the manager's own cluster. Each Secret stands for a cluster, whose name is the label's value; the Secret's key
-    ``kubeconfig`` holds the kubeconfig.
+    of the manager's own cluster. Each Secret stands for a cluster, whose name is the label's value; the kubeconfig
+    is under the key ``kubeconfig``.
 
     Such a kubeconfig must contain its credentials: references to files and commands are refused.
 

@@ -39,10 +39,12 @@ class LeaderElection:
 
     ``name`` and ``namespace`` are those of the Lease; ``identity`` names this candidate and must be unique. Times are
     in seconds: other candidates wait ``lease_duration`` before they take over, a leader gives up after
-    ``renew_deadline`` without a successful renewal, and all candidates try every ``retry_period``.
+    ``renew_deadline`` without a successful renewal, and all candidates try every ``retry_period``. With
+    ``release_on_cancel``, a leader that stops releases its lease.
 
     Raises:
-        ValueError: ``lease_duration > renew_deadline > 1.2 * retry_period > 0`` does not hold, or a name is invalid.
+        ValueError: ``lease_duration > renew_deadline > 1.2 * retry_period > 0`` does not hold, ``lease_duration`` is
+            less than 1, or ``name`` or ``identity`` is invalid.
     """
 
     name: str
@@ -74,7 +76,7 @@ class LeaderElection:
 
     @property
     def request_timeout(self) -> float:
-        """The timeout of one request in seconds; several requests fit into the renew deadline."""
+        """The timeout of one request in seconds: half of the renew deadline, but at least 1."""
         return max(1.0, self.renew_deadline / 2)
 
 
@@ -86,7 +88,8 @@ class LeaderElector:
     - At most one candidate believes that it leads at any time, as long as clocks run at the same rate and a leader's
       work ends when `renew` raises. `may_act` is stricter: it is False from the moment at which others may take over,
       even in a process that was suspended and does not know yet.
-    - A leader that is cancelled gives its lease back, so the next one takes over within a retry period.
+    - A leader that is cancelled releases its lease (unless ``release_on_cancel`` is false), so the next one takes over
+      within a retry period.
 
     *Caveats*: there is no fencing token. A request that was sent before the lease expired may arrive afterwards.
     """
@@ -153,8 +156,8 @@ class LeaderElector:
         return asyncio.get_running_loop().time() < self.until
 
     def check(self, tolerance: float) -> str:
-        """The reason for a failing health check: this candidate is the recorded leader, and its lease expired more than
-        ``tolerance`` seconds ago. Otherwise ``""``.
+        """The reason for a failing health check: this candidate is the recorded leader, but its lease expired more than
+        ``tolerance`` seconds ago. ``""`` if that is not so.
         """
         if not self.is_leader:
             return ""
@@ -209,9 +212,7 @@ class LeaderElector:
                 await asyncio.sleep(min(period, max(deadline - loop.time(), 0.0)))
 
     async def release(self) -> None:
-        """Releases the lease if this candidate holds it; tries until ``renew_deadline`` and never raises an
-        ApiError.
-        """
+        """Releases the lease if this candidate holds it. Tries until ``renew_deadline``; never raises an ApiError."""
         if not self.is_leader:
             return
         loop = asyncio.get_running_loop()
@@ -244,7 +245,8 @@ class LeaderElector:
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Waits to lead, then runs ``work()`` while this candidate leads. Returns when the work has returned.
 
-        In every case the work has ended and the lease has been released before this method returns.
+        The work has always ended when this method returns or raises. If ``release_on_cancel`` is true, the lease has
+        then been released, too, unless it was lost or the API server could not be reached.
 
         Raises:
             LeadershipLost: the work was cancelled because the lease was lost.

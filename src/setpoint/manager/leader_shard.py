@@ -33,8 +33,8 @@ _ENDLESS: Final = _Endless()
 
 
 class LeaderShard:
-    """The keys of a partition, by default all keys, while this process leads: a `setpoint.controller.shard.Shard` and a
-    `Fence`.
+    """A `setpoint.controller.shard.Shard` and a `Fence`: while this process leads, it has the keys of a partition, by
+    default all keys.
 
     ``leader_only`` controllers are started when the process leads, so the share never changes. This class adds the
     hand-over: a reconcile starts only when the caches show the last leader's writes, and never in a process that was
@@ -68,7 +68,7 @@ class LeaderShard:
         return self._leadership.may_act()
 
     def end(self, controller: str, key: ObjectKey) -> None:
-        """Does nothing: no process waits for single keys."""
+        """Does nothing: no process waits for the end of work on single keys."""
 
     def elsewhere(self, controller: str, key: ObjectKey) -> str:
         """The reason why the key is not reconciled here; ``""`` if it may be. A process that does not lead has not

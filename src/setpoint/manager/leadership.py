@@ -34,7 +34,7 @@ class Leadership(Protocol):
 
     @property
     def until(self) -> float:
-        """The time from which another process may lead; in the past if this process does not lead."""
+        """The time from which another process may lead. It is in the past if this process does not lead."""
         ...
 
     @property
@@ -44,7 +44,7 @@ class Leadership(Protocol):
 
     @property
     def release_on_cancel(self) -> bool:
-        """Whether the lease is released when the process stops in an orderly way."""
+        """Whether the lease is released when the process stops normally."""
         ...
 
     def may_act(self) -> bool:

@@ -19,9 +19,9 @@ GroupName = Literal["servers", "caches", "others", "leader"]
 
 
 class Lifecycle:
-    """Starts servers, caches, other runnables and finally the runnables of the leader; stops them in reverse order.
+    """Starts servers, caches, other runnables and finally the leader's runnables; stops them in reverse order.
 
-    ``prepare`` is called before the caches start, for the controllers that need them.
+    ``prepare`` is called before the caches start, so that controllers can ask for the caches that they need.
     """
 
     def __init__(

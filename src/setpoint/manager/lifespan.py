@@ -15,10 +15,10 @@ from setpoint.controller import ProgramState
 async def opened(
     made: Callable[[], AbstractAsyncContextManager[Any]] | None, state: ProgramState
 ) -> AsyncIterator[None]:
-    """Enters the lifespan, whose object is then available to reconciles.
+    """Enters the lifespan, and makes its object available to reconciles.
 
-    The lifespan is always left as at its normal end, however the block ends. An error of the lifespan becomes a note of
-    the block's error.
+    The lifespan is always left as if the block had ended normally. An error of the lifespan becomes a note of the
+    block's error.
     """
     if made is None:
         yield

@@ -23,11 +23,10 @@ def configure(
     stream: TextIO | None = None,
     fields: Mapping[str, Any] = MappingProxyType({}),
 ) -> logging.Handler:
-    """Sends the records of ``setpoint`` and of all other loggers to ``stream`` (standard error by default).
+    """Sends the records of all loggers from ``level`` on to ``stream`` (standard error by default). The ``fields`` are
+    added to each record.
 
-    Each record also has the given fields.
-
-    Returns the handler, so programs can remove it. The package never calls this function itself.
+    Returns the handler, so that programs can remove it. The package never calls this function itself.
 
     Raises:
         ValueError: the format or the level does not exist.

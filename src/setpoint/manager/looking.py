@@ -57,7 +57,7 @@ class ManagerTold(msgspec.Struct, rename="camel", kw_only=True):
     instance: str
     version: str
     cluster: bool
-    """Whether this process is an embedded cluster, whose objects are told, too."""
+    """Whether this process is an embedded cluster, whose objects are shown, too."""
     election: ElectionTold | None
     sharding: ShardingTold | None
     unhealthy: dict[str, str]
@@ -126,8 +126,8 @@ class ManagerPage:
 class ObjectsPage:
     """The objects of controllers.
 
-    - ``/debug/objects?controller=NAME&find=WORDS&state=STATE&limit=NUMBER``: a `Listing`. Every parameter may be left
-      out, and ``controller`` and ``state`` may be repeated; ``here=1`` leaves out the objects of other processes;
+    - ``/debug/objects?controller=NAME&find=WORDS&state=STATE&limit=NUMBER``: a `Listing`. All parameters are optional,
+      and ``controller`` and ``state`` may be repeated; ``here=1`` leaves out the objects of other processes;
     - ``/debug/details?controller=NAME&key=NAMESPACE/OBJECT``: a `Detail`, which adds the conditions and events of the
       object to its `explain`.
     """
@@ -169,7 +169,7 @@ class ObjectsPage:
 
 
 def asked_for(query: Mapping[str, list[str]], **known: tuple[str, Collection[str]]) -> int | Answer:
-    """The requested number of objects of a list (``limit``), or the refusal of a parameter.
+    """The number of objects that a request asks for (``limit``), or the refusal of an invalid parameter.
 
     ``known`` maps each parameter to a noun for its values and the values that exist.
     """
@@ -184,7 +184,7 @@ def asked_for(query: Mapping[str, list[str]], **known: tuple[str, Collection[str
 
 
 def missing(problem: str, there_is: Iterable[str]) -> Answer:
-    """An answer with status 404 and the names that exist."""
+    """An answer with status 404 that lists the existing names."""
     return as_json({"error": f"{problem}; there is: {', '.join(sorted(there_is)) or 'none'}"}, 404)
 
 

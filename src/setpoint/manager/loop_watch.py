@@ -1,4 +1,4 @@
-"""Detection of a blocked event loop, from a thread, because no code within a blocked loop can run."""
+"""Detection of a blocked event loop, by a thread, because no code in a blocked loop can run."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("setpoint.manager")
 BEATS: Final = 4
-"""The number of checks of the loop within the threshold."""
+"""The number of times that the loop is checked within the threshold."""
 REMEMBERED: Final = 30.0
 """Seconds for which readiness fails after the loop was blocked."""
 
 
 class LoopWatch:
-    """Reports every time the event loop is blocked for longer than ``threshold`` seconds, with the task and its line
-    of code: in the log while the block lasts, in metrics, and in `problem` for `REMEMBERED` seconds afterwards.
+    """Reports every time the event loop is blocked for longer than ``threshold`` seconds, with the task and its line of
+    code: in the log while the block lasts, in metrics, and in `problem` for `REMEMBERED` seconds afterwards.
 
-    ``who`` names the work of a task. It is called in the watching thread.
+    ``who`` returns a name for the work of a task. It is called in the watching thread.
 
     *Caveats*: code that holds the interpreter's lock, such as some functions written in C, stops the watching thread,
-    too; such a block is counted and reported afterwards, without a stack. The watch is for real loops: in virtual time
-    nothing takes time.
+    too; such a block is counted and reported afterwards, without a stack. The watch is for loops in real time: in
+    virtual time no work takes time.
     """
 
     name = "event loop watch"
@@ -62,7 +62,7 @@ class LoopWatch:
             )
 
     def problem(self) -> str:
-        """The cause of a recent block, ``""`` if there was none; for readiness checks."""
+        """The cause of a recent block, for readiness checks; ``""`` if there was none."""
         age = asyncio.get_running_loop().time() - self._last_at
         return f"{self._last}, {age:.0f} s ago" if age < REMEMBERED else ""
 

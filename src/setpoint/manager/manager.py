@@ -262,8 +262,8 @@ class Manager:
         """Adds a controller, or any object with ``async def run(self)``. If the manager has already started, the
         runnable is started at once.
 
-        Without a ``group``, the runnable's attribute ``group`` decides, or else its attribute ``leader_only`` (True by
-        default).
+        Without a ``group``, the runnable's attribute ``group`` decides or, if there is none, its attribute
+        ``leader_only`` (True by default).
 
         Raises:
             RuntimeError: the manager is stopping.

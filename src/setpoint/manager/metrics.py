@@ -33,9 +33,9 @@ class Member(Protocol):
 class ProcessMetrics:
     """All metrics of a manager: controllers, queues, informers, leadership, process. There is no global registry.
 
-    ``registry`` is a registry of prometheus_client, in which a program can register its own collectors. By default it
-    is a new registry. ``prometheus_client.REGISTRY``, where collectors register themselves by default, may be given to
-    a single manager.
+    ``registry`` is a registry of prometheus_client, in which a program can register its own collectors; by default it
+    is a new one. If it is ``prometheus_client.REGISTRY``, in which collectors register themselves by default, only one
+    manager may use it.
     """
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
@@ -71,7 +71,7 @@ class ProcessMetrics:
         self._clients.remove(client)
 
     def add_fleet(self, fleet: Iterable[Member]) -> None:
-        """Adds a gauge for each cluster of a fleet, which says whether everything works in that cluster."""
+        """Adds a gauge for each cluster of a fleet. It is 1 while everything works in that cluster."""
         self.registry.register(_Clusters(fleet))
 
     def answer(self, _path: str, _query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Answer:

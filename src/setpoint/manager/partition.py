@@ -1,4 +1,4 @@
-"""Partition: the keys of a process in a group of processes that divide all keys by a hash."""
+"""Partition: the keys of one process in a group of processes that divide all keys by a hash."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from setpoint.meta import ObjectKey
 class Partition:
     """The partition with number ``index`` out of ``count``: a `setpoint.controller.shard.Share` that never changes.
 
-    Every key of every controller is in exactly one of the partitions ``0`` to ``count - 1``, and all processes compute
-    the same partition for it.
+    Every key of every controller is in exactly one of the partitions ``0`` to ``count - 1``, which is the same one in
+    all processes.
     """
 
     index: int = 0
@@ -38,4 +38,4 @@ class Partition:
 
 
 WHOLE: Final = Partition()
-"""The only partition: all keys."""
+"""The only partition when keys are not divided: it has all keys."""

@@ -1,4 +1,4 @@
-"""The settings of a manager that belong together: those of its servers, and those of its runtime."""
+"""The settings of a manager: those of its servers, and those of its runtime."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from setpoint.manager.http_server import Handler, split_address
 from setpoint.manager.metrics import ProcessMetrics
 
 SHUTDOWN_TIMEOUT: Final = 30.0
-"""Seconds that a manager gives its runnables to stop, if its user does not say otherwise."""
+"""The default number of seconds that a manager gives its runnables to stop."""
 
 
 class Browser(Protocol):
@@ -31,21 +31,20 @@ class Serving:
 
     Args:
         metrics_bind_address: address, such as ``:8080``, for ``/metrics`` and ``/debug/controllers``; ``"0"`` is off.
-        metrics_cert_dir: folder of ``tls.crt`` and ``tls.key``, to serve those pages over TLS, and only to bearers of
-            tokens whose user may ``get`` the path; new files are loaded. Without a folder, ``/debug`` answers such
-            bearers, and programs on this machine that connect over the loopback and by its name; requests that a proxy
-            forwards do not count as requests of this machine.
+        metrics_cert_dir: folder of ``tls.crt`` and ``tls.key``; new files are loaded. With it, the pages are served
+            over TLS, and require a bearer token whose user may ``get`` the path. Without it, ``/debug`` requires such
+            a token except from programs on this machine (see `setpoint.manager.http_server.is_local`).
         metrics: metrics to collect; by default new metrics, if they are served.
         health_probe_bind_address: address, such as ``:8081``, for ``/healthz`` and ``/readyz``; ``"0"`` is off.
         profiling: whether to serve ``/debug/profile``, too: CPU, heap, tasks (`setpoint.manager.profiling`).
-        ui: whether to serve ``/ui/``, too: a page for people, with ``/debug/details`` and ``/debug/yaml``, from which
-            it reads. Its files are open to all callers, because they contain no data; where a token is required, the
+        ui: whether to serve ``/ui/``, too: a web page, with ``/debug/details`` and ``/debug/yaml``, from which it
+            reads. Its files are open to all callers, because they contain no data; where a token is required, the
             page asks for one.
         local_access: whether programs on this machine may call without a token (only without ``metrics_cert_dir``).
         browser: further pages for ``ui``, which show the objects of an API server in this process.
 
     Raises:
-        ValueError: an address is invalid, or there is a certificate, profiling or the page without a server for it.
+        ValueError: an address is invalid, or there is no server for the certificate, the profiles or the page.
     """
 
     metrics_bind_address: str = "0"
@@ -84,10 +83,11 @@ class Runtime:
         now: function that returns the time of day, for timestamps in objects.
         random: random numbers for jitter and names.
         instance: name of this process in events.
-        shutdown_timeout: seconds for the whole stop before the rest is cancelled; None means no limit.
+        shutdown_timeout: seconds for a complete stop, after which the remaining work is cancelled; None means no
+            limit.
         blocked_after: seconds after which the event loop counts as blocked, for example by ``time.sleep`` in a
-            reconcile. A thread then reports the blocking key and the line of code (`setpoint.manager.loop_watch`). None
-            switches the watch off, as in virtual time; programs use 1.
+            reconcile. A thread then reports the blocking key and the line of code (`setpoint.manager.loop_watch`).
+            None switches the watch off, as in virtual time; the command ``run`` uses 1.
     """
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)

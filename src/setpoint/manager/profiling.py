@@ -21,15 +21,15 @@ PATH: Final = "/debug/profile"
 DEFAULT_SECONDS: Final = 10.0
 MAX_SECONDS: Final = 120.0
 RATE: Final = 100
-"""Samples a second."""
+"""The number of samples per second."""
 MAX_FRAMES: Final = 64
 MAX_STACKS: Final = 20_000
-"""The most distinct stacks of a profile; further ones count as one."""
+"""The most distinct stacks of a profile; all others are counted together."""
 _HEAP_FRAMES: Final = 12
 _HEAP_LINES: Final = 60
 
 Stack = tuple[str, ...]
-"""Outermost frame first."""
+"""The frames of a stack, outermost first."""
 
 
 class Profiler:
@@ -106,7 +106,7 @@ async def _pstats_cpu(seconds: float) -> Answer:
 
 
 def sample(seconds: float) -> Counter[Stack]:
-    """The number of samples of each stack, over all threads except the calling thread, which the call blocks."""
+    """The number of samples of each stack, over all threads except the calling thread, which this function blocks."""
     me = threading.get_ident()
     found: Counter[Stack] = Counter()
     until = time.monotonic() + seconds

@@ -1,7 +1,7 @@
-"""Rendezvous hashing: every key belongs to the member that scores highest for it.
+"""Rendezvous hashing: every key belongs to the member that has the highest score for it.
 
-When a member leaves, its keys spread over the others and no other key moves; when a member joins, it takes its share
-from all others and no other key moves. The score depends on the identity of the member, not on its life.
+When a member leaves, only its keys move, and they spread over the other members. When a member joins, it takes keys
+from all other members, and no other key moves. The score depends on the identity of the member, not on its life.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ _MASK: Final = (1 << 64) - 1
 
 
 class Members:
-    """A set of members, by id: ``IDENTITY@LIFE``. It never changes.
+    """An immutable set of members, by id: ``IDENTITY@LIFE``.
 
-    Equal sets give every key to the same member, in every process and version of Python.
+    Equal sets assign every key to the same member, in every process and version of Python.
     """
 
     __slots__ = ("_seeds", "ids")
@@ -50,5 +50,5 @@ class Members:
 
 
 def point(text: str) -> int:
-    """A hash of 64 bits, the same in every process."""
+    """A 64-bit hash of the text, the same in every process."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")

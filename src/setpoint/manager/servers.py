@@ -15,7 +15,7 @@ from setpoint.manager.parts import Serving
 
 
 class Pages(NamedTuple):
-    """The handlers of a manager's pages. The pages are about this process alone, or about several processes."""
+    """The handlers of a manager's pages, which show this process alone, or several processes."""
 
     metrics: Handler | None
     controllers: Handler
@@ -25,7 +25,7 @@ class Pages(NamedTuple):
     document: Handler
     profile: Handler
     more: Mapping[str, Handler]
-    """Those of `Serving.browser`, by their paths."""
+    """The pages of `Serving.browser`, by path."""
 
 
 class Servers:

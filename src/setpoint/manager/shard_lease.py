@@ -26,9 +26,9 @@ class Lapsed(Exception):
 
 
 class ShardLease:
-    """The Lease that shows the other members that this process is alive, and which view it has.
+    """The Lease that shows the other members that this process is alive, and its view.
 
-    ``member`` is the id of the current life, ``""`` before the first; `renewed_at` is the loop time just before the
+    ``member`` is the id of the current life, ``""`` before the first. `renewed_at` is the loop time just before the
     last successful renewal was sent; the lease's duration counts from that time.
     """
 
@@ -93,7 +93,7 @@ class ShardLease:
             return None, None
 
     def found(self, lease: Lease | None) -> None:
-        """Accepts the listed Lease (None if it was missing) as the version that the next `renew` replaces.
+        """Accepts the listed Lease (None if it was missing) as the version for the next `renew` to replace.
 
         Raises:
             Lapsed: the Lease no longer belongs to this life.
@@ -113,10 +113,8 @@ class ShardLease:
             self.renewed_at = asked_at
 
     async def release(self) -> None:
-        """Releases the Lease for the last time, so the other members need not wait for it to expire; tries until
-        ``renew_deadline``.
-
-        Never raises an ApiError.
+        """Releases the Lease for the last time, so that the other members need not wait for it to expire. Tries until
+        ``renew_deadline``, and never raises an ApiError.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.sharding.renew_deadline

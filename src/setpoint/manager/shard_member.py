@@ -5,14 +5,14 @@ belongs to one of the members by rendezvous hashing. As in leader election, only
 when its Lease has not changed for the Lease's duration since this process first saw that version.
 
 **Why no key is in two processes.** A member writes the set of members that it works under, its *view*, into its Lease,
-and works only on its own keys by that view. By rendezvous hashing, two members that are in each other's views never
-have the same key. So two members must be in each other's views before they work:
+and works only on the keys that are its own in that view. By rendezvous hashing, two members that are in each other's
+views never have the same key. So two members must be in each other's views before they work:
 
 - A member that joins writes its Lease first, with an empty view, and then lists the Leases of the others. The members
   that it finds have joined earlier; it starts no reconcile until each of them has a view with the new member. A member
   that is not in that list yet will, by the same rule, find the new member.
-- A member publishes a view only when it has ended all work on keys that are not its own by that view: publishing is the
-  acknowledgement that those keys may be begun elsewhere.
+- A member publishes a view only when it has ended all work on keys that are not its own in that view. By publishing the
+  view it permits other members to begin work on those keys.
 - A member leaves a view only when it is dead: it gives up all work ``renew_deadline`` after its last successful
   renewal, and the others wait for ``lease_duration`` to pass. The process may come back, but as a new member: a *life*
   is part of its id.
@@ -94,12 +94,12 @@ class ShardMember:
         return self._views[-1].ids if self._views else frozenset()
 
     def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
-        """Calls ``listener`` with the current and every new share; returns a function that ends this."""
+        """Calls ``listener`` with every new share; returns a function that ends this."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
-        """Records the start of a reconcile and returns its scope; None if the reconcile must not start."""
+        """Records the start of a reconcile and returns its scope; None if the reconcile must not start here."""
         if self._lease.age() >= self.sharding.renew_deadline or not self._share.owns(controller, key):
             return None
         scope = self._under_way[controller, key] = Deadline()
@@ -136,8 +136,8 @@ class ShardMember:
     # -- life ----------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Joins the group, keeps this process's share, and joins again whenever its life has ended, until the call
-        is cancelled.
+        """Joins the group, keeps this process's share, and joins again whenever its life has ended, until the call is
+        cancelled.
         """
         if self._ready is not None:
             await self._ready()

@@ -1,4 +1,4 @@
-"""One process's knowledge about the other members, and the keys that result from it."""
+"""The knowledge of one process about the other members, and the keys that result from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VIEW: Final = "sharding.setpoint.io/members"
 
 
 class Keys(NamedTuple):
-    """A `Share`: the keys that belong to ``me`` in every one of the views."""
+    """A `Share`: the keys that belong to ``me`` in all views."""
 
     me: str = ""
     views: tuple[Members, ...] = ()
@@ -27,7 +27,7 @@ class Keys(NamedTuple):
 
 
 class Peer:
-    """The last known version of another process's Lease, and the time since which the Lease has not changed."""
+    """The last known version of another process's Lease, and the time since which it has not changed."""
 
     __slots__ = ("duration", "id", "observed_at", "record", "resource_version", "uid", "view")
 
@@ -42,7 +42,9 @@ class Peer:
         self.observed_at = observed_at
 
     def gone(self, asked_at: float) -> bool:
-        """Whether the peer was already dead when a list was requested that showed its Lease unchanged."""
+        """Whether the peer was already dead at ``asked_at``, the time of the request for a list that showed its Lease
+        unchanged.
+        """
         return not self.id or asked_at - self.observed_at >= self.duration
 
 

@@ -26,7 +26,8 @@ class Sharding:
     reconcile of a key that now belongs to another process is cancelled after ``drain_timeout``.
 
     Raises:
-        ValueError: ``lease_duration > renew_deadline > 1.2 * retry_period > 0`` does not hold, or a name is not valid.
+        ValueError: ``lease_duration > renew_deadline > 1.2 * retry_period > 0`` does not hold, ``lease_duration`` is
+            less than 1, ``drain_timeout`` is negative, or ``name`` or ``identity`` is invalid.
     """
 
     name: str
@@ -64,5 +65,5 @@ class Sharding:
 
     @property
     def request_timeout(self) -> float:
-        """The timeout of one request in seconds; several requests fit into the renew deadline."""
+        """The timeout of one request in seconds: half of the renew deadline, but at least 1."""
         return max(1.0, self.renew_deadline / 2)

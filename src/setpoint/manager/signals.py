@@ -23,8 +23,8 @@ def stopping_on_signals(
 ) -> Iterator[None]:
     """Within the block, the first SIGINT or SIGTERM calls ``stop()``, and the second ends the process with status 1.
 
-    If the stop may take a while, the first signal also prints a line to stderr at once, with the names that
-    ``waits_for`` returns.
+    With ``waits_for``, the first signal also prints a line to stderr, with the names of the work that the stop waits
+    for.
 
     Must be called in the main thread, with a running loop.
     """

@@ -44,7 +44,7 @@ class ChildProcess:
         return self.state is not None and self.state.started
 
     def send(self, message: Message) -> bool:
-        """Sends the process a message; returns False if the message was not sent. True does not mean that it will
+        """Sends the process a message; returns False if the message was not sent. Even a message that was sent may not
         arrive.
         """
         return not self.ended and self._channel.send(message)
@@ -55,9 +55,10 @@ class ChildProcess:
             self._process.send_signal(signal.SIGKILL)
 
     async def run(self) -> int:
-        """Waits until the process has ended; returns its exit status, or the negative number of a signal.
+        """Waits until the process has ended; returns its exit status, or the negative number of the signal that ended
+        it.
 
-        Cancelling this kills the process first.
+        If the call is cancelled, the process is killed first.
         """
         try:
             while (message := await self._channel.receive()) is not None:
@@ -102,16 +103,17 @@ class ChildProcess:
         return "; ".join(f"{name}: {why}" for name, why in self.state.readyz.items())
 
     def unhealthy(self) -> str:
-        """The reason why the process has to be restarted; ``""`` if there is none."""
+        """The reason why the process has to be restarted; ``""`` if it need not be."""
         if self.silence() > STUCK_AFTER:
             return f"process {self.index} (pid {self.pid}) has been silent for {self.silence():.0f} s"
         return "; ".join(f"{name}: {why}" for name, why in self.state.healthz.items()) if self.state else ""
 
 
 class Launcher:
-    """Starts child processes with a command, each in a process group of its own.
+    """Starts child processes with a command, each in a process group of its own, so that a signal from the terminal
+    reaches only the supervisor.
 
-    So a signal of the terminal reaches only the supervisor. `Seat.taken` tells the process its partition.
+    A child process gets its partition from `Seat.taken`.
     """
 
     def __init__(self, command: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ LABEL: Final = "process"
 SUPERVISOR: Final = "supervisor"
 """The label's value for the metrics of the supervisor itself."""
 WITHIN: Final = 3.0
-"""Seconds for which a page waits for the processes."""
+"""Seconds for which a page waits for the answers of the processes."""
 PROFILED_WITHIN: Final = profiling.MAX_SECONDS + 30.0
 _ELSEWHERE: Final = "not in this shard"
 _UP: Final = "setpoint_process_up"
@@ -37,7 +37,7 @@ class Asked(Protocol):
 
 
 class Family(msgspec.Struct, array_like=True):
-    """The samples of a metric, each with its name, labels, value and timestamp."""
+    """A metric and its samples, each with its name, labels, value and timestamp."""
 
     name: str
     documentation: str
@@ -78,9 +78,9 @@ def _of(registry: CollectorRegistry) -> list[Family]:
 class MergedMetrics:
     """The metrics of all processes; each sample has the label ``process``.
 
-    The samples are not added up, because after the replacement of a process only its own counters start at 0, which
-    ``rate()`` handles; ``sum without (process)`` adds them up. ``setpoint_process_up`` is 0 for a process that does not
-    answer.
+    The samples are not added up: ``rate()`` handles the counters of a replaced process, which start at 0 again, but not
+    a sum of which only a part starts again. ``sum without (process)`` adds them up. ``setpoint_process_up`` is 0 for a
+    process that does not answer.
     """
 
     def __init__(self, own: CollectorRegistry, processes: Asked) -> None:
@@ -133,7 +133,7 @@ class MergedPages:
     """The debug pages of all processes.
 
     A page about controllers is a list with an entry for every process, which includes its number. A page about one key
-    comes from the process that has the key. A profile comes from ``?process=NUMBER``, by default number 0.
+    comes from the process that has the key. ``?process=NUMBER`` selects the process of a profile, 0 by default.
     """
 
     def __init__(self, processes: Asked) -> None:
@@ -160,7 +160,7 @@ class MergedPages:
         return Answer(200, msgspec.json.encode(entries[0] if one else entries), "application/json")
 
     async def objects(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-        """One listing, as in `setpoint.manager.looking`, of the objects of all processes."""
+        """One listing of the objects of all processes, as in `setpoint.manager.looking`."""
         answers = await self._processes.ask(looking.OBJECTS, {**query, "here": ["1"]}, within=WITHIN)
         found: list[Listing] = []
         for answer in answers.values():

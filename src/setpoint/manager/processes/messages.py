@@ -1,6 +1,6 @@
 """The messages between a supervisor and its child processes, and the channel that carries them.
 
-A channel is a stream socket. Each message is a MessagePack value after its length (four bytes, big-endian).
+A channel is a stream socket. Each message is a MessagePack value, preceded by its length (four bytes, big-endian).
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 MOST_WAITING: Final = 1_000_000
-"""Bytes that may wait for a process that does not read, before further messages to it are left out."""
+"""The most bytes that wait for a process that does not read. Further messages to it are dropped."""
 
 
 class Lead(msgspec.Struct, tag=True):
-    """The permission for the supervisor and the child process to act until a moment of the machine's monotonic
-    clock.
-    """
+    """The permission for the child process to act, until a time of the machine's monotonic clock."""
 
     until: float
 
@@ -31,7 +29,7 @@ class Lost(msgspec.Struct, tag=True):
 
 
 class Stop(msgspec.Struct, tag=True):
-    """The supervisor's request that the child process stop in an orderly way."""
+    """The supervisor's request that the child process stop gracefully."""
 
 
 class Ask(msgspec.Struct, tag=True):
@@ -52,7 +50,7 @@ class Answered(msgspec.Struct, tag=True):
 
 
 class State(msgspec.Struct, tag=True):
-    """A child's health and work. It is sent every second, which shows that the child's event loop runs."""
+    """A child's health and work. It is sent every second, as a sign that the child's event loop runs."""
 
     started: bool
     healthz: dict[str, str]
@@ -80,7 +78,7 @@ class Channel:
 
     def send(self, message: Message) -> bool:
         """Queues a message for sending; returns False if it was dropped, because the channel is closing or too many
-        messages wait. True does not mean that it will arrive.
+        messages wait. Even a queued message may not arrive.
         """
         transport: Any = self._writer.transport
         if self._writer.is_closing() or transport.get_write_buffer_size() > MOST_WAITING:
@@ -90,7 +88,7 @@ class Channel:
         return True
 
     async def receive(self) -> Message | None:
-        """The next message, after a wait; None when the other end has closed the channel or its process has ended."""
+        """Waits for the next message; None when the other end has closed the channel or its process has ended."""
         try:
             length = int.from_bytes(await self._reader.readexactly(4), "big")
             return _decode(await self._reader.readexactly(length))

@@ -1,5 +1,5 @@
-"""A child process's side: the supervisor's lease, and the connection over which the supervisor tells the process
-whether it leads, watches it and requests its pages.
+"""The supervisor as a child process sees it: its lease, and the connection over which it says whether the child may
+act, watches the child and requests its pages.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from setpoint.models.coordination_v1 import Lease
 logger = logging.getLogger("setpoint.processes")
 
 VARIABLE: Final = "SETPOINT_CHILD_PROCESS"
-"""The environment variable by which a supervisor tells a process that it is its child."""
+"""The environment variable in which a supervisor passes the `Seat` to a child process."""
 BEAT: Final = 1.0
 """Seconds between two messages about a child's state."""
 GRACE: Final = 4.0
-"""Seconds for the clean-up of cancelled work after the supervisor lost its lease or ended."""
+"""Seconds that cancelled work has for its clean-up after the supervisor lost its lease or ended."""
 
 
 class SupervisorLost(Exception):
@@ -35,7 +35,9 @@ class SupervisorLost(Exception):
 
 
 class Seat(msgspec.Struct):
-    """A child process's place, given by its supervisor: its partition, its end of the channel, and the server."""
+    """The place that a supervisor gives to a child process: its partition, its end of the channel, and the server to
+    use.
+    """
 
     index: int
     count: int
@@ -93,7 +95,7 @@ class ParentLease:
         return self._now() < self._until
 
     def check(self, tolerance: float) -> str:
-        """Always ``""``: the supervisor checks its lease itself."""
+        """Always ``""``: the supervisor has the health check of its lease."""
         return ""
 
     def lead(self, until: float) -> None:

@@ -1,4 +1,4 @@
-"""Supervisor: starts the processes of one program, replaces those that die, and ends them in order."""
+"""Supervisor: starts the processes of one program, replaces those that die, and stops them gracefully."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from setpoint.manager.processes.messages import Lead, Lost, Stop
 logger = logging.getLogger("setpoint.processes")
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
-"""Seconds before a process that died soon after its start is replaced; doubled each time."""
+"""The longest pause in seconds before a process that died is replaced. The first replacement starts at once, the second
+after 1 s, and each further pause is twice as long.
+"""
 LIVED: Final = 60.0
-"""Seconds after which a process counts as having worked: the next one starts at once when it dies."""
+"""Seconds after which a process counts as having worked. If it dies later, it is replaced at once."""
 RENEWED_EVERY: Final = 0.5
 """Seconds between two messages about the lease."""
 
@@ -41,7 +43,8 @@ class Supervisor:
 
     Args:
         count: the number of processes.
-        launch: function of an index and the count that starts a process; see `setpoint.manager.processes.Launcher`.
+        launch: function that starts the process with a given index out of ``count``; see
+            `setpoint.manager.processes.Launcher`.
     """
 
     name = "processes"
@@ -62,7 +65,7 @@ class Supervisor:
     # -- life ----------------------------------------------------------------------------------------------------------
 
     def follow(self, leadership: Leadership) -> None:
-        """Makes the processes act only while this election is won. Without an election they act as long as the
+        """Makes the processes act only while ``leadership`` is won. Without an election they act as long as the
         supervisor runs.
         """
         self._leadership = leadership
@@ -79,7 +82,7 @@ class Supervisor:
             await scope.all()
 
     def stop(self) -> None:
-        """Asks every process to end in order."""
+        """Asks every process to stop gracefully."""
         self._stopping.set()
         for child in self.children.values():
             child.send(Stop())
@@ -95,7 +98,7 @@ class Supervisor:
         return [each for child in self.children.values() if child.state is not None for each in child.state.under_way]
 
     def until(self) -> float:
-        """The loop's time before which no other process can take over."""
+        """The loop's time until which no other process can take over."""
         return float("inf") if self._leadership is None else self._leadership.until
 
     def lead(self) -> None:
@@ -162,7 +165,7 @@ class Supervisor:
         """The answers of the processes' own pages, by index; None for a process that does not answer in time or is
         missing.
 
-        With ``index``, only the answer of that process.
+        With ``index``, only that process is asked.
         """
         numbers = [number for number in range(self.count) if index is None or number == index]
 
@@ -186,7 +189,7 @@ class Supervisor:
 
 
 class Leading:
-    """A runnable that runs while the supervisor leads, and tells the processes until when they may act."""
+    """A runnable that runs while the supervisor leads, and tells the processes how long they may act."""
 
     name = "lease of the processes"
     leader_only = True

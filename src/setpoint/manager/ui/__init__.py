@@ -1,4 +1,4 @@
-"""The page for people: its files, which are the same for every manager and contain none of its data."""
+"""The web page: its files, which are the same for every manager and contain none of its data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HEADERS: Final = MappingProxyType({
 
 
 def assets(path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-    """The file called ``path``; the page itself if ``path`` is empty."""
+    """The file at ``path``; the page itself if ``path`` is empty."""
     name = path or "index.html"
     if name not in _TYPES:
         return Answer(404, b"not found\n")
@@ -40,5 +40,5 @@ def assets(path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, st
 
 
 def to_the_page(_path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-    """A redirection to `PATH`. It is relative, so it also works behind a proxy that puts a prefix before paths."""
+    """A redirect to `PATH`. It is relative, so it also works behind a proxy that adds a prefix to paths."""
     return Answer(308, b"", "text/plain", {"location": "ui/", **_HEADERS})
