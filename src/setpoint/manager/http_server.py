@@ -1,4 +1,4 @@
-"""A small HTTP server for this process's own pages: health, metrics, debugging. aiohttp is imported only when it runs."""
+"""A small HTTP server for this process's own pages: health, metrics, debugging. A running server imports aiohttp."""
 
 from __future__ import annotations
 
