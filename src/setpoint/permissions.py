@@ -42,9 +42,9 @@ _ANY: Final = "*"
 class Grant(NamedTuple):
     """One verb on one resource or on one non-resource URL.
 
-    ``resource`` may include a subresource, as in ``pods/log``; an empty ``name`` means all objects. In rules, ``*`` and
-    ``*/scale`` are resources, too; ``*`` means every group or verb, and at the end of a ``url`` every URL that begins
-    with the part before it.
+    ``resource`` may include a subresource, as in ``pods/log``; an empty ``name`` means all objects. As in RBAC rules,
+    ``*`` stands for every group, resource or verb, ``*/scale`` for that subresource of every resource, and a ``url``
+    that ends with ``*`` for every URL with that beginning.
     """
 
     group: str
@@ -92,8 +92,8 @@ def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[
 
 
 def of_the_framework(controllers: Iterable[Controller[Any]]) -> set[Grant]:
-    """The grants that every controller needs, whatever its function does: its own kind, with status and finalizers, and
-    events.
+    """The grants that every controller needs, whatever its function does: for its own kind, with status and finalizers,
+    and for events.
 
     The status of a built-in kind belongs to another program, unless the controller `owns_status`; its finalizers need
     no grant unless the controller may make children.

@@ -1,6 +1,6 @@
 """The entry points of the console scripts. Ctrl-C during the import of the program ends it without a traceback.
 
-The module imports nothing at first, so it takes effect at once.
+This module imports nothing of the program itself, so Ctrl-C has this effect from the start.
 """
 
 from __future__ import annotations

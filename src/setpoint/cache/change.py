@@ -8,7 +8,7 @@ from setpoint.cache.record import Record
 
 
 class Change(NamedTuple):
-    """The change of one object from the record ``old`` to ``new``. None means that the object is absent; ``same`` means
+    """The change of one object from the record ``old`` to ``new``. None means that the object is absent; ``same`` says
     that it did not change.
     """
 

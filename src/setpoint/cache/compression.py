@@ -79,7 +79,9 @@ class Compressor:
         return self.scheme, small
 
     def decompress(self, scheme: int, small: bytes) -> bytes:
-        """The original document. Bytes after a compressed document are ignored; bytes after a `PLAIN` one are not."""
+        """The original document. Bytes after the document are ignored, except with the scheme `PLAIN`, in which they
+        count as part of it.
+        """
         document: bytes = self._decompress[scheme](small)
         return document
 

@@ -1,4 +1,4 @@
-"""Counters of what a reflector has done."""
+"""Counters of a reflector's work."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Counters(Struct):
     ends: dict[str, int] = {}
     relists: dict[str, int] = {}
     last_byte_at: float | None = None
-    """The duration of a watch."""
+    """The loop's time of the last bytes of a watch; None before the first."""
     heard_at: float | None = None
-    """The time of the server's last message, in a watch or as a complete list."""
+    """The loop's time of the server's last message, in a watch or as a complete list; None before the first."""
 
     def count_end(self, cause: Cause) -> None:
         self.ends[cause] = self.ends.get(cause, 0) + 1

@@ -50,8 +50,9 @@ class InformerFactory:
     ``metrics`` is an `InformerMetrics` for a Prometheus registry. If the client has observers of writes, its writes are
     recorded, so that `caught_up` can wait for them.
 
-    ``idle_timeout`` (seconds) is the longest silence of a watch before it counts as dead. Once the server has sent
-    bookmarks, the limit is two and a half times the gap between them if that is less: 150 s with a kube-apiserver.
+    ``idle_timeout`` (seconds, default 330) is the longest silence of a watch before it counts as dead. Once the server
+    has sent bookmarks, the limit is two and a half times the gap between them if that is less: 150 s with a
+    kube-apiserver.
 
     ``first_list`` matters only if the server can't stream lists (before Kubernetes 1.32, or with that feature
     disabled). ``"newest"`` requests the state at the time of the request, which includes everything that this program
@@ -59,7 +60,7 @@ class InformerFactory:
     collection from etcd, in pages of 500; later servers ask etcd only for its revision, and answer from memory.
     ``"any"`` is answered from memory by every server, at once and without etcd, but the answer may be older than the
     state that this program saw before. A controller that acts on *missing* objects can do harm in that case. Use
-    ``"any"`` for collections so large, in clusters so busy, that etcd can't bear the restart of a program.
+    ``"any"`` only if the lists at a restart of the program would overload etcd.
     """
 
     def __init__(
@@ -244,7 +245,7 @@ class InformerFactory:
     async def caught_up(self, kind: type[Object] | Resource, key: str, *, timeout: float | None = 10.0) -> bool:
         """Like `observed`, for the newest write to ``key`` by this factory's client.
 
-        After the result False, later calls no longer wait for that write: read the object from the server instead.
+        If it returns False, later calls do not wait for that write again: read the object from the server instead.
         """
         covering = [shared for shared in self._covering(kind, key) if shared.barriers.unseen(key) is not None]
         seen = await self._wait(covering, key, lambda shared: shared.barriers.unseen(key), timeout)

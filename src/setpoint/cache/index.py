@@ -8,8 +8,9 @@ from typing import Any
 from setpoint.meta.head import Head
 
 IndexFunction = Callable[[Any], Iterable[str] | str | None]
-"""Returns the index values for a `Head` (or an instance of the declared projection): one as a string, or any number of
-them; None means none."""
+"""A function that returns the index values of a `Head` (or of an instance of the declared projection): a string, any
+number of strings, or None for no value.
+"""
 
 _FEW = 8
 

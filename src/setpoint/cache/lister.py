@@ -42,8 +42,8 @@ class Readable(Protocol):
 class Lister(Generic[K]):
     """Reads the objects of one kind from a cache.
 
-    *Guarantees*: every returned object was decoded for this call, so the caller may change it. Each call sees
-    a single state of the cache.
+    *Guarantees*: every returned object was decoded for this call, so the caller may change it. Each call sees a single
+    state of the cache.
 
     *Caveats*
 
@@ -51,8 +51,8 @@ class Lister(Generic[K]):
     - An object that can't be decoded does not make a list fail: it is left out, and the error is logged once for each
       state of the object. `heads` and `keys` include the object, and `get` raises its error.
 
-    The cost of a list depends only on the size of its result: namespaces, owners, indexes, and labels selected by value
-    are looked up in indexes. ``as_`` is a smaller struct to decode into; other fields are not decoded.
+    Namespaces, owners, indexes, and labels selected by value are looked up in indexes, so such a list does not scan the
+    cache. ``as_`` is a smaller struct to decode into; other fields are not decoded.
     """
 
     __slots__ = ("_indexes", "_kind", "_readable", "_resource", "_told")

@@ -1,4 +1,4 @@
-"""Records: the interface of a store that its snapshots and the lists being received use."""
+"""Records: the part of a store that its snapshots and unfinished lists use."""
 
 from __future__ import annotations
 

@@ -76,9 +76,9 @@ class Reflector:
       minutes). A stream counts as dead and is resumed if it receives no byte for ``idle_timeout`` or, if the server
       sends bookmarks, for the time that `Rhythm` allows.
     - Without ``bookmarks`` the server is not asked for any, so a watch of a quiet collection costs nothing; but when it
-      ends, the last version may be too old to resume from, and a list is needed. ``idle_timeout`` has to be None.
+      ends, the last version may be too old to resume from, and a list is needed. ``idle_timeout`` must be None then.
     - Lists are streamed (``sendInitialEvents``) if the server supports it. If it refuses, or is silent for 30 seconds,
-      an ordinary list takes the place of this one.
+      the reflector requests an ordinary list instead.
     - `Pager` determines when lists are paged.
 
     ``on_error`` is called with every failure; only cancellation ends a reflector.

@@ -7,19 +7,19 @@ from collections import deque
 BEATS = 4
 """The number of remembered gaps between bookmarks; the longest of them counts."""
 PATIENCE = 2.5
-"""Gaps of silence after which a watch counts as dead."""
+"""The silence after which a watch counts as dead, as a multiple of the longest remembered gap."""
 LEAST = 60.0
-"""Seconds that any watch may be silent."""
+"""The silence that every watch is allowed, in seconds, however short the gaps are."""
 
 
 class Rhythm:
     """Learns the interval between bookmarks from the watches of one collection.
 
     API servers send a bookmark every minute, but do not guarantee it, and other servers may send none. A watch may
-    therefore be silent for ``most`` seconds (None: for ever) until the first bookmark, and after that for two and a
-    half times the longest of the recent gaps. A network that drops everything is thus noticed after 150 s instead of
-    330. A longer silence means that the rhythm was misjudged or that the server has changed, so the rhythm is learned
-    again.
+    therefore be silent for ``most`` seconds until the first bookmark, and after that for two and a half times the
+    longest of the recent gaps (at least `LEAST` and at most ``most`` seconds). With the default of 330 s and a bookmark
+    every minute, a network that drops everything is thus noticed after 150 s. With None there is no limit. A longer
+    silence means that the rhythm was misjudged or that the server has changed, so the rhythm is learned again.
     """
 
     __slots__ = ("_gaps", "_last", "_most")

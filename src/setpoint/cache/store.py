@@ -266,8 +266,8 @@ class Store:
     def replace(self, fresh: dict[str, Record], epoch: int) -> Iterator[Change]:
         """Replaces all records with ``fresh`` in one step; returns the differences, deletions first.
 
-        ``epoch`` was the `index_epoch` when the first of them was sealed. The fingerprints do not cover an index that
-        was added since, so equal fingerprints say nothing about it.
+        ``epoch`` is the `index_epoch` at which the first of the fresh records was sealed. If an index was added since
+        then, the fingerprints do not cover it, so equal fingerprints do not show that its values are equal.
         """
         indexed = epoch == self._indexes.epoch
         changes = [Change(key, record, None) for key, record in self._records.items() if key not in fresh]

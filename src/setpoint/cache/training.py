@@ -14,7 +14,7 @@ _WORTH = 0.85
 SAMPLES = 160
 """The number of documents for training and evaluating a dictionary."""
 SAMPLE_BYTES = 64 * 1024
-"""The most bytes of one of them."""
+"""The most bytes of one such document."""
 
 
 class Training:

@@ -77,7 +77,7 @@ class Parts:
     signer: Pair | None = None
     """The authority whose certificates the server accepts from clients."""
     claims: ClaimNews | None = None
-    """The binder of volumes tells the scheduler of claims through it, if both run."""
+    """The news of claims from the volume binder to the scheduler; None unless both run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Entry:
     wakes: tuple[type[Object], ...] = ()
     aliases: tuple[str, ...] = ()
     is_default: bool = True
-    """Whether ``*`` means it, too; others run where they are named."""
+    """Whether ``*`` selects the entry. Other entries run only if they are named."""
 
     def answers_to(self, name: str) -> bool:
         """Whether ``name`` means this entry: its own name with or without ``-controller``, or an alias."""
@@ -194,7 +194,8 @@ ENTRIES: Final = (
 def chosen(names: Iterable[str]) -> list[Entry]:
     """The entries that ``names`` select, by the rules of kube-controller-manager's ``--controllers``.
 
-    ``*`` selects all entries that run by default; ``-NAME`` removes the entry of that name, wherever it stands.
+    ``*`` selects all entries that run by default, except each entry for which there is a ``-NAME``; the order of the
+    names does not matter.
 
     Raises:
         UnknownControllerError: one of the names does not belong to any controller.

@@ -27,7 +27,7 @@ from setpoint.meta import Object
 from setpoint.webhook.authority import Pair
 
 WATCH_SECONDS: Final = 12 * 3600.0
-"""The least duration of a watch of the control plane."""
+"""The minimum duration of a watch of the control plane, in seconds."""
 
 
 class ControlPlane:
@@ -49,10 +49,12 @@ class ControlPlane:
         client: a client of a server in this process, with all permissions (``system:admin``).
         nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending.
             ``local`` is one node on which containers that ask for it are processes of this machine (`Processes`).
-        pod_start_seconds, pod_stop_seconds: how long containers take to start and to end unless they say otherwise.
-        behaviour: how a hollow pod behaves (`PodBehaviour`); None for a pod leaves its behaviour to its annotations.
-        controllers: the names of the controllers, as for kube-controller-manager's ``--controllers`` (`catalog`): ``*``
-            selects all of them, ``-NAME`` removes the one of that name.
+        pod_start_seconds, pod_stop_seconds: how long containers take to start and to end unless their behaviour says
+            otherwise.
+        behaviour: function that returns the behaviour of a hollow pod (`PodBehaviour`), or None to leave it to the
+            pod's annotations.
+        controllers: the names of the controllers, as for kube-controller-manager's ``--controllers``: ``*`` selects all
+            that run by default, ``-NAME`` excludes one of these; see `setpoint.cluster.catalog`.
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
         serving: the servers for metrics, debug pages and health of its manager; none by default.
         signer: signs approved CertificateSigningRequests; with None, an authority is made when it is needed.

@@ -1,4 +1,4 @@
-"""Deployments: moves from one ReplicaSet to the next without ever having too few or too many pods on the way."""
+"""Deployments: rollouts from one ReplicaSet to the next, within the limits that the strategy sets."""
 
 from __future__ import annotations
 

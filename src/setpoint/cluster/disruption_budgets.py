@@ -15,7 +15,7 @@ from setpoint.models.core_v1 import Pod, ReplicationController
 from setpoint.models.policy_v1 import PodDisruptionBudget
 
 EVICTED_WITHIN: Final = timedelta(minutes=2)
-"""An allowed eviction counts for so long, unless the pod's deletion is seen before."""
+"""The longest time for which an allowed eviction counts if the deletion of the pod is not seen."""
 _SCALED: Final[dict[str, type[Object]]] = {
     "Deployment": Deployment,
     "ReplicaSet": ReplicaSet,

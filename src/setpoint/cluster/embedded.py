@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _AUTHENTICATION: Final = "extension-apiserver-authentication"
 ESTABLISHED_WITHIN = 10.0
-"""Seconds in which the server has to serve a CustomResourceDefinition that was just installed."""
+"""Seconds within which the server has to serve a CustomResourceDefinition that was just installed."""
 _WITH_ACCOUNTS: Final = NEEDING_CONTROLLERS - {"ServiceAccount"}
 """The plugins that are off where users are authenticated and the control plane makes accounts."""
 
@@ -57,12 +57,13 @@ class EmbeddedCluster:
         security: TLS and authentication of the server; None for plain HTTP without authentication.
         default_objects: whether the server has the default roles, priorities and other objects of a kube-apiserver,
             and the Service ``kubernetes``. It always has them if users are restricted by roles.
-        ui: the address of the page for people, such as ``127.0.0.1:8080``, with ``/metrics`` of the control plane
-            beside it; port 0 picks a free one, ``"0"`` is off. The page is served over plain HTTP, and therefore only
-            at loopback addresses. If the server authenticates its clients, the page asks for a token.
+        ui: the address of the web page about the cluster, such as ``127.0.0.1:8080``, which also serves
+            ``/metrics`` of the control plane; port 0 picks a free port, ``"0"`` is off. The page is served over plain
+            HTTP, and therefore only at loopback addresses. If the server authenticates its clients, the page asks
+            for a token.
 
     ``client`` talks to the server's core without a socket, as an administrator; all other clients use ``url``.
-    `page_url` is the URL of the page. If the control plane fails, the ``async with`` block ends with its error.
+    `page_url` is the URL of the web page. If the control plane fails, the ``async with`` block ends with its error.
 
     Raises:
         ValueError: ``ui`` is not the address of a loopback interface, as HOST:PORT.
@@ -198,7 +199,7 @@ class EmbeddedCluster:
 
     @property
     def page_url(self) -> str:
-        """The URL of the page for people; ``""`` if there is none."""
+        """The URL of the web page; ``""`` if there is none."""
         served = None if self._manager is None else self._manager.metrics_server
         if served is None:
             return ""

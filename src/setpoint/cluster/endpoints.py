@@ -27,9 +27,9 @@ SLICES_BY: Final = "endpointslice.kubernetes.io/managed-by"
 ENDPOINTS_BY: Final = "endpoints.kubernetes.io/managed-by"
 HEADLESS: Final = "service.kubernetes.io/headless"
 MOST: Final = 100
-"""Endpoints in one slice."""
+"""The most endpoints in one slice."""
 LATE: Final = 5.0
-"""Seconds after which Endpoints are looked at again whose Service one cache has seen and another has not."""
+"""Seconds until Endpoints are checked again if the server has their Service and the cache does not yet."""
 
 
 class Port(NamedTuple):

@@ -26,9 +26,9 @@ ORPHAN: Final = "orphan"
 MAX_ABSENT: Final = 4096
 _TURN: Final = 64
 SYNC_PATIENCE: Final = 10.0
-"""Seconds that new caches may take before work goes on without them."""
+"""Seconds to wait for new caches to sync before the work continues without them."""
 RESCAN: Final = 30.0
-"""Seconds after which the server is asked again what it serves, when it could not say all of it."""
+"""Seconds after which discovery is repeated if it failed or its answer was incomplete."""
 _AGGREGATION: Final = "apiregistration.k8s.io"
 logger = logging.getLogger("setpoint.gc")
 

@@ -12,7 +12,7 @@ from setpoint.controller.caches import Caches
 from setpoint.models.core_v1 import Node, Pod, PodCondition
 
 QUARANTINE: Final = 40.0
-"""Seconds that a node has to be missing before its pods are gone with it."""
+"""Seconds for which a node has to be missing before its pods are deleted."""
 OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 _BY_NODE: Final = "node"
 _GONE: Final = "PodGC: node no longer exists"

@@ -11,8 +11,11 @@ from setpoint.meta.numbers import NumberError, parse_uint
 from setpoint.models.apps_v1 import Deployment, ReplicaSet
 
 DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
+"""The annotation of a ReplicaSet with the replicas of its Deployment when the ReplicaSet was last scaled."""
 MOST: Final = "deployment.kubernetes.io/max-replicas"
-"""Annotations of ReplicaSets: how many replicas the Deployment wanted, and might have had, when this one was scaled."""
+"""The annotation of a ReplicaSet with the most replicas, including the surge, that its Deployment could have when the
+ReplicaSet was last scaled.
+"""
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -39,7 +42,7 @@ def only_one(current: ReplicaSet | None, others: Sequence[ReplicaSet]) -> Replic
 def shared(
     deployment: Deployment, replica_sets: Sequence[ReplicaSet], desired: int, surge: int
 ) -> list[tuple[ReplicaSet, int]]:
-    """The new sizes of the active ReplicaSets, in proportion to their old sizes; the largest takes the remainder."""
+    """The new sizes of the active ReplicaSets, in proportion to their old sizes; the largest gets the remainder."""
     active = [each for each in replica_sets if size_of(each)]
     most = desired + surge if desired > 0 else 0
     change = most - sum(map(size_of, active))

@@ -21,10 +21,10 @@ K = TypeVar("K", ReplicaSet, ReplicationController)
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 FAILURE: Final = "ReplicaFailure"
-"""The type of the condition of ReplicaSets, and of their Deployments, whose pods are refused."""
+"""The type of the condition that reports that pods are refused, on a ReplicaSet and on its Deployment."""
 _NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,9}")
 BURST: Final = 500
-"""Pods that are made or deleted in one reconcile at most."""
+"""The most pods that are made or deleted in one reconcile."""
 
 
 class Replicas(Generic[K]):

@@ -10,7 +10,7 @@ from setpoint.client import Client, Discovery
 from setpoint.meta import GroupVersion, Resource
 
 TTL: Final = 10.0
-"""Seconds for which an answer of discovery is believed."""
+"""Seconds for which the answers of discovery are remembered."""
 _EVENTS: Final = frozenset({("", "events"), ("events.k8s.io", "events")})
 """The resources that upstream's garbage collector ignores; a kind Event of another group is collected."""
 
@@ -18,8 +18,8 @@ _EVENTS: Final = frozenset({("", "events"), ("events.k8s.io", "events")})
 class ServedResources:
     """The resources that the server serves, remembered for `TTL` seconds or until `forget`.
 
-    Each resource comes once, in the version that its group prefers. A group that can't be asked (an aggregated server
-    that is down) is left out and named in ``missing``.
+    Each resource is included once, in the version that its group prefers. A group that can't be asked (an aggregated
+    server that is down) is left out and named in ``missing``.
     """
 
     def __init__(self, client: Client) -> None:

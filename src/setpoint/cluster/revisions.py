@@ -27,7 +27,7 @@ class Revisions(Generic[P]):
     A template that is used again (a rollback) keeps its old revision, which gets the highest number. A revision has the
     annotations that its owner had at its creation.
 
-    ``label`` is the label of a revision that has the hash of its template.
+    ``label`` is the name of the label in which a revision has the hash of its template.
     """
 
     def __init__(self, parent: type[P], selector_of: Callable[[P], LabelSelector | None], label: str) -> None:

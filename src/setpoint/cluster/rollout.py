@@ -17,7 +17,7 @@ LATE: Final = "ProgressDeadlineExceeded"
 PAUSED: Final = "DeploymentPaused"
 RESUMED: Final = "DeploymentResumed"
 NO_DEADLINE: Final = 2**31 - 1
-"""A deadline of so many seconds means no deadline."""
+"""The value of ``progressDeadlineSeconds`` that means no deadline."""
 
 
 class Counts(NamedTuple):

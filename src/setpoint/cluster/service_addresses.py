@@ -18,8 +18,9 @@ __all__ = ["AT", "ServiceAddresses"]
 
 Document = dict[str, Any]
 AT: Final = f"{PREFIX}/at"
-"""Annotation of a hollow pod: the addresses at which programs on this machine answer for it, ``9443=127.0.0.1:54321``,
-separated by commas."""
+"""The annotation of a hollow pod with the addresses at which programs on this machine answer for it: ``PORT=ADDRESS``,
+such as ``9443=127.0.0.1:54321``, separated by commas.
+"""
 _SERVICES: Final = "services"
 _SLICES: Final = "endpointslices.discovery.k8s.io"
 _PODS: Final = "pods"

@@ -13,7 +13,7 @@ from setpoint.webhook.authority import CertificateError, Pair, facts_of, make_au
 from setpoint.webhook.signing import RequestFacts, request_facts, sign_request
 
 LIFETIME: Final = timedelta(days=365)
-"""Of a certificate whose request does not ask for less."""
+"""The lifetime of a certificate whose request does not ask for a shorter one."""
 _AUTHORITY_LIFETIME: Final = timedelta(days=3650)
 _DECIDED: Final = timedelta(hours=1)
 _PENDING: Final = timedelta(hours=24)

@@ -20,7 +20,7 @@ from setpoint.models.core_v1 import PersistentVolumeClaim, Pod, PodTemplateSpec
 POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 HASH: Final = "controller.kubernetes.io/hash"
-"""The label of a revision; that of pods has the name of their revision."""
+"""The label of a ControllerRevision with the hash of its template."""
 
 
 class StatefulSets:

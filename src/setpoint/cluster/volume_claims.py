@@ -48,7 +48,7 @@ STANDARD: Final = "standard"
 BY_VOLUME: Final = "volume"
 BY_CLAIM: Final = "claim"
 WAITING: Final = "-"
-"""In the place of the volume's name, which it can't be."""
+"""The index value of claims without a volume. No volume can have this name."""
 WAITS: Final = "waiting for first consumer to be created before binding"
 _LOST: Final = "Data on the volume is lost!"
 NOTHING: Final = "no persistent volumes available for this claim and no storage class is set"
@@ -66,7 +66,7 @@ class VolumeClaims:
     *Guarantees*: the volume is bound first, in the version that was read, so two claims never get the same volume; a
     claim that was bound becomes ``Lost`` if its volume is no longer its own.
 
-    ``news`` is told of each claim that was looked at, for a scheduler in the same control plane.
+    Through ``news``, a scheduler in the same control plane learns of each claim that was processed.
     """
 
     def __init__(self, news: ClaimNews | None = None) -> None:

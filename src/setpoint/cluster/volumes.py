@@ -22,9 +22,9 @@ PROVISIONER_BETA: Final = "volume.beta.kubernetes.io/storage-provisioner"
 CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
 HOLLOW: Final = "volumes.hollow.setpoint.io"
-"""The provisioner of volumes that hold nothing."""
+"""The provisioner of volumes that store no data."""
 ADOPTED: Final = "hollow.setpoint.io/volumes"
-"""The annotation, ``"true"``, of a class of another provisioner whose volumes are to be hollow all the same."""
+"""The annotation of a StorageClass with another provisioner; with the value ``"true"``, its volumes are hollow."""
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 

@@ -10,7 +10,7 @@ MAX_SELECTORS: Final = 64
 
 
 class Applied(NamedTuple):
-    """The knowledge of this process about a child that it applied.
+    """This process's record of a child that it applied.
 
     ``desired`` is a digest of the fields that were sent, and ``carried`` is a digest of the same fields afterwards
     (with defaults, the server's spelling and the changes of webhooks). ``version`` is the newest resource version that
@@ -24,8 +24,8 @@ class Applied(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The knowledge about the children that one `Context.keep` of a key manages: the children that were applied,
-    those whose last write failed, and the names that were drawn for new children that may or may not exist.
+    """The record of the children that one `Context.keep` of a key manages: the children that were applied, those whose
+    last write failed, and the names that were drawn for new children that may or may not exist.
     """
 
     applied: dict[ObjectKey, Applied]
@@ -45,7 +45,7 @@ class AppliedChildren:
         self._keys: dict[ObjectKey, dict[tuple[GroupVersionResource, str], Known]] = {}
 
     def of(self, key: ObjectKey, gvr: GroupVersionResource, selector: Selector) -> Known:
-        """The knowledge about the children of ``key`` that one `Context.keep` manages."""
+        """The record of the children of ``key`` that one `Context.keep` manages; it is created if it does not exist."""
         sorts = self._keys.setdefault(key, {})
         place = (gvr, str(selector))
         known = sorts[place] = sorts.pop(place) if place in sorts else Known({}, set(), set())

@@ -75,8 +75,9 @@ class WriteBarriers:
             self._barriers.setdefault(key, {})[gvr, written] = barrier
 
     def doubt(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
-        """Records that only the server knows the objects of these resources: either a create under a generated name
-        ended without an answer, or a cache is behind and a live read failed.
+        """Marks the resources as in doubt, so that `settle` returns them and they are read live: a create under a
+        generated name ended without an answer, or a cache is behind and a live read failed. Resources without a
+        cache are ignored.
         """
         if known := self._caches.keys() & gvrs:
             self._doubtful.setdefault(key, set()).update(known)

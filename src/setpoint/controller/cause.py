@@ -21,7 +21,8 @@ class Cause(NamedTuple):
 
     ``change`` is the kind of event on the object ``key`` of ``kind``, whose new version is ``resource_version``. The
     change ``sync`` stands for an object that existed at the start or was delivered again, and ``external`` for a source
-    outside the cluster. For the controller's own appointments (``after``, ``retry``) the other fields are empty.
+    outside the cluster. If no object of the cluster caused the reconcile (``external``, or the controller's own
+    appointments ``after`` and ``retry``), ``kind``, ``key`` and ``resource_version`` are empty.
     """
 
     change: Change
@@ -29,7 +30,7 @@ class Cause(NamedTuple):
     key: ObjectKey | str = ""
     resource_version: str = ""
     at: float | None = None
-    """The loop's time from which on it asked for a reconcile, where that is known."""
+    """The loop's time at which the cause makes the reconcile due; None if that is not known."""
 
     def __str__(self) -> str:
         return f"{self.change} of {self.kind} {self.key}" if self.kind else self.change

@@ -22,7 +22,7 @@ K = TypeVar("K", bound=Object)
 T = TypeVar("T", bound=Object)
 Function: TypeAlias = Callable[[Any, Any], Awaitable[Outcome | None]]
 CheckFunction: TypeAlias = Callable[[K], Awaitable[None] | None] | Callable[[K, Any], Awaitable[None] | None]
-"""Takes the object, or the object and a `Check`."""
+"""A function of the object, or of the object and a `Check`."""
 
 
 class InvalidObject(TerminalError):
@@ -67,7 +67,8 @@ class Check(Verdict):
 def checked_first(
     function: Function, defaulters: Sequence[Callable[..., Any]], validators: Sequence[Callable[..., Any]]
 ) -> Function:
-    """``function``, preceded by the object's defaults and, unless the object is being deleted, by its checks.
+    """A function that sets the object's defaults, checks the object unless it is being deleted, and then calls
+    ``function``.
 
     Raises (when called):
         InvalidObject: the object is refused; an event reports that, too.

@@ -25,7 +25,7 @@ T = TypeVar("T", bound=Object)
 Write: TypeAlias = Callable[[], Awaitable[None]]
 
 AT_ONCE: Final = 8
-"""Writes of one reconcile that are under way at once, at most."""
+"""The most writes of one reconcile that are under way at once."""
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX: Final = 5
 _MAX_PREFIX: Final = 63 - _SUFFIX

@@ -33,7 +33,7 @@ T = TypeVar("T", bound=Object)
 S = TypeVar("S")
 
 current: ContextVar[Context | None] = ContextVar("setpoint_reconcile", default=None)
-"""The context of the reconcile that the running task works for; writes are counted to it."""
+"""The context of the reconcile for which the current task works; writes are attributed to it."""
 
 
 class Context(ContextReads):
@@ -100,8 +100,8 @@ class Context(ContextReads):
 
     @property
     def guarded(self) -> bool:
-        """Whether the writes are guarded, because other processes may take over the key: they share the controller's
-        keys, or take part in an election.
+        """Whether writes have to be guarded against another process that may take over the key: one that shares the
+        controller's keys or takes part in its election.
         """
         return self._env.is_guarded
 
@@ -114,7 +114,7 @@ class Context(ContextReads):
 
     @property
     def client(self) -> Client:
-        """The client, for everything that has no short form here. Writes through it count as writes of this
+        """The client, for requests for which a context has no method. Writes through it count as writes of this
         reconcile: the next reconcile of the key sees them.
         """
         return self._env.client
@@ -220,22 +220,22 @@ class Context(ContextReads):
         ``selector`` only those whose labels match it. Each wanted object is prepared as by `apply`. Wanted objects that
         have ``generate_name`` instead of a name must be alike; only their number counts.
 
-        Returns the wanted children in the order in which they were given (generated names last), as they are after
-        this call. A child that is being deleted is left out: it comes back when it is gone.
+        Returns the wanted children in the order in which they were given (generated names last), as they are after this
+        call. A child that is being deleted is left out; the reconcile that follows its end creates it again.
 
         *Guarantees*
 
         - A child that is missing or different is applied (server-side, under this controller's name): each field that
           the wanted object names gets the wanted value, even if another manager has changed it; fields that the wanted
           object no longer names are removed; the fields of other managers stay. A child that is not wanted is deleted
-          by its uid, so no other object is; its dependents are deleted in the background. Deletions come first.
+          by its uid, so a later object with its name is safe; its dependents are deleted in the background. Deletions
+          come first.
         - Nothing is sent for a child that this process has already applied in the same way, if the cache shows that its
           wanted fields still have the values that they had after that. So a reconcile that finds everything in order
           writes nothing.
         - It may be called again at any time: after a crash, a lost answer or a failed reconcile the next call ends in
           the same state. Generated names are drawn before the request is sent; after a lost answer the next reconcile
-          of the key reads live and sends each missing child again under the same name, so there is never a child too
-          many.
+          of the key reads live and sends each missing child again under the same name, so no surplus child is created.
         - An object with another owner is not touched. An object with a wanted name and without a controller is taken
           over only with ``adopt``, or if it belonged to this object before.
         - While the reconciled object is being deleted, nothing is created or changed, only deleted.
@@ -248,8 +248,8 @@ class Context(ContextReads):
         that object.
 
         At most eight requests are under way at once; for a key that has failed before, one first, then two, then four.
-        When a request fails, the requests under way are awaited and no other request is begun. The failed children come
-        last the next time, so a child that is always refused does not block the others for ever. If the only failures
+        When a request fails, the requests under way are awaited and no other request is begun. The next call writes the
+        failed children last, so a child that is always refused does not block the other children. If the only failures
         are deletions that the server refused, or wanted names with another owner, the other wanted children are still
         applied.
 
@@ -288,8 +288,8 @@ class Context(ContextReads):
     async def delete(
         self, obj: Object, *, propagation: str | None = None, grace_period_seconds: int | None = None
     ) -> None:
-        """Deletes exactly this object; a different object that was created under its name since is left alone. An
-        object that is already gone or being deleted is not an error.
+        """Deletes exactly the object that was read as ``obj``, not a later object with its name. An object that is
+        already gone or being deleted is not an error.
         """
         if obj.is_deleting and propagation is None and grace_period_seconds is None:
             return
@@ -316,11 +316,10 @@ class Context(ContextReads):
         """Patches exactly this object on the server and returns the result. A list of operations is a JSON patch and a
         mapping is a merge patch, unless ``type`` says otherwise.
 
-        If ``obj`` has a uid, a different object that was created under its name since is left alone. The patch applies
-        to any version of the object, unless the patch names a version. So use this method for values that are right
-        whatever the object has become: a patch that got no answer in time may be carried out after later patches. For a
-        value that was computed from the object as it was read, such as a size, use ``client.update``, which conflicts
-        with any other version.
+        If ``obj`` has a uid, a later object with its name is left alone. The patch applies to any version of the
+        object, unless the patch names a version. So use this method for values that are right whatever the object has
+        become: a patch that got no answer in time may be carried out after later patches. For a value that was computed
+        from the object as it was read, such as a size, use ``client.update``, which conflicts with any other version.
 
         Raises:
             Outdated: a different object now has the name; the reconcile is tried again.
@@ -341,9 +340,11 @@ class Context(ContextReads):
     ) -> None:
         """Reports an event about the object: ``type`` is ``Normal`` or ``Warning``, ``reason`` one CamelCase word.
 
-        ``about`` is a different object that the event is about, such as one that this reconcile deletes. The call never
-        waits and never fails: events are sent in the background, similar events are combined, and excess events are
-        dropped.
+        ``about`` is a different object that the event is about, such as one that this reconcile deletes. Events are
+        sent in the background: the call does not wait, similar events are combined, and excess events are dropped.
+
+        Raises:
+            ValueError: ``type`` is neither of the two, or ``reason`` is empty or longer than 128 characters.
         """
         if about is None or about.uid == self.object.uid:
             self.warning = f"{reason}: {message}" if type == "Warning" else ""

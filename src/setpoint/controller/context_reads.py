@@ -19,7 +19,7 @@ AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 
 
 class ContextReads:
-    """The part of `setpoint.controller.Context` that reads."""
+    """The read methods of `setpoint.controller.Context`."""
 
     __slots__ = ("_env", "key", "live", "object", "reads")
 

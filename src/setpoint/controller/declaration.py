@@ -31,18 +31,20 @@ P = TypeVar("P")
 Values: TypeAlias = Iterable[str] | str | None
 _HOT_LOOP = HotLoopLimits()
 MANAGER_LENGTH: Final = 128
-"""Characters that API servers take as the name of a field manager."""
+"""The maximum length of a field manager's name on API servers, in characters."""
 CONDITION_LENGTH: Final = 316
-"""Characters that upstream's schemas take as the type of a condition."""
+"""The maximum length of a condition's type in upstream's schemas, in characters."""
 
 Reconcile: TypeAlias = Callable[[K, Context], Awaitable[Outcome | None]]
-"""A user's function: it compares the wanted state with the actual one, and brings the latter one step nearer."""
+"""A coroutine function of the user that compares the wanted state of an object with its actual state, and brings the
+actual state one step closer.
+"""
 
 SyncReconcile: TypeAlias = Callable[[K, Any], Outcome | None]
-"""The same as an ordinary function; it runs in a thread, with a `SyncContext`."""
+"""A `Reconcile` that is an ordinary function. It runs in a thread, with a `SyncContext`."""
 
 Source: TypeAlias = Callable[[], AsyncIterator[ObjectKey | str]]
-"""Gives keys from outside of the cluster, for as long as it likes."""
+"""A function that returns an async iterator of keys from outside the cluster, which may be endless."""
 
 
 class Declaration(Generic[K]):
@@ -124,7 +126,7 @@ class Declaration(Generic[K]):
         """The type of the condition that gives the reason why the last reconcile failed: ``Reconciled`` for a
         controller that is named after its kind, otherwise a type of its own, such as
         ``backup.grp.example.com/Reconciled``. So controllers that share an object, in whatever processes, never
-        remove each other's failures.
+        remove each other's reports.
         """
         if self.name == self.resource.kind.lower():
             return RECONCILED
@@ -164,14 +166,14 @@ class Declaration(Generic[K]):
         field_selector: AnyFieldSelector = None,
         metadata_only: bool = False,
     ) -> Self:
-        """Declares a kind on which objects depend. ``map(head)`` returns the keys to reconcile for a changed object;
-        it is called for the state before and the state after the change.
+        """Declares a kind on which objects depend. ``map(head)`` returns the keys to reconcile for a changed object; it
+        is called for the state before and the state after the change.
 
-        ``map(head, caches)`` gets the listers of every declared kind, too; with an `index`, a lister finds the objects
-        that refer to the changed object. A coroutine function is awaited: each watch makes one call at a time, while
-        other watches and the reconciles go on. When ``map`` raises an exception, the exception is logged, the event is
-        dropped, and the next event is delivered as usual. A function that depends on an unreliable service has to retry
-        on its own.
+        A function of two arguments, ``map(head, caches)``, also gets the listers of all declared kinds; with an
+        `index`, a lister finds the objects that refer to the changed object. A coroutine function is awaited: each
+        watch makes one call at a time, while other watches and the reconciles go on. When ``map`` raises an exception,
+        the exception is logged, the event is dropped, and the next event is delivered as usual. A function that depends
+        on an unreliable service has to retry on its own.
 
         To watch one object: ``field_selector={"metadata.name": "settings"}, namespace="default"``.
 
@@ -295,8 +297,8 @@ class Declaration(Generic[K]):
         return self
 
     def source(self, source: Source) -> Self:
-        """Declares an external source: ``source()`` is an async iterator of keys. The source may end; if it fails,
-        the controller fails.
+        """Declares an external source: ``source()`` returns an async iterator of keys. The iterator may end; if it
+        raises an exception, the controller fails.
         """
         self.sources.append(source)
         return self
@@ -321,8 +323,8 @@ class Declaration(Generic[K]):
         return self
 
     def defaults(self, function: CheckFunction[K]) -> Self:
-        """Declares a function that fills in the object before every reconcile and clean-up. Several are called in
-        the order of declaration.
+        """Declares a function that fills in the object before every reconcile and clean-up. If there are several, they
+        are called in the order of declaration.
 
         This declaration is for clusters without webhooks and takes the same functions as `setpoint.webhook.Admission`.
         The function changes the copy that the reconcile function gets, never the object on the server. Do not pass that
@@ -334,11 +336,11 @@ class Declaration(Generic[K]):
         return self._check(self.defaulters, function)
 
     def validates(self, function: CheckFunction[K]) -> Self:
-        """Declares a function that judges the object after all defaults, before every reconcile.
+        """Declares a function that checks the object after all defaults, before every reconcile.
 
         An object that the function refuses is not reconciled until it changes; a condition (`failure_condition`) and an
-        event give the reason. An object that is being deleted is not checked. An exception is not a verdict but a
-        failure like any other.
+        event give the reason. An object that is being deleted is not checked. An exception that the function raises
+        does not refuse the object; it is a failure of the reconcile like any other.
 
         Raises:
             TypeError: the function takes arguments other than the object, or the object and a `Check`.

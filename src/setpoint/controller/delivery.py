@@ -1,6 +1,6 @@
 """Delivery: the path from a change of an object to the keys to reconcile.
 
-Only this happens for an event before its key is in the queue: predicates, mapping, one cause, one add.
+An event passes the predicates and the mapping; each resulting key gets one cause and is added to the queue.
 """
 
 from __future__ import annotations

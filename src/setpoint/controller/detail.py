@@ -16,7 +16,7 @@ from setpoint.controller.running import RunningController
 from setpoint.meta import ObjectKey
 
 MOST: Final = 200
-"""The most objects in a tree."""
+"""The most owned objects in one `Detail`."""
 DEPTH: Final = 5
 _GOOD: Final = ("Ready", "Available", "Complete", "Established", "Bound", "Healthy", "Synced")
 """The conditions that say how an object is, the most telling one first."""
@@ -33,7 +33,7 @@ class ConditionTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Owned(msgspec.Struct, rename="camel", kw_only=True):
-    """An object in a cache of this process, owned by the object in whose list it is, with a summary of its status."""
+    """An owned object in a cache of this process: a summary of its status, and the objects that it owns in turn."""
 
     kind: str
     key: str
@@ -58,9 +58,9 @@ class Detail(msgspec.Struct, rename="camel", kw_only=True):
     explanation: Explanation
     conditions: list[ConditionTold]
     owned: list[Owned]
-    """Of the kinds that controllers of this process cache, at most `MOST` in all."""
+    """The owned objects in the caches of this process, at most `MOST` with those that they own in turn."""
     events: list[EventTold]
-    """Those of the last minutes; see `EventRecorder.about`."""
+    """The events of the last minutes; see `EventRecorder.about`."""
 
 
 def detail(

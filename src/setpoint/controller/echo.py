@@ -19,8 +19,8 @@ def expect_echo(
     status: dict[str, Any] | None = None,
     ignoring: Collection[str] = (),
 ) -> None:
-    """Remembers that only this controller changed the object from ``before`` to ``after``, if that is so. The event of
-    such a write must not end the back-off of a key that fails.
+    """Remembers the version ``after`` if this controller alone changed the object since ``before``: the event of such a
+    write must not end the back-off of a key that fails.
 
     ``status`` is the merge patch of the status that was sent; ``ignoring`` names other changes that the write made to
     the metadata.

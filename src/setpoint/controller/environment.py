@@ -1,4 +1,4 @@
-"""Environment: everything that one run of a controller is given or declares, for all its parts."""
+"""Environment: the objects that all parts of one run of a controller share."""
 
 from __future__ import annotations
 

@@ -25,20 +25,21 @@ from setpoint.models.core_v1 import ObjectReference
 from setpoint.models.events_v1 import Event
 
 CAPACITY: Final = 1000
-"""Reports that wait to be sent; more are dropped and counted."""
+"""The most reports that wait to be sent; further reports are dropped and counted."""
 SERIES_IDLE: Final = 360.0
-"""Seconds after which a series that got no more reports is over."""
+"""Seconds without a report after which a series ends."""
 SERIES_REFRESH: Final = 30.0
 """Seconds between two writes of a growing series."""
 AGGREGATE_AFTER: Final = 10
 AGGREGATE_WITHIN: Final = 600.0
 BURST: Final = 25
 REFILL: Final = 300.0
-"""Seconds for one more report about an object that has used up its burst."""
+"""Seconds after which an object that has used up its burst may get one more Event."""
 MAX_OBJECTS: Final = 4096
 TRIES: Final = 12
 FLUSH_TIMEOUT: Final = 5.0
-"""Seconds that the last events may take: a server that does not answer must not keep a process from ending."""
+"""The limit for sending the last events, in seconds: a server that does not answer must not keep a process from ending.
+"""
 RETRY_PERIOD: Final = 10.0
 MAX_NOTE: Final = 1024
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -110,10 +111,11 @@ class EventRecorder:
         related: Object | None = None,
         by: str = "setpoint",
     ) -> None:
-        """Reports something about ``obj``. ``type`` is ``Normal`` or ``Warning``; ``by`` is the reporting controller.
+        """Reports an event about ``obj``. ``type`` is ``Normal`` or ``Warning``; ``by`` is the reporting controller.
 
         Raises:
-            ValueError: ``type`` is neither of the two, or ``reason`` is empty; both are mistakes in the program.
+            ValueError: ``type`` is neither of the two, or ``reason`` is empty or longer than 128 characters. These are
+                mistakes in the program.
         """
         if type not in ("Normal", "Warning"):
             raise ValueError(f"an event's type is Normal or Warning, not {type!r}")
@@ -150,7 +152,9 @@ class EventRecorder:
         return sorted(found, key=lambda each: each[2])
 
     async def run(self) -> None:
-        """Sends events until the call is cancelled. No failure leaves this method: events must not end a process."""
+        """Sends events until the call is cancelled. Refusals and lost connections raise no exception: events must not
+        end a process.
+        """
         while True:
             await self._send_waiting()
             try:

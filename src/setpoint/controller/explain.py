@@ -1,6 +1,4 @@
-"""Explain: the reasons for the state of a key, from the facts that a running controller has: a verdict and a
-timeline.
-"""
+"""Explain: the reasons for the state of a key, as a verdict and a timeline, from the facts of a running controller."""
 
 from __future__ import annotations
 
@@ -22,7 +20,9 @@ from setpoint.meta import ObjectKey
 def facts_of(
     run: RunningController[Any], key: ObjectKey, among: Iterable[RunningController[Any]] | None = None
 ) -> Facts:
-    """The controller's present knowledge about the key, and that of ``among`` about its finalizers."""
+    """The facts that the controller knows about the key now. If ``among`` is given, they name the controllers that
+    remove the finalizers of an object that is being deleted.
+    """
     watch = run.controller.watched[0]
     informer = run.informers.get(run.controller.resource.gvr)
     head = informer.store.head(key) if informer is not None else None
@@ -85,7 +85,7 @@ def unsynced(run: RunningController[Any]) -> list[str]:
 
 
 def outdated(run: RunningController[Any]) -> list[str]:
-    """The caches that were complete once and now fail to follow the server."""
+    """The caches that have synced but no longer follow the server, each with the server's last answer."""
     return [
         f"the cache of {gvr.resource} has heard nothing for {lasting(informer.age() or 0.0)}: {why_not(informer)}"
         for gvr, informer in run.informers.items()
@@ -154,7 +154,9 @@ class Explanation(msgspec.Struct, rename="camel", kw_only=True):
     resource_version: str
     pending: list[str]
     caches: list[str]
-    """The caches that the server refuses to refresh: since when, and its last answer."""
+    """The caches that no longer follow the server, each with the time since the server's last message and with its last
+    answer.
+    """
     timeline: list[Moment]
 
 
@@ -163,8 +165,8 @@ def explain(
 ) -> Explanation:
     """The explanation of an object's state. The call needs the running loop; it changes nothing.
 
-    ``among`` has all running controllers of the process, those of the object's cluster and others: with it the
-    explanation tells which of them declares a finalizer that holds the object.
+    ``among`` are all running controllers of the process, in any cluster. If they are given, the explanation names the
+    controllers that remove the finalizers of an object that is being deleted.
     """
     facts = facts_of(run, ObjectKey(key), among)
     found = verdict(facts)

@@ -16,8 +16,9 @@ BUGS: Final = (
     TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError,
     NotImplementedError,
 )  # fmt: skip
-"""The exceptions that a mistake in the program raises, as opposed to a refusal of the server; counted as panics are in
-Go."""
+"""The exceptions that indicate a mistake in the program, not a refusal by the server. They are counted as panics are in
+Go.
+"""
 
 
 INSTALL: Final = "`python APP.py manifests | kubectl apply -f -`"
@@ -49,7 +50,7 @@ class StatusNotServed(Exception):
 
 
 class HandedOver(Exception):
-    """The key belongs to another process. This is not a failure: nothing is counted, and this process makes no next
+    """The key belongs to another process. This is not a failure: nothing is counted, and this process makes no further
     attempt.
     """
 
@@ -77,8 +78,8 @@ _ERROR = Failure("error", True, 0.0, logging.ERROR, True)
 
 
 def classify(problem: Exception) -> Failure:
-    """The treatment of the exception. No other function distinguishes between kinds of failures, which
-    ``docs/outcomes.md`` shows in a table.
+    """The treatment of the exception, as in the table in ``docs/outcomes.md``. The treatment of an `ExceptionGroup` is
+    that of its most serious exception; one that is retried comes before one that is not.
     """
     if isinstance(problem, ExceptionGroup):
         return max(map(classify, problem.exceptions), key=_weight)
@@ -114,7 +115,7 @@ def _weight(failure: Failure) -> tuple[bool, bool, int, float]:
 
 
 def is_conflict(problem: Exception) -> bool:
-    """Whether the write met a newer version: an ordinary event, after which the write is retried on the newer
+    """Whether the write met a newer version. That is an ordinary event: the reconcile is tried again on the newer
     version.
     """
     if isinstance(problem, ExceptionGroup):
@@ -123,8 +124,8 @@ def is_conflict(problem: Exception) -> bool:
 
 
 def is_namesake(problem: BaseException) -> bool:
-    """Whether a write that named a uid was refused because the object with that name has a different uid, or because
-    there is no such object (any more).
+    """Whether a write that named a uid was refused because the object with that name has a different uid, or because no
+    object has that name any more.
     """
     if isinstance(problem, Invalid):
         return any(cause.field == "metadata.uid" for cause in problem.causes)

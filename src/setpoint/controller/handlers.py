@@ -34,8 +34,8 @@ def itself(old: Head | None, new: Head | None) -> Iterable[ObjectKey]:
 
 
 def owner(resource: Resource, *, any_owner: bool = False) -> Handler:
-    """A handler that returns the keys of the owners of that kind: only the managing controller, or every owner with
-    ``any_owner``.
+    """A handler that returns the keys of an object's owners of the kind ``resource``: only the managing controller, or
+    every owner with ``any_owner``.
 
     References match by group and kind in any version. The owner is in the namespace of the dependent, or in no
     namespace if its kind is cluster-scoped.
@@ -86,7 +86,9 @@ def takes_caches(function: MapFunction, whose: str) -> bool:
 
 
 def mapped(function: MapFunction, caches: Caches, whose: str) -> Mapping:
-    """The keys that ``function`` returns for the head before and the head after, each once."""
+    """A handler that calls ``function`` for the head before and the head after a change, and returns all keys without
+    duplicates.
+    """
     call: Any = function
     with_caches = takes_caches(function, whose)
 

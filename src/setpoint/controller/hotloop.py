@@ -1,13 +1,13 @@
 """Hot loops: keys that keep changing the same object although their spec has not changed.
 
-Two controllers may fight over a field, a server may write a value differently from how it was sent, a status may
+Two controllers may fight over a field, a server may store a value differently from how it was sent, a status may
 contain a timestamp: each single write looks like useful work. Two signs reveal such a loop while the generation of the
-reconciled object stays the same: the rate of *changing* writes to one object, however different they are; and, at any
-pace, the *same* write of an object again and again, each time because that very object was changed. When a controller
-writes to the spec of its own object, each write makes a new generation, so the generation is not considered for such
-writes. A reconcile that asks to be called again at once (``after(0)``, or after less than `SOON`), a thousand times
-without changing anything, is a hot loop, too. A key in a hot loop is slowed down, not stopped, and the log names the
-fields that changed back and forth, and their managers.
+reconciled object stays the same: a high rate of *changing* writes to one object, however different they are; and, at
+any rate, the *same* write repeated, each time because the written object itself was changed. When a controller writes
+to the spec of its own object, each write makes a new generation, so the generation is not considered for such writes. A
+third sign is a reconcile that changes nothing and asks to be called again at once (``after(0)``, or after less than
+`SOON`), a thousand times in a row. A key in a hot loop is slowed down, not stopped, and the log names the fields that
+changed back and forth, and their managers.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ MAX_DELAY: Final = 60.0
 MAX_KEYS: Final = 4096
 MAX_OBJECTS: Final = 4096
 MAX_SPINS: Final = 1000
-"""Reconciles in `HotLoopLimits.seconds` that change nothing and are to be followed by the next at once."""
+"""The most reconciles within `HotLoopLimits.seconds` that change nothing and ask for the next one at once."""
 SOON: Final = 0.01
-"""Seconds: a shorter ``after`` means at once. The rest of some period may be as small as a clock can tell."""
+"""Seconds: a shorter ``after`` counts as at once. The computed rest of a period may be as short as one tick of the
+clock.
+"""
 _REMEMBERED: Final = 4
 _LOOKS: Final = 8
 _ANY: Final = -1
@@ -44,7 +46,7 @@ _VERSION: Final = re.compile(rb'"resourceVersion":"[^"]*",?')
 """The version that a write was made for: two writes that differ only in it are the same."""
 
 Read = Callable[[Resource, ObjectKey], Awaitable[dict[str, Any] | None]]
-"""The object as it is on the server, with managed fields; None if it can't be read."""
+"""A function that returns the object as it is on the server, with managed fields; None if it can't be read."""
 
 
 class HotLoopLimits(Struct, frozen=True, kw_only=True):
@@ -142,7 +144,9 @@ class HotLoopDetector:
     """Counts changing writes per key and written object; see `HotLoopLimits`.
 
     The reconciles of a hot key are held back, at first for 1 second and twice as long after every further change, at
-    most 60 s. A new generation, or some time without a change, ends that. Without ``limits`` no key is ever hot.
+    most 60 s. The key is no longer hot when its object has a new generation (unless the writes are to the spec of that
+    object), or when the limit's period, ``seconds`` or ``within``, has passed without a change. Without ``limits`` no
+    key is ever hot.
 
     Memory is bounded: the detector remembers the 4096 keys that wrote last, and for each key the 4096 objects that it
     wrote last, for as long as the limits look back.

@@ -33,8 +33,8 @@ class DeclaredIndex(NamedTuple):
 
 
 def having(objects: Iterable[T], indexes: Iterable[DeclaredIndex], index: tuple[str, str], kind: type[T]) -> list[T]:
-    """Those of ``objects``, read live, that have the wanted value in an index; ``index`` is the name of the index and
-    the value. The same objects are found as in a cache.
+    """The ``objects``, read live, that a lister would find in an index. ``index`` is the name of the index and the
+    wanted value.
 
     Raises:
         KeyError: the controller declares no index of that name for ``kind``.

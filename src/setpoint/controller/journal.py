@@ -1,8 +1,8 @@
-"""Journal: a record on an object of the actions that a controller has begun and completed for it in an external system.
+"""Journal: a record on an object of the resources that a controller creates and deletes for it in an external system.
 
 An external system may carry out a create although its answer is lost, or although the process dies before it can save
-the answer. A process that then creates again makes a second one. The journal writes the intent before the create and
-the result after it, as an annotation of the object, so a later process knows that there may be something to find.
+the answer. A process that then repeats the create makes a second resource. The journal writes the intent before the
+create and the result after it, as an annotation of the object, so a later process knows that it may find a resource.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SETTLE: Final = 30.0
 
 
 class Entry(NamedTuple):
-    """The record of an external thing in the journal: its ``id``, or, if a create may still be unfinished, the
-    time at which it began. Both are empty if another client has overwritten the record.
+    """The record of an external resource in the journal: its ``id``, or, if a create may still be unfinished, the time
+    at which it began. Both are empty if another client has overwritten the record.
     """
 
     id: str = ""
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 
 class Journal:
-    """One thing in an external system for each object.
+    """Keeps one resource in an external system for each object.
 
     ```python
     buckets = sp.Journal("cloud.example.com/bucket")
@@ -50,22 +50,23 @@ class Journal:
     ```
 
     ``token`` is the same in every attempt for one object and different for every other object. ``create`` stores it
-    with the thing that it makes (as a tag, a label, an idempotency key), and ``find`` returns the id of the thing that
-    has the token, or None. ``delete`` must not fail if the thing is gone.
+    with the resource that it makes (as a tag, a label, an idempotency key), and ``find`` returns the id of the resource
+    that has the token, or None. ``delete`` must not fail if the resource is gone.
 
     *Guarantees*, even if a process dies, an answer is lost or two processes act at once
 
     - Nothing is created before the intent is on the server. The write of the intent names the version of the object
       that was read, so only one of two processes goes on.
-    - Before anything is created again, the journal looks for it until ``settle`` seconds after the intent. So only one
-      thing exists, provided that ``find`` sees a create at the latest ``settle`` seconds after it was begun.
+    - After an unfinished create, nothing is created again until ``find`` has found no resource and ``settle`` seconds
+      have passed since the intent. So only one resource exists, provided that ``find`` sees a create at the latest
+      ``settle`` seconds after it was begun.
     - No object is stuck: after that time `ensure` creates once more, with the same token, and `remove` assumes that
       nothing was created.
-    - `remove` deletes the thing that an interrupted create left behind.
+    - `remove` deletes the resource that an interrupted create left behind.
 
     *Caveats*: ``settle`` is measured with the clocks of the processes, so it has to be longer than the difference
-    between them. No program can safely use a system that can neither store a token nor find a thing by its token. The
-    annotation is bound to one object: a copy of the object with a different uid begins with an empty journal.
+    between them. No program can safely use a system that can neither store a token nor find a resource by its token.
+    The annotation is bound to one object: a copy of the object with a different uid begins with an empty journal.
 
     Args:
         name: name of the annotation, such as ``cloud.example.com/bucket``.
@@ -89,17 +90,17 @@ class Journal:
         return entry.id if entry is not None else ""
 
     def token(self, obj: Object) -> str:
-        """The token that marks this object's thing in the external system."""
+        """The token that marks this object's resource in the external system."""
         return f"{self.name.rpartition('/')[2]}-{obj.uid}"
 
     async def ensure(self, ctx: Context, *, create: Create, find: Find) -> str:
-        """Creates the thing if it does not exist, and returns its id.
+        """Creates the resource if it does not exist, and returns its id.
 
-        An exception of ``create`` propagates to the reconcile; the next reconcile looks for a thing that may have been
-        made.
+        An exception of ``create`` propagates to the reconcile; the next reconcile looks for a resource that may have
+        been created.
 
         Raises:
-            Unsettled: it is not known yet whether the thing exists; the reconcile is tried again when it is known.
+            Unsettled: it is not known yet whether the resource exists; the reconcile is tried again when it is known.
             Conflict: the object has changed since it was read; the reconcile is tried again.
             RuntimeError: the controller has no clean-up, or the object is being deleted.
         """
@@ -125,11 +126,11 @@ class Journal:
         return found
 
     async def remove(self, ctx: Context, *, find: Find, delete: Delete) -> None:
-        """Deletes the thing if it exists, and anything that an interrupted create may have left. Call this method in
+        """Deletes the resource if it exists, even if an interrupted create left it behind. Call this method in
         clean-ups.
 
         Raises:
-            Unsettled: it is not known yet whether the thing exists; the clean-up is tried again when it is known.
+            Unsettled: it is not known yet whether the resource exists; the clean-up is tried again when it is known.
         """
         entry = self._entry(ctx.object)
         if entry is None:

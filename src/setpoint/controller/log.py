@@ -14,8 +14,9 @@ class BoundLogger(logging.LoggerAdapter[logging.Logger]):
     """A logger that adds its fields to every record. The record has them as ``record.fields``, which the formatters of
     `setpoint.manager.logging` print.
 
-    ``log.info("scaled", replicas=3)`` adds fields to one record; so does ``extra={"replicas": 3}``, whose names may be
-    those of arguments of `logging`, such as ``exc_info``. ``log.bind(pod=name)`` returns a new logger with more fields.
+    ``log.info("scaled", replicas=3)`` adds fields to one record. ``extra={"replicas": 3}`` does the same, and also
+    takes names that are arguments of `logging`, such as ``exc_info``. ``log.bind(pod=name)`` returns a new logger with
+    more fields.
     """
 
     def __init__(self, logger: logging.Logger, fields: dict[str, Any] | None = None) -> None:

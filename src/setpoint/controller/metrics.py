@@ -18,7 +18,7 @@ BUCKETS: Final = (
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5,
     1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0,
 )  # fmt: skip
-"""controller-runtime's, in seconds."""
+"""The upper bounds of the buckets of reconcile times, in seconds, as in controller-runtime."""
 
 
 class LoopMetrics:
@@ -54,8 +54,8 @@ class LoopMetrics:
 
 
 class ControllerMetrics:
-    """The metrics of all controllers of one process in one registry of prometheus_client. Each name can be added
-    once.
+    """The metrics of all controllers of one process in one registry of prometheus_client. The names of the controllers
+    must differ.
     """
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from setpoint.meta import ObjectKey
 
 SOON: Final = 60.0
-"""Seconds after its last write within which the end of a child puts its owner in doubt."""
+"""Seconds since the last write of a child: if the child is deleted within this time, its owner is in doubt."""
 MAX_MADE: Final = 4096
 MAX_GONE: Final = 1024
 

@@ -18,8 +18,8 @@ class Done(Struct, frozen=True, gc=False):
 
 
 class After(Struct, frozen=True, gc=False):
-    """The state is as wanted. The next reconcile comes after ``seconds`` at the latest, earlier if something
-    changes. Earlier failures are forgotten.
+    """The state is as wanted. The next reconcile begins in ``seconds``, or earlier if something changes. Earlier
+    failures are forgotten.
     """
 
     seconds: float
@@ -27,8 +27,8 @@ class After(Struct, frozen=True, gc=False):
 
 
 class Retry(Struct, frozen=True, gc=False):
-    """The wanted state is not reached yet, which is not an error. The next reconcile comes with growing back-off, after
-    ``after`` seconds at least.
+    """The wanted state is not reached yet, which is not an error. The next reconcile begins after a growing back-off of
+    at least ``after`` seconds, or earlier if something changes.
 
     The rate limiter counts such an attempt as a failure, so waiting for something never turns into polling at full
     speed.
@@ -44,9 +44,7 @@ _DONE = Done()
 
 
 def done() -> Outcome:
-    """The outcome that there is nothing to do until something changes. A reconcile function that returns None says
-    the same.
-    """
+    """The outcome of a reconcile that has nothing to do until something changes. To return None has the same effect."""
     return _DONE
 
 

@@ -99,12 +99,14 @@ def of_types(*, create: bool = True, update: bool = True, delete: bool = True) -
 
 
 generation_changed = updates_where(lambda old, new: old.generation != new.generation, "generation_changed")
-"""Updates of the spec, not of status or metadata. Kinds without a generation (Pods have none) have no such updates."""
+"""Accepts updates of the spec (``metadata.generation``), not of the status, labels or annotations. Updates of kinds
+without a generation, such as ConfigMap, are never accepted. Created and deleted objects are always accepted.
+"""
 
 resource_version_changed = updates_where(
     lambda old, new: old.resource_version != new.resource_version, "resource_version_changed"
 )
-"""Real updates, not resyncs."""
+"""Rejects resyncs: updates in which nothing has changed."""
 
 labels_changed = updates_where(lambda old, new: old.labels != new.labels, "labels_changed")
 
@@ -115,14 +117,14 @@ finalizers_changed = updates_where(lambda old, new: old.finalizers != new.finali
 deletion_started = updates_where(
     lambda old, new: old.deletion_timestamp is None and new.deletion_timestamp is not None, "deletion_started"
 )
-"""The updates by which a deletion is asked for."""
+"""Accepts, of all updates, only those that request a deletion. Created and deleted objects are always accepted."""
 
 is_deleting = objects_where(lambda head: head.deletion_timestamp is not None, "is_deleting")
 
 
 def matches(selector: str | Mapping[str, str] | LabelSelector | Selector) -> Predicate:
-    """A predicate that accepts events of objects whose labels match before or after the change. So the event by which
-    an object stops matching is accepted.
+    """A predicate that accepts events of objects whose labels match before or after the change. So the event with which
+    an object stops matching is accepted, too.
 
     Raises:
         SelectorError: the selector is not valid.

@@ -10,10 +10,10 @@ from setpoint.meta import GroupResource
 
 
 class Removers:
-    """The running controllers of one cluster with the finalizers that they remove, as far as it is known.
+    """The running controllers of one cluster, by the finalizers that they remove.
 
-    A controller declares its own finalizer (`Controller.finalize`). ``others`` maps further finalizers, those of all
-    kinds, to the names of those which remove them.
+    A controller declares its own finalizer (`Controller.finalize`), which counts for the objects of its kind.
+    ``others`` maps further finalizers, on objects of any kind, to the names of the controllers that remove them.
     """
 
     def __init__(self, controllers: Iterable[RunningController[Any]], others: Mapping[str, str] | None = None) -> None:
@@ -29,7 +29,7 @@ class Removers:
         return self._declared.get((resource, finalizer)) or self._others.get(finalizer, "")
 
     def sentence(self, resource: GroupResource, finalizers: Iterable[str]) -> str:
-        """The sentence that tells for which finalizers an object waits, and which controllers remove them."""
+        """A sentence that names the finalizers for which an object waits, and the controllers that remove them."""
         parts = [f"{name}, which {self._who(resource, name)}" for name in finalizers]
         return f"waits for the finalizer{'s' if len(parts) > 1 else ''} {'; '.join(parts)}"
 

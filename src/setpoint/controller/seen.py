@@ -12,7 +12,7 @@ MAX_KEYS: Final = 1024
 
 
 class Filtered(NamedTuple):
-    """An event that a predicate kept out, with its time on the loop's clock."""
+    """An event that a predicate rejected, with its time on the loop's clock."""
 
     at: float
     predicate: str
@@ -22,7 +22,7 @@ class Filtered(NamedTuple):
 class Seen:
     """The last filtered event of each key, and the time at which its object was deleted.
 
-    Memory is bounded: only the last ``max_keys`` keys with such an event are remembered.
+    Memory is bounded: only the last ``max_keys`` filtered events and the last ``max_keys`` deletions are remembered.
     """
 
     __slots__ = ("_deleted", "_filtered", "max_keys")

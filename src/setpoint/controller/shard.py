@@ -24,7 +24,7 @@ from setpoint.meta import ObjectKey, resource_of
 from setpoint.workqueue import LOW_PRIORITY
 
 CATCH_UP: Final = 10.0
-"""Seconds that a cache may take to show what another process wrote, before that is tried again."""
+"""Seconds that a cache may take to show the writes of other processes before the attempt to catch up is repeated."""
 PAUSE: Final = 2.0
 _TURN: Final = 500
 
@@ -47,7 +47,7 @@ class Shard(Protocol):
         ...
 
     def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
-        """Calls ``listener`` with every new share as soon as it changes. The returned function ends that."""
+        """Calls ``listener`` with every new share as soon as it changes. The returned function removes the listener."""
         ...
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:

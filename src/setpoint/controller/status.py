@@ -15,8 +15,9 @@ from setpoint.meta.fields import alternatives, bare, fields_of
 from setpoint.patch import merge_patch
 
 RECONCILED = "Reconciled"
-"""The condition that says, while that is so, that the last reconcile failed, and why: of the controller that is called
-after its kind. Others have one of their own each, `Controller.failure_condition`."""
+"""The condition with which a controller that is named after its kind reports that its last reconcile failed, and why.
+Each other controller has a condition of its own, `Controller.failure_condition`.
+"""
 MAX_MESSAGE = 1024
 _CONDITIONS = "conditions"
 _GONE: Final = object()
@@ -28,7 +29,7 @@ _fingerprint = msgspec.json.Encoder(enc_hook=str).encode
 class StatusDraft:
     """An object's status at the beginning of a reconcile, and the patch to write at its end.
 
-    *Right by construction*: ``observed_generation`` is the generation that was reconciled; a condition's
+    *Guarantees*: ``observed_generation`` is the generation that was reconciled; a condition's
     ``last_transition_time`` moves exactly when its ``status`` does; a condition that was set carries the generation
     that it was set for.
 

@@ -16,7 +16,7 @@ from setpoint.meta import Object
 
 K = TypeVar("K", bound=Object)
 TRIES: Final = 5
-"""The number of times that one status is written onto newer states of the object, before that is a conflict."""
+"""The number of attempts to write one status onto newer states of the object before `Conflict` is raised."""
 
 
 class StatusWriter(Generic[K]):
@@ -26,10 +26,9 @@ class StatusWriter(Generic[K]):
 
     - A write applies to the version that was read. If the object has changed since, it is read from the server, and the
       same changes are made to its present status: the fields and conditions that other controllers wrote in between
-      stay. A field (or condition) to which another writer has given a different value since stays as that writer set
-      it, and the reconcile is tried again (`Conflict`), because its own value was computed from an older state. So a
-      late status of a former leader does not replace the status of its successor. A different object that was created
-      under the same name since is left alone.
+      stay. If another writer has given a field (or condition) a different value, that value stays, and the reconcile is
+      tried again (`Conflict`), because its own value was computed from an older state. So a late status of a former
+      leader does not replace the status of its successor. A later object with the same name is left alone.
     - If the server refuses a status, the object still reports the reason: the refusal becomes the condition
       `Controller.failure_condition` of the previous status.
     """

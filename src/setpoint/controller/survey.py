@@ -19,7 +19,7 @@ from setpoint.controller.verdict import State, verdict
 from setpoint.meta import ObjectKey
 
 TURN: Final = 250
-"""Keys that are looked at before others have their turn."""
+"""The number of keys to examine before other tasks may run."""
 URGENCY: Final[tuple[State, ...]] = (
     "stopped", "failed", "backing off", "slowed down", "not synced", "being deleted", "warned", "running", "queued",
     "waiting", "filtered", "standby", "not in this shard", "unknown", "deleted", "idle",
@@ -68,9 +68,9 @@ def merged(listings: Iterable[Listing], limit: int) -> Listing:
 class Survey:
     """The states of all keys of running controllers.
 
-    A state costs much less than the whole `explain`: the facts on which verdicts depend are looked up in the verdicts'
-    order, without the texts. Other tasks can run after every `TURN` keys, so the states of different keys may be of
-    different moments.
+    A state costs much less than `explain`: only the facts on which the verdict depends are looked up, in the order of
+    the verdicts, and no text is made. Other tasks can run after every `TURN` keys, so the states of different keys may
+    be of different moments.
     """
 
     def __init__(self) -> None:
@@ -86,9 +86,9 @@ class Survey:
         here: bool = False,
         among: Iterable[RunningController[Any]] | None = None,
     ) -> Listing:
-        """The objects whose key contains all words of ``find`` and whose state is one of ``states`` (all, by
-        default). With ``here``, objects of other processes are left out. ``among``
-        is as for `setpoint.controller.explain.explain`.
+        """The objects whose key contains all words of ``find`` and whose state is one of ``states`` (all, by default).
+        With ``here``, objects of other processes are left out. ``among`` is as for
+        `setpoint.controller.explain.explain`.
         """
         words, wanted = find.lower().split(), frozenset(states)
         counts: dict[str, int] = {}

@@ -27,8 +27,8 @@ class SyncContext:
     """The `Context` of a function that runs in a thread: the same methods, which block the thread.
 
     The event loop does the work, and the thread waits for it. After the end of the reconcile every method raises a
-    RuntimeError, so a thread that goes on cannot disturb the next reconcile of the key. That includes a reconcile that
-    was cancelled because it took too long, which does not stop its thread.
+    RuntimeError, so a thread that goes on cannot disturb the next reconcile of the key. A thread goes on when its
+    reconcile is cancelled at the timeout, because a thread can't be stopped.
     """
 
     def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:

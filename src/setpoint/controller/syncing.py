@@ -15,8 +15,8 @@ REFUSED_GRACE: Final = 10.0
 
 
 def why_not(informer: Informer[Any]) -> str:
-    """The reason why the cache is older than the server's objects: the server's last answer, with advice; "" if
-    there is no reason.
+    """The reason why the cache does not follow the server: the server's last answer, with advice; "" if the last
+    attempt succeeded or no attempt has ended.
     """
     error, resource = informer.last_error, informer.resource
     if isinstance(error, NotFound) and "." in resource.group and not resource.group.endswith(".k8s.io"):

@@ -66,7 +66,7 @@ class Attempt(NamedTuple):
     age: float | None = None
     reads: tuple[Read, ...] = ()
     more_writes: int = 0
-    """Those beyond the first `MAX_WRITES`."""
+    """The number of writes beyond the first `MAX_WRITES`, which are not remembered."""
     warning: str = ""
     """The last event that the attempt reported about its object, if its type was ``Warning``: reason and message."""
 

@@ -34,7 +34,7 @@ STATES: Final[dict[State, str]] = {
     "warned": "its last reconcile ended without an error, and its last event was a warning",
     "idle": "all done, as far as this controller knows",
 }
-"""Every verdict and what it means, the first that holds being the one that is given."""
+"""The verdicts and their meanings. The first one that applies is given."""
 
 
 class Known(NamedTuple):

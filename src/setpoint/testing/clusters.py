@@ -236,7 +236,7 @@ class Cluster:
         await self._local.serve(self.client, Webhooks(*served, factory=self.manager.factory))
 
     def running(self, name: str) -> RunningController[Any]:
-        """The running controller under test of that name."""
+        """The run of the controller under test with that name. Raises `KeyError` if there is none."""
         return self.manager.controllers[name]
 
     def describe(self) -> str:
@@ -355,19 +355,19 @@ def cluster(
         crds: CustomResource classes or CustomResourceDefinitions to install; by default those of the custom kinds
             that the controllers watch.
         nodes: the number of hollow nodes, or a description of each; with 0 every pod stays pending.
-        behaviour: how a hollow pod behaves (`setpoint.cluster.PodBehaviour`); if it returns None, the pod's annotations
-            decide.
+        behaviour: function that returns the behaviour of a hollow pod (`setpoint.cluster.PodBehaviour`), or None to
+            leave it to the pod's annotations.
         webhooks: admissions and conversions that the server calls, in this process. Conversions that the installed
             classes list are called automatically.
         control_plane: whether the cluster's own controllers and hollow nodes run, or the names of the controllers to
             run, as for ``setpoint server --controllers``: ``["*", "-deployment"]``.
         namespace: the default namespace of namespaced objects.
         leader_election: if given, the controllers run only while elected.
-        lifespan: what the controllers' program opens and closes, as for `setpoint.Manager`.
+        lifespan: the lifespan of the controllers' program, as for `setpoint.Manager`.
         transport: wraps the controllers' connection, to count requests or to inject faults.
-        rbac: the controllers may do only what their declarations ask for, as under the role that their program's
-            `manifests` prints, unless ``setpoint rbac`` looks for what is missing. A refusal fails the test
-            (`MissingPermission`), even if the reconcile continues. With False they may do everything.
+        rbac: whether the controllers are limited to the permissions that their declarations need, as with the role
+            that their program's `manifests` prints. A refusal fails the test (`MissingPermission`), even if the
+            reconcile continues. ``setpoint rbac``, which looks for missing permissions, lifts this limit.
         seed: the seed of all random choices.
     """
     return Cluster(

@@ -37,7 +37,7 @@ from setpoint.meta import Object, resource_of
 from setpoint.testing.answers import refusal
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "apply", "delete", "write"]
-"""``write`` stands for all that change something."""
+"""The verb of a request; ``write`` stands for all verbs that change something."""
 CODES: Final[dict[type[ApiError], int]] = {
     AlreadyExists: 409,
     BadRequest: 400,
@@ -73,7 +73,7 @@ class Fault:
 
 
 class Hold:
-    """The watches of one kind, whose events are held back until `release`. It is also a context manager."""
+    """Holds back the events of the watches of one kind until `release`, or until the end of its ``with`` block."""
 
     def __init__(self) -> None:
         self.opened = asyncio.Event()
@@ -97,7 +97,7 @@ class Faults(Transport):
     ```python
     cluster.faults.fail(Pod, Conflict)              # the next write of a Pod is refused
     cluster.faults.lose_answer(Pod, verb="create")  # the next create is done, and its answer is lost
-    with cluster.faults.hold(Pod):                  # caches of Pods hear of nothing
+    with cluster.faults.hold(Pod):                  # caches of Pods receive no events
         ...
     ```
 
@@ -128,8 +128,12 @@ class Faults(Transport):
         message: str = "refused by a test",
         retry_after: int = 0,
     ) -> None:
-        """Refuses the next request, which is not carried out; the server answers with ``error``. If ``error`` is an
-        exception, such as ``TransportError("connection refused", sent=False)``, it is raised instead.
+        """Refuses the next ``times`` matching requests, which are not carried out; the server answers with ``error``.
+        If ``error`` is an exception, such as ``TransportError("connection refused", sent=False)``, it is raised
+        instead.
+
+        Raises:
+            ValueError: no server answers with ``error``.
         """
 
         def refuse() -> Response:

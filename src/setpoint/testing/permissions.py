@@ -15,7 +15,7 @@ from setpoint.permissions import EVERYBODY, Grant, declaration, rules
 __all__ = ["USER", "MissingPermission", "RoleOfControllers", "told"]
 
 USER: Final = "system:serviceaccount:default:controllers"
-"""The user that the controllers under test are."""
+"""The user name under which the controllers under test send their requests."""
 _EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
 _SELF: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews")
 _EVERYBODY: Final = (
@@ -33,9 +33,10 @@ class MissingPermission(AssertionError):
 
 
 class RoleOfControllers:
-    """An authorizer that allows the controllers what ``grants`` say, and allows all other users everything.
+    """An authorizer that allows the controllers what ``grants`` and the roles in the server allow, and allows all other
+    users everything.
 
-    The server does not store a role for it, so tests see only their own objects.
+    The grants are not stored in the server as a role, so tests see only their own objects.
     """
 
     def __init__(self, storage: Storage, grants: Iterable[Grant]) -> None:

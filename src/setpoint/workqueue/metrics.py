@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 DURATION_BUCKETS: Final = tuple(float(f"1e{exponent}") for exponent in range(-8, 4))
-"""controller-runtime's: twelve, from 10 ns to 1000 s (seconds)."""
+"""The upper bounds of the buckets of durations, in seconds, as in controller-runtime: twelve, from 10 ns to 1000 s."""
 
 LABELS: Final = ("name", "controller")
-"""client-go's and controller-runtime's label for the queue's name; both carry it."""
+"""The labels that client-go and controller-runtime use for the queue's name. Both get the name."""
 
 
 class MeasuredQueue(Protocol):

@@ -12,7 +12,7 @@ from setpoint.workqueue.ready import AGEING, ReadyList
 from setpoint.workqueue.states import DELAYED, PROCESSING, READY, STATE_NAMES, Depths, K
 
 LOW_PRIORITY: Final = -100
-"""For first-time syncs and resyncs, so that fresh changes (priority 0) overtake them."""
+"""The priority of first syncs and resyncs, which changes (priority 0) overtake."""
 
 
 class ShutDown(Exception):
@@ -36,13 +36,14 @@ class WorkQueue(Generic[K]):
 
     *Caveats*
 
-    - A key that `get` has returned belongs to the caller, who must call `done` (`item` does); otherwise the key never
-      comes again.
+    - A key that `get` has returned belongs to the caller, who must call `done` (`item` does); otherwise the key is
+      never handed out again.
     - A queue belongs to one event loop, which it looks up when it first needs the loop; before that, it can be created
       and keys can be added. It is not thread-safe: from other threads use ``loop.call_soon_threadsafe(queue.add,
       key)``.
 
-    ``name`` identifies the queue in metrics and errors; ``metrics`` (see `metrics`) requires one.
+    ``name`` identifies the queue in metrics and errors. It is required with ``metrics``; see
+    `setpoint.workqueue.metrics`.
     """
 
     def __init__(self, *, name: str = "", metrics: QueueMetricsProvider | None = None, ageing: int = AGEING) -> None:

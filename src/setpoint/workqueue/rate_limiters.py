@@ -124,7 +124,7 @@ class MaxOfRateLimiter(Generic[K]):
 
 
 class WithMaxWaitRateLimiter(Generic[K]):
-    """A limiter with the delays of another limiter, cut to at most ``max_delay`` seconds."""
+    """A limiter with the delays of another limiter, capped at ``max_delay`` seconds."""
 
     def __init__(self, limiter: RateLimiter[K], max_delay: float) -> None:
         self._limiter = limiter
@@ -170,5 +170,5 @@ def default_controller_rate_limiter() -> RateLimiter[Any]:
 
 
 def default_item_based_rate_limiter() -> RateLimiter[Any]:
-    """client-go's default limiter without the bucket: 1 ms to 1000 s for each key."""
+    """client-go's default limiter for single keys: 1 ms to 1000 s for each key, without a common limit."""
     return ItemExponentialFailureRateLimiter(0.001, 1000.0)

@@ -10,7 +10,7 @@ from typing import Final, Generic
 from setpoint.workqueue.states import K
 
 AGEING: Final = 10
-"""While several priorities wait, one hand-out in this many goes to a lower one."""
+"""While keys of several priorities wait, one of this many hand-outs goes to a lower priority."""
 
 
 class ReadyList(Generic[K]):

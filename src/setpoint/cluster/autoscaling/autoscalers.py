@@ -19,7 +19,7 @@ from setpoint.models.autoscaling_v2 import HorizontalPodAutoscaler, HorizontalPo
 from setpoint.models.core_v1 import Pod
 
 PERIOD: Final = 15.0
-"""Seconds from one look at the metrics to the next."""
+"""Seconds between two evaluations of the metrics."""
 
 
 class Autoscalers:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from setpoint.models.autoscaling_v2 import HorizontalPodAutoscalerBehavior, HPAScalingPolicy, HPAScalingRules
 
 DOWN_WINDOW: Final = 300
-"""Seconds for which the highest recommendation counts, unless the behavior says something else."""
+"""The default stabilization window for scaling down, in seconds."""
 _MOST: Final = 2**31 - 1
 
 
@@ -24,8 +24,8 @@ class Verdict(NamedTuple):
 class Pace:
     """The memory of one autoscaler: its recommendations, and the times and sizes of its changes.
 
-    As upstream, this memory is lost when the process ends. In the next process, the number of replicas that it finds
-    counts as the first recommendation.
+    As upstream, this memory is lost when the process ends. In the next process, the present number of replicas counts
+    as the first recommendation.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Pace:
         self._changed: list[tuple[float, int]] = []
 
     def begin(self, replicas: int, now: float) -> None:
-        """Records the number of replicas from before the first recommendation."""
+        """Records ``replicas`` as the first recommendation, unless there is one already."""
         if not self._recommended:
             self._recommended.append((now, replicas))
 

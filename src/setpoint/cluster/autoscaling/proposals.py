@@ -13,9 +13,11 @@ from typing import Final, NamedTuple
 from setpoint.models.core_v1 import Pod
 
 INITIALIZATION: Final = timedelta(minutes=5)
-"""For so long after its start, the CPU time of a pod that is not ready is ignored."""
+"""The time after a pod's start in which its CPU usage is ignored while the pod is not ready."""
 READINESS: Final = timedelta(seconds=30)
-"""A pod that has not been ready since so long after its start has never been."""
+"""A pod whose condition ``Ready`` has been false since less than this time after its start counts as never ready, so
+its CPU usage is ignored.
+"""
 
 
 class MetricsError(Exception):
@@ -81,7 +83,11 @@ def by_utilization(
     is_cpu: bool,
     now: datetime,
 ) -> tuple[int, int, int]:
-    """The number of replicas, the utilization as a percentage of the requests, and the average usage."""
+    """The number of replicas, the utilization as a percentage of the requests, and the average usage.
+
+    Raises:
+        MetricsError: there are no pods, or none of them has metrics and a request that count.
+    """
 
     def measured(found: Mapping[str, int]) -> tuple[float, int, int]:
         known = [name for name in found if name in requests]
@@ -114,7 +120,11 @@ def by_average(
     is_cpu: bool,
     now: datetime,
 ) -> tuple[int, int]:
-    """The number of replicas, and the average over the pods."""
+    """The number of replicas, and the average over the pods.
+
+    Raises:
+        MetricsError: there are no pods, or none of them has metrics that count.
+    """
 
     def measured(found: Mapping[str, int]) -> tuple[float, int, int]:
         average = sum(found.values()) // len(found)
@@ -135,7 +145,7 @@ def by_total(total: int, *, replicas: int, target: int, tolerance: Tolerance) ->
 
 
 def by_value(value: int, pods: Sequence[Pod], *, current: int, target: int, tolerance: Tolerance) -> int:
-    """The number of replicas that brings an amount, which does not belong to single pods, near its target."""
+    """The number of replicas that brings ``value``, which is not an amount per pod, close to its target."""
     ratio = value / target
     if not current:
         return ceil(ratio)

@@ -57,9 +57,7 @@ async def resource_usage(
 async def pod_metric(
     client: Client, pods: Sequence[Pod], namespace: str, selector: Selector, name: str, of: LabelSelector | None
 ) -> dict[str, int]:
-    """The value of a metric for each pod, from the annotations of the pods or, taking precedence, from
-    ``custom.metrics.k8s.io``.
-    """
+    """The value of a metric for each pod, from ``custom.metrics.k8s.io`` or else from the annotation of the pod."""
     path = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/pods/*/{quote(name, safe='')}"
     query = [("labelSelector", str(selector)), ("metricLabelSelector", str(Selector.of(of)))]
     found = annotated(pods, name)

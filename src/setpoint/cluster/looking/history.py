@@ -17,7 +17,7 @@ VERSIONS: Final = 20
 CHANGES: Final = 100
 """The most changed fields of one version."""
 LONGEST: Final = 300
-"""Characters of a value; of a longer one the beginning is shown."""
+"""The most characters of a value; only the beginning of a longer value is shown."""
 _TURN: Final = 2000
 _UNTOLD: Final = frozenset({"managedFields", "resourceVersion"})
 _PLAIN: Final = re.compile(r"[\w-]+")
@@ -131,8 +131,8 @@ Path = tuple[str, ...]
 
 def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[Path, Any, Any]]:
     """The fields that differ, with their old and new values. Items of a list are matched by their ``name`` or ``type``
-    if these are distinct for all items, otherwise by position. The depth is not limited here, since the server limits
-    that of documents.
+    if these are distinct for all items, otherwise by position. The depth is not limited here, because the server
+    limits the depth of documents.
     """
     return _compared((), before, after)
 

@@ -17,7 +17,7 @@ from setpoint.cluster.looking.standing import Standing, ready, standing
 from setpoint.meta import Resource
 
 TURN: Final = 200
-"""Objects that are read before others have their turn."""
+"""The number of objects to read before other tasks may run."""
 
 
 class Held(NamedTuple):
@@ -30,9 +30,9 @@ class Held(NamedTuple):
     standing: Standing
     ready: str = ""
     claims: tuple[str, ...] = ()
-    """The keys of the claims of a pod that has no node yet."""
+    """The keys of a pod's claims, if the pod has no node yet."""
     report: Report | None = None
-    """The event that the object is."""
+    """The content of the object if it is an event; otherwise None."""
 
     @property
     def key(self) -> str:

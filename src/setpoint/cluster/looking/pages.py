@@ -30,12 +30,12 @@ KINDS: Final = "/debug/kinds"
 NAMED: Final = "/debug/named"
 STORED: Final = "/debug/stored"
 TURN: Final = 500
-"""Objects that are looked through before others have their turn."""
+"""The number of objects to examine before other tasks may run."""
 DEPTH: Final = 5
 SEEN: Final = 2
 """The most causes of one object's state that are named."""
 OWNED: Final = 200
-"""The most objects in a tree."""
+"""The most objects in a tree of owned objects."""
 EVENTS: Final = 50
 _GONE: Final = ("deleted", "the object is gone; this is its last version")
 _EVENTS: Final = ("events", "events.events.k8s.io")
@@ -57,7 +57,9 @@ class KindTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Seen(msgspec.Struct, rename="camel", kw_only=True):
-    """An object that is the cause of another one's state. ``more`` is the number of those with the same reason."""
+    """An object that is the cause of another one's state. ``more`` is the number of further objects with the same
+    reason.
+    """
 
     resource: str
     kind: str
@@ -68,8 +70,9 @@ class Seen(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Row(Listed, kw_only=True):
-    """An object of a cluster in a listing. ``ready`` is the number of its parts that are (``1 of 3 ready``), ``""`` if
-    it counts none. ``see`` has the objects that are the cause of its state, one for each reason, the worst first.
+    """An object of a cluster in a listing. ``ready`` says how many of the object's parts are ready (``1 of 3 ready``);
+    it is ``""`` if the object does not count its parts. ``see`` has the objects that are the cause of its state, one
+    for each reason, the worst first.
     """
 
     ready: str

@@ -1,4 +1,6 @@
-"""Reasons: why an object is not as it is wanted, from its status, the events about it, and the objects behind it."""
+"""Reasons: why an object is not in its wanted state, from its status, the events about it, and the objects that cause
+the state.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ _WAITS_FOR_A_POD: Final = frozenset({"WaitForFirstConsumer", "WaitForPodSchedule
 
 class Reason(NamedTuple):
     """The reason for an object's state. ``text`` comes from its status or from the last event about it, ``since`` is
-    the time since which it holds, None if unknown, and ``roots`` are the objects that are the cause, the worst first.
+    the time at which the state began (None if unknown), and ``roots`` are the objects that are the cause, the worst
+    first.
     """
 
     state: State
@@ -45,7 +48,7 @@ class Reasons:
         self._known: dict[tuple[str, str], Reason] = {}
 
     def state(self, held: Held) -> State:
-        """The state of an object; `of` has the same one."""
+        """The state of an object, without its reason; see `of`."""
         state = held.standing.state
         silent = state == "current" and not held.standing.text
         return "warned" if silent and self._warning(held, last=True) is not None else state
@@ -156,7 +159,7 @@ def _stuck_in(namespace: str, held: Held) -> bool:
 
 
 def common(held: Held, text: str) -> str:
-    """The text without the name and uid of the object: that which objects with the same reason have in common."""
+    """The text without the name and uid of the object, so the texts of objects with the same reason are equal."""
     return text.replace(held.record.name, "").replace(held.uid, "") if held.uid else text
 
 

@@ -1,4 +1,4 @@
-"""Finalizers of Kubernetes: the controllers of the control plane that remove those which they do not declare."""
+"""Finalizers of Kubernetes, and the controllers of the control plane that remove them without declaring them."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ _BUILT_IN: Final[Mapping[str, str]] = {
 
 
 def removers(controllers: Mapping[str, RunningController[Any]], others: Collection[str]) -> Removers:
-    """The removers of a cluster in which these controllers run, and ``others``, which have no queue."""
+    """The removers of a cluster in which ``controllers`` run, and the controllers without a queue that ``others``
+    names.
+    """
     running = {_API_SERVER, *controllers, *others}
     return Removers(controllers.values(), {name: by for name, by in _BUILT_IN.items() if by in running})

@@ -1,4 +1,4 @@
-"""Reports: stored events, in the form in which the page tells of them."""
+"""Reports: the content of stored events that the page shows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Report(NamedTuple):
 
 
 def report_of(resource: Resource, obj: Mapping[str, Any]) -> Report | None:
-    """The report that ``obj`` is; None if it is not an event, or if its times can't be read."""
+    """The content of the event ``obj``; None if ``obj`` is not an event, or if its times can't be read."""
     if resource.kind != "Event" or resource.group not in _GROUPS:
         return None
     about = _mapping(obj, "involvedObject") or _mapping(obj, "regarding")

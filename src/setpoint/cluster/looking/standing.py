@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 State = Literal["failed", "being deleted", "in progress", "warned", "current"]
 URGENCY: Final[tuple[State, ...]] = ("failed", "being deleted", "in progress", "warned", "current")
-"""The states in the order in which objects are listed. *Warned* is an object whose status says nothing, while the last
-event about it is a warning.
+"""The states in the order in which objects are listed. An object is *warned* if its status gives no message and the
+last event about it is a warning.
 """
 
 _BROKEN: Final = frozenset({
@@ -100,8 +100,9 @@ def ready(obj: Mapping[str, Any]) -> str:
 
 
 def progress(obj: Mapping[str, Any]) -> str:
-    """The time (RFC 3339) of the object's last recorded step: its creation, the last write of what is wanted, or the
-    last change of a condition from one status to another. ``""`` if no such time is recorded.
+    """The time (RFC 3339) of the object's last recorded step: its creation, the request to delete it, the last write of
+    its wanted state, or the last change of a condition from one status to another. ``""`` if no such time is
+    recorded.
     """
     metadata = _mapping(obj, "metadata")
     times = [metadata.get("creationTimestamp"), metadata.get("deletionTimestamp")]
@@ -284,7 +285,7 @@ def _unscheduled(why: _Why, wanted: Mapping[str, Any]) -> _Why:
 
 
 def without_preemption(text: str) -> str:
-    """The scheduler's words without those about preemption, which say nothing that a person could act on."""
+    """The scheduler's message without the part about preemption, about which a reader can't do anything."""
     return _PREEMPTION.sub("", text)
 
 

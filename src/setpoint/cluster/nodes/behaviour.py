@@ -13,57 +13,68 @@ if TYPE_CHECKING:
     from setpoint.cluster.nodes.calls import Command, Connection
 
 PREFIX: Final = "hollow.setpoint.io"
-"""Annotations of pods: ``hollow.setpoint.io/WHAT`` for all containers, ``NAME.hollow.setpoint.io/WHAT`` for one."""
+"""The domain of the annotations of pods: ``hollow.setpoint.io/WHAT`` is for all containers,
+``NAME.hollow.setpoint.io/WHAT`` for the container ``NAME``.
+"""
 NODE: Final = f"{PREFIX}/node"
-"""Annotation of a Node; ``dead`` is a node whose kubelet does nothing any more."""
+"""The annotation of a Node whose value ``dead`` says that the node's kubelet no longer does anything."""
 DEAD: Final = "dead"
 JOB_SECONDS: Final = 1.0
-"""The run time of containers of Jobs and of Helm's hooks that say nothing else."""
+"""The default run time of containers of Jobs and of Helm's hooks, in seconds."""
 HOOK: Final = "helm.sh/hook"
 """Annotation of objects whose end Helm waits for, such as the pods of `helm test`."""
 NEVER: Final = inf
 _CODES: Final = range(256)
 
 CommandFunction = Callable[["Command"], Awaitable[int | None]]
-"""Answers `kubectl exec` or `attach`: reads and writes the command's streams and returns its exit code."""
+"""A function that answers `kubectl exec` or `attach`: it reads and writes the command's streams and returns the exit
+code (None means 0).
+"""
 PortFunction = Callable[["Connection"], Awaitable[None]]
-"""Answers a connection to a port."""
+"""A function that answers a connection to a port."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContainerBehaviour:
-    """The behaviour of a container. A value of None means that of a container without trouble.
+    """The behaviour of a container. Fields that are None have the values of a container that works without problems.
 
     Times are in seconds; ``NEVER`` (`math.inf`) is a time that never comes.
     """
 
     pulls: float | None = None
-    """Seconds until its image is there; ``NEVER`` for an image that can't be pulled. By default at once."""
+    """The time until the image is pulled, by default 0; ``NEVER`` for an image that can't be pulled."""
     runs: float | None = None
-    """Seconds until it ends by itself. By default containers of Jobs and of Helm's hooks run for a second, init
-    containers for no time, all others for ever; with ``exit_codes``, for no time."""
+    """The time until the container ends by itself. By default it is 0 for init containers and with ``exit_codes``, 1
+    for containers of Jobs and of Helm's hooks, and ``NEVER`` for all others.
+    """
     exit_codes: tuple[int, ...] = ()
-    """The exit codes of its first run, its second and so on; all later runs have the last one. By default 0."""
+    """The exit codes of the first run, the second run and so on; the last code is repeated. By default 0."""
     started: float | None = None
-    """From its start until its startup probe succeeds. By default as the probe's numbers say."""
+    """The time from the container's start until its startup probe succeeds. By default it follows from the probe's
+    settings.
+    """
     alive: float | None = None
-    """From its start until its liveness probe begins to fail, in each of its runs. By default it never does."""
+    """The time from the start of each run until the liveness probe begins to fail. By default it never fails."""
     ready: float | None = None
-    """From its start until it is ready. By default as the numbers of its readiness probe say."""
+    """The time from the container's start until it is ready. By default it follows from the settings of the readiness
+    probe.
+    """
     stops: float | None = None
-    """From the request to end until it ends, with code 143; it is killed after the grace period, with code 137."""
+    """The time from SIGTERM until the container ends, with code 143. After the grace period it is killed, with code
+    137.
+    """
     log: tuple[str, ...] | None = None
-    """The lines that it writes."""
+    """The lines that the container writes."""
     log_every: float | None = None
-    """Between two lines; by default all are written at the start."""
+    """The time between two lines; by default all lines are written at the start."""
     message: str | None = None
     """The termination message."""
     exec: CommandFunction | None = None
-    """Answers `kubectl exec`."""
+    """The function that answers `kubectl exec`."""
     attach: CommandFunction | None = None
-    """Answers `kubectl attach`."""
+    """The function that answers `kubectl attach`."""
     ports: Mapping[int, PortFunction] = field(default_factory=dict)
-    """Answer connections to ports of the pod."""
+    """The functions that answer connections to ports of the pod, by port number."""
 
     def over(self, other: ContainerBehaviour) -> ContainerBehaviour:
         """Merges two behaviours: the values of ``other`` apply where this behaviour does not set any."""
@@ -80,7 +91,7 @@ class PodBehaviour(ContainerBehaviour):
 
 
 Behaviours = Callable[[Pod], PodBehaviour | None]
-"""Says how pods behave; None leaves a pod to its annotations."""
+"""A function that returns the behaviour of a pod; None leaves it to the pod's annotations."""
 
 
 def as_annotated(_pod: Pod) -> PodBehaviour | None:

@@ -15,7 +15,7 @@ from setpoint.cluster.nodes.stopwatch import Stopwatch
 from setpoint.models.core_v1 import Container, ContainerStatus, Pod
 
 Say = Callable[[str, str, str], None]
-"""Reports an event: type, reason, message."""
+"""A function that reports an event: type, reason, message."""
 INITIALIZING: Final = "PodInitializing"
 CREATING: Final = "ContainerCreating"
 PULL_FAILED: Final = "ErrImagePull"
@@ -24,9 +24,9 @@ _ROUNDS: Final = 1000
 
 
 class PodLife:
-    """One look at a pod: `advance` brings its status up to date, and returns when to look again.
+    """One update of a pod: `advance` brings the status up to date, and returns the time until the next update.
 
-    No state is kept here between two looks: events are recorded in the status, and their exact times in the stopwatch.
+    No state is kept here between updates: events are recorded in the status, and their exact times in the stopwatch.
     States that last no time are skipped without being written.
     """
 
@@ -71,7 +71,7 @@ class PodLife:
         return min(self._waits, default=None)
 
     def reject(self, reason: str, message: str) -> None:
-        """Ends the pod before it starts, as a kubelet does that can't admit it."""
+        """Ends the pod before it starts, as a kubelet does with a pod that it can't admit."""
         status = self._pod.status
         status.phase, status.reason, status.message = "Failed", reason, f"Pod was rejected: {message}"
         self._say("Warning", reason, message)

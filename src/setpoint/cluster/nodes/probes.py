@@ -11,7 +11,7 @@ from setpoint.models.core_v1 import Container, Probe
 _PERIOD: Final = 10
 _FAILURES: Final = 3
 GRACE: Final = 30.0
-"""Seconds that a container has for its end where the pod does not say."""
+"""The grace period of a container whose pod does not set one, in seconds."""
 
 
 class Failure(NamedTuple):

@@ -20,11 +20,13 @@ from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Container, EnvVar, Pod
 
 REGISTRY: Final = "process.setpoint.dev"
-"""Images of this registry are programs of this machine: ``process.setpoint.dev/redis-server``."""
+"""Images of this registry stand for programs of this machine: ``process.setpoint.dev/redis-server``."""
 COMMAND: Final = f"{REGISTRY}/command"
-"""Annotation of a pod: the command of its containers, in a shell's words; with ``NAME.`` before it, of one of them."""
+"""The annotation of a pod with the command of its containers, in shell syntax; with the prefix ``NAME.``, the command
+of the container ``NAME``.
+"""
 LINES: Final = 10_000
-"""The lines of each run that are kept for its log."""
+"""The most lines of a run that are kept for its log."""
 _INHERITED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER")
 _NOT_STARTED: Final = 128
 _UNKNOWN: Final = 137
@@ -40,9 +42,9 @@ class ProcessRun:
     key: ObjectKey
     lines: deque[tuple[datetime, bytes]] = field(default_factory=lambda: deque(maxlen=LINES))
     written: int = 0
-    """Lines, those that are not kept any more included."""
+    """The number of lines written so far, including those that are no longer kept."""
     code: int | None = None
-    """The exit code, once it has ended."""
+    """The exit code; None until the run has ended."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     process: asyncio.subprocess.Process | None = None
     stopping: bool = False

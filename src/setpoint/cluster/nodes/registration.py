@@ -15,13 +15,13 @@ from setpoint.models.core_v1 import Node, NodeCondition, NodeSpec, Taint
 
 VERSION: Final = "v1.37.0"
 MANAGER: Final = "hollow-kubelet"
-"""The field manager of what kubelets write."""
+"""The field manager of the kubelets' writes."""
 PROVIDER: Final = "hollow://"
-"""The beginning of a hollow node's provider id."""
+"""The prefix of a hollow node's provider id."""
 LEASES: Final = "kube-node-lease"
 LEASE_SECONDS: Final = 40
 ZONES: Final = ("a", "b", "c")
-"""The nodes are spread over zones of these names, in turn."""
+"""The names of the zones to which nodes are assigned in turn."""
 REGION: Final = "hollow"
 ZONE_LABEL: Final = "topology.kubernetes.io/zone"
 OS_IMAGE: Final = "hollow"
@@ -58,13 +58,13 @@ class HollowNode:
 
 
 class HollowNodes:
-    """Registers Nodes that are Ready, each with a Lease, when it starts.
+    """Registers Nodes that are Ready, each with a Lease.
 
     ``nodes`` is the number of nodes, or a description of each. Like a kubelet, it registers nodes when it starts; a
     Node that is deleted later stays away until the next start. Taints are set only on new Nodes.
 
-    *Caveats*: a Lease is written when the node is registered or comes back, not every ten seconds: a hollow node is
-    known to be alive without a Lease, and a cluster with nothing to do does not poll.
+    *Caveats*: a Lease is written when the node is registered or recovers, not every ten seconds: a hollow node is known
+    to be alive without a Lease, and a cluster with nothing to do does not poll.
     """
 
     leader_only = False

@@ -10,10 +10,12 @@ from setpoint.meta import Quantity
 JsonObject = dict[str, Any]
 
 ANNOTATION: Final = "metrics.hollow.setpoint.io/"
-"""Of a pod: ``metrics.hollow.setpoint.io/cpu: 250m``, or any other name of a metric; of one of its containers
-``NAME.metrics.hollow.setpoint.io/cpu``. Of another object: a metric of it. Of an autoscaler: an external metric."""
+"""The prefix of the annotations for metrics. On a pod, ``metrics.hollow.setpoint.io/cpu: 250m`` is the CPU usage of the
+pod and ``NAME.metrics.hollow.setpoint.io/cpu`` that of one container; other metrics have their names in the place of
+``cpu``. On other objects, the annotation is a metric of the object; on an autoscaler, an external metric.
+"""
 IDLE: Final = {"cpu": Quantity("1m"), "memory": Quantity("16Mi")}
-"""The usage of a container whose pod says nothing else: that of a program that waits."""
+"""The usage of a container for which no annotation gives the usage: that of an idle program."""
 
 
 def usage_of(pod: JsonObject) -> dict[str, dict[str, str]]:

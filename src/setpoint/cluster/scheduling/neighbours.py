@@ -11,7 +11,7 @@ from setpoint.cluster.scheduling.refusal import Refusal
 Domain = tuple[str, str]
 """A label of nodes and its value."""
 HARD_WEIGHT = 1
-"""The weight of a required affinity of a pod on a node for another pod that it matches."""
+"""The weight of a required affinity of a pod on a node if it matches the pod to be placed."""
 
 
 class Neighbours:

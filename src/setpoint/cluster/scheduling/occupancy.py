@@ -16,7 +16,9 @@ NamespaceLabels = Callable[[str], dict[str, str]]
 
 
 class Term:
-    """One term of a pod's affinity to other pods: the pods that it concerns, and the domain in which it does."""
+    """One term of a pod's affinity to other pods: the pods that it selects, and the node label that defines its
+    domains.
+    """
 
     __slots__ = ("_alike", "_namespaces", "_of_namespace", "_unlike", "selector", "topology", "weight")
 
@@ -57,7 +59,7 @@ class PlacedPod:
     priority: int
     requests: Amounts
     weight: Amounts
-    """The requests as nodes are compared by: at least something for every container."""
+    """The requests by which nodes are compared; a container without requests counts with `LEAST`."""
     ports: frozenset[tuple[str, str, int]]
     generation: int
     is_deleting: bool

@@ -50,7 +50,7 @@ class PodVolumes:
     bound: list[PersistentVolume] = field(default_factory=list)
     waiting: list[tuple[PersistentVolumeClaim, StorageClass]] = field(default_factory=list)
     free: list[PersistentVolume] = field(default_factory=list)
-    """All volumes, by name, if any claim waits."""
+    """All volumes, ordered by name; empty if no claim waits."""
     exclusive: frozenset[str] = frozenset()
     """The names of the claims that one pod may use at a time (ReadWriteOncePod)."""
     has_lost: bool = False

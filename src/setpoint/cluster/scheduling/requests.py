@@ -11,10 +11,10 @@ from setpoint.meta import Quantity
 from setpoint.models.core_v1 import Container, PodSpec
 
 Amounts = dict[str, int]
-"""By resource: CPU in thousandths, everything else in whole units."""
+"""Amounts by the name of the resource: CPU in thousandths of a core, everything else in whole units."""
 CPU: Final = "cpu"
 LEAST: Final = {CPU: 100, "memory": 200 * 1024 * 1024}
-"""The amounts assumed for a container without requests when nodes are compared, as upstream."""
+"""The amounts assumed for a container without requests when nodes are compared; the same as upstream's."""
 
 
 @lru_cache(maxsize=4096)
