@@ -44,8 +44,8 @@ class ContainerBehaviour:
     pulls: float | None = None
     """The time until the image is pulled, by default 0; ``NEVER`` for an image that can't be pulled."""
     runs: float | None = None
-    """The time until the container ends by itself. By default it is 0 for init containers and with ``exit_codes``, 1
-    for containers of Jobs and of Helm's hooks, and ``NEVER`` for all others.
+    """The time until the container ends by itself. The default is 0 with ``exit_codes`` and for init containers that
+    are not sidecars, 1 for containers of Jobs and of Helm's hooks, and ``NEVER`` for all others.
     """
     exit_codes: tuple[int, ...] = ()
     """The exit codes of the first run, the second run and so on; the last code is repeated. By default 0."""
