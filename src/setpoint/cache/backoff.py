@@ -6,7 +6,7 @@ from random import Random
 
 
 class ReflectorBackoff:
-    """Computes waits that double with each failure, with jitter, and start again after a time without failures.
+    """Computes waits that double with each failure, with jitter.
 
     The defaults are client-go's for reflectors: 0.8 s, doubled up to 30 s. Each wait is drawn uniformly from one to two
     times the nominal value, so thousands of clients don't retry at once. After two minutes without use, the waits start

@@ -51,7 +51,7 @@ class Claims(Generic[P, C]):
         return list(self._selectors)
 
     def forget_deleted(self, old: Head | None, new: Head | None) -> bool:
-        """Forgets the selector of an owner that has gone; true for every event (a predicate)."""
+        """A predicate that accepts every event, and forgets the selector of an owner that is gone."""
         if new is None and old is not None:
             self._selectors.pop(old.key, None)
         return True

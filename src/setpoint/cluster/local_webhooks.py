@@ -55,8 +55,7 @@ class LocalWebhooks:
 def with_conversions(
     served: Iterable[Admission[Any] | Converter], kinds: Iterable[type[Any]]
 ) -> list[Admission[Any] | Converter]:
-    """The given webhooks, plus conversions for the ``kinds`` that need conversion and for which no given webhook
-    converts.
+    """The given webhooks, plus conversions for the ``kinds`` that need conversion and that no given webhook converts.
 
     The kinds of the admissions are included, and any version of a kind stands for all its versions.
 

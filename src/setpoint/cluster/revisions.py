@@ -42,7 +42,7 @@ class Revisions(Generic[P]):
         return self._claims.of_orphan(head)
 
     def forget_deleted(self, old: Head | None, new: Head | None) -> bool:
-        """Forgets the selector of an owner that has gone; true for every event (a predicate). See
+        """A predicate that accepts every event, and forgets the selector of an owner that is gone; see
         `Claims.forget_deleted`.
         """
         return self._claims.forget_deleted(old, new)
@@ -102,7 +102,7 @@ def data_of(template: PodTemplateSpec) -> dict[str, Any]:
     """The data of a revision: a strategic merge patch that restores the template.
 
     All keys are sorted, because Go clients (``kubectl rollout undo`` of a DaemonSet) compare the bytes of these data
-    with the bytes that they make of the template.
+    with the bytes that they generate from the template.
     """
     patch = {"spec": {"template": {**msgspec.to_builtins(plain(template)), "$patch": "replace"}}}
     data: dict[str, Any] = msgspec.to_builtins(patch, order="deterministic")

@@ -30,9 +30,8 @@ class ServiceAddresses:
     """Finds the address of a Service's port, as a kube-apiserver does: the address of a ready pod, a different pod each
     time.
 
-    There is no pod network here. The pods that can be reached are processes of this machine, and hollow pods with an
-    annotation that names the address of a program that answers for them (`AT`). A Service of type ExternalName leads to
-    its external name.
+    There is no pod network here. The pods that can be reached are processes of this machine, and hollow pods whose
+    annotation `AT` names a program that answers for them. A Service of type ExternalName leads to its external name.
     """
 
     def __init__(self, storage: Storage) -> None:

@@ -22,8 +22,8 @@ _PAUSE: Final = 5.0
 
 
 class StorageMigrations:
-    """Writes every object of a StorageVersionMigration's resource without changing it: the server stores what it writes
-    in the current storage version, under the current key.
+    """Writes every object of a StorageVersionMigration's resource without changing it, so the server stores it in the
+    current storage version, under the current key.
 
     The conditions are upstream's: ``Running``, then ``Succeeded``, or ``Failed`` if an object is refused or the
     resource is not served within a minute of the migration's creation. An object that a different client writes or

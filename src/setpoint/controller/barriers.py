@@ -52,8 +52,8 @@ class WriteBarriers:
     *Guarantees*: after `settle` has returned the empty set, every cache in ``caches`` shows every write that was noted
     for the key, or a newer state.
 
-    *Caveats*: writes to kinds without a cache are not waited for, because such kinds are read live anyway. Nothing
-    needs to be remembered over a restart: a new process begins with fresh caches.
+    *Caveats*: writes to kinds without a cache are not waited for, because such kinds are read live anyway. Nothing has
+    to survive a restart: a new process begins with fresh caches.
     """
 
     def __init__(self, caches: Mapping[GroupVersionResource, Cache | Any], *, deadline: float = DEADLINE) -> None:

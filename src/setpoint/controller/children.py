@@ -1,5 +1,5 @@
-"""Children: the objects of one kind that belong to an object, kept as they are wanted. `Context.keep` is the public
-form.
+"""Children: the objects of one kind that an object controls, and the writes that bring them into their wanted state.
+`Context.keep` is the public form.
 """
 
 from __future__ import annotations

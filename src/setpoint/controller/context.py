@@ -155,6 +155,9 @@ class Context(ContextReads):
         """Sets a condition in the status; returns whether that changed anything.
 
         Transition time and observed generation are filled in. ``reason`` is one CamelCase word.
+
+        Raises:
+            AttributeError: the kind has no status, or its status has no conditions.
         """
         word = status if isinstance(status, str) else ("True" if status else "False")
         counts = "status" in self._env.resource.subresources  # else this very write would move it

@@ -76,7 +76,7 @@ class ContextReads:
         return found
 
     async def ensure_current(self) -> None:
-        """Returns when the server has confirmed that it has the reconciled object as this reconcile knows it.
+        """Checks that the object on the server is still in the version that this reconcile got.
 
         Call this method before an action that the object asks for and that no API server guards: an action in an
         external system, or one that depends on a count in the status. A cache may be behind the server, and the cache

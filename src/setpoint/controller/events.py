@@ -1,6 +1,7 @@
 """Events: the reports of a controller about an object, sent through ``events.k8s.io/v1``.
 
-A report never waits and never fails. It goes through three filters before it is sent:
+A report does not wait for the server, and refusals of the server do not reach the caller. Each report goes through
+three filters before it is sent:
 
 * *series*: a repeated report is not a new Event but increases the count of the first (KEP-383);
 * *aggregation*: ten reports in ten minutes that differ only in their text are combined into one Event;

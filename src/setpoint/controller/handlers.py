@@ -4,7 +4,8 @@ A handler is called with the head before and the head after a change (one of the
 returns keys. For an update both heads count: when an object moves from one owner to another, both owners are
 reconciled.
 
-Users write a `MapFunction` of one head. It may read the controller's caches, and it may be a coroutine function.
+Users write a `MapFunction`, which gets one head and, if it takes a second argument, the controller's caches. It may be
+a coroutine function.
 """
 
 from __future__ import annotations

@@ -11,7 +11,9 @@ K = TypeVar("K", bound=Object)
 
 
 class OwnerError(ValueError):
-    """An object cannot own the other object: their scopes do not fit, or the other object already has a controller."""
+    """An object cannot own the other object: it is namespaced and the other object is not in its namespace, or the
+    other object already has a controller.
+    """
 
 
 class AdoptionError(OwnerError):
@@ -24,7 +26,7 @@ def set_controller_reference(owner: Object, dependent: Object, *, block_owner_de
     An existing reference to the same owner is replaced, even if it names another version.
 
     Raises:
-        OwnerError: the scopes do not fit, or another object is already the controller.
+        OwnerError: another object is already the controller, or `check_scope` fails.
         ValueError: ``owner`` has no uid.
     """
     present = dependent.metadata.controller
@@ -42,7 +44,7 @@ def set_owner_reference(owner: Object, dependent: Object, *, block_owner_deletio
     anything.
 
     Raises:
-        OwnerError: the scopes do not fit.
+        OwnerError: `check_scope` fails.
         ValueError: ``owner`` has no uid.
     """
     return _set(owner, dependent, owner.owner_reference(controller=False, block_owner_deletion=block_owner_deletion))
@@ -99,7 +101,7 @@ def check_scope(owner: Object, dependent: Object) -> None:
     would delete the dependent.
 
     Raises:
-        OwnerError: the scopes do not fit.
+        OwnerError: the owner is namespaced, and the dependent is in another namespace or cluster-scoped.
     """
     if not resource_of(type(owner)).namespaced:
         return

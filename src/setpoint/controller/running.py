@@ -1,4 +1,4 @@
-"""RunningController: one run of a declared controller, with its caches, queue, workers and what it knows about its
+"""RunningController: one run of a declared controller, with its caches, its queue, its workers and its memory of the
 keys.
 """
 
@@ -37,7 +37,7 @@ K = TypeVar("K", bound=Object)
 
 
 class RunningController(Generic[K]):
-    """One run of a `Controller`, made by `Controller.bind`, which managers call, too.
+    """One run of a `Controller`. Managers and other callers get it from `Controller.bind`.
 
     `prepare` creates the informers, so their caches can sync before this controller may work (warm standby). `run` does
     everything else, and calls `prepare` if it was not called. ``state`` and ``problem`` give the progress of the run.

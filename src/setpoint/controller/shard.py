@@ -64,7 +64,7 @@ class Shard(Protocol):
 
 
 class ShardGuard:
-    """A guard in front of a controller's reconciler.
+    """Lets a controller's reconciler handle only the keys of this process.
 
     *Guarantees*
 

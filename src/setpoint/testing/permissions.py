@@ -65,7 +65,7 @@ class RoleOfControllers:
 
 
 def told(record: AccessRecord, kind_of: Callable[[str, str, str], str | None]) -> str:
-    """The requests that the controllers were refused, and the missing declarations, as text; ``""`` if there were none.
+    """The refused requests of the controllers, each with the missing declaration, as text; ``""`` if there were none.
 
     ``kind_of`` returns the kind of a group, version and plural if it is served, otherwise None.
     """

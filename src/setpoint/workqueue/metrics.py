@@ -31,7 +31,7 @@ class MeasuredQueue(Protocol):
         ...
 
     def work_in_progress(self) -> list[float]:
-        """The number of seconds for which each key has been in processing."""
+        """For each key in processing, the number of seconds since it was handed out."""
         ...
 
 

@@ -195,8 +195,8 @@ class WorkQueue(Generic[K]):
         return Depths(ready, self._delayed, len(self._states) - ready - self._delayed, self._dirty)
 
     def work_in_progress(self) -> list[float]:
-        """The number of seconds for which each key has been in processing. Empty without metrics, because only
-        metrics need these times.
+        """For each key in processing, the number of seconds since it was handed out. Empty without metrics, because
+        only metrics need these times.
         """
         loop = self._loop
         if loop is None or self._metrics is None:

@@ -83,7 +83,9 @@ def standing(obj: Mapping[str, Any]) -> Standing:
 
 
 def ready(obj: Mapping[str, Any]) -> str:
-    """The number of an object's parts that are ready, such as ``1 of 3 ready``; ``""`` if the object counts none."""
+    """The number of an object's replicas or pods that are ready, such as ``1 of 3 ready``, or a Job's completions;
+    ``""`` if the object has no such number.
+    """
     spec, status = _mapping(obj, "spec"), _mapping(obj, "status")
     if obj.get("kind") == "Job" and _group(obj) == "batch":
         wanted = spec.get("completions")

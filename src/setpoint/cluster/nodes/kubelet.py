@@ -29,16 +29,16 @@ class HollowKubelet:
     """The kubelets of all hollow nodes in a single controller.
 
     The containers of a pod on one of the nodes start, run, become ready and end as the pod's behaviour says: the
-    function given here comes first, then annotations, then defaults (`setpoint.cluster.nodes.behaviour`). Containers
-    are restarted by their restart policies, with upstream's back-off; init containers run first, one after the other,
-    and sidecars keep running. A pod that is being deleted is gone when its containers have ended, at the latest at the
-    end of its grace period. A node that is annotated as dead does nothing. Pods that are bound to other nodes are left
-    alone.
+    function ``behaviour`` takes precedence over annotations, and these over defaults
+    (`setpoint.cluster.nodes.behaviour`). Containers are restarted by their restart policies, with upstream's back-off;
+    init containers run first, one after the other, and sidecars keep running. A pod that is being deleted is gone when
+    its containers have ended, at the latest at the end of its grace period. A node that is annotated as dead does
+    nothing. Pods that are bound to other nodes are left alone.
 
     Containers that ``processes`` runs are child processes with real ends and exit codes; all others are hollow.
 
-    ``start_seconds`` and ``stop_seconds`` are the times that containers take to start and to end unless they say
-    otherwise.
+    ``start_seconds`` and ``stop_seconds`` are the times that containers take to start and to end unless their behaviour
+    sets other times.
 
     *Guarantees*: the status contains the complete state, so a new process can continue where this one stopped. A status
     is written when something has changed; states that last no time are not written. A pod whose host port is taken on

@@ -25,8 +25,7 @@ def refusal(
     *,
     in_use: bool = False,
 ) -> Refusal | None:
-    """The refusal of the first of upstream's plugins, in their order, that refuses the pod; None if the pod may run
-    there.
+    """The refusal of the first plugin, in upstream's order, that refuses the pod; None if the pod may run there.
 
     ``in_use`` says whether a different pod uses a claim of this pod that only one pod may use.
     """

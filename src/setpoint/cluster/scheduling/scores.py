@@ -1,4 +1,4 @@
-"""Scores: decides which of the nodes on which a pod may run suits the pod best."""
+"""Scores: the choice of the best node among those on which a pod may run."""
 
 from __future__ import annotations
 
