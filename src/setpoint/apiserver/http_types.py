@@ -51,7 +51,7 @@ class IncomingRequest(Protocol):
 
     @property
     def query(self) -> tuple[tuple[str, str], ...]:
-        """The pairs of the query, percent-decoded."""
+        """The parameters of the query as pairs of name and value, percent-decoded."""
         ...
 
     @property

@@ -33,7 +33,9 @@ class Reads:
             yield
 
     def may_pause(self) -> bool:
-        """Whether nothing was written since the slice began; other requests must not see only part of the writes."""
+        """Whether the slice has not written anything yet; other requests must not see only part of its
+        writes.
+        """
         return self._storage.revision == self._begun
 
     def seal(self) -> None:

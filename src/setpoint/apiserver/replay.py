@@ -60,9 +60,11 @@ class Asker(Protocol):
 
 
 class ObjectLocks:
-    """The objects that are held exclusively, each by one request that the writes of other requests kept from finishing.
+    """Exclusive locks on objects, for requests that could not finish because other requests kept
+    writing the same object.
 
-    Upstream retries such a request until its time limit. Here other writers of the object wait; readers don't.
+    Upstream retries such a request until its time limit. Here other writers of the object wait; readers
+    don't.
     """
 
     def __init__(self) -> None:

@@ -26,7 +26,9 @@ DECISION: Final = "authorization.k8s.io/decision"
 REASON: Final = "authorization.k8s.io/reason"
 """The audit annotations for the authorization decision and its reason."""
 LARGE: Final = 16 * 1024
-"""The size of a body or an object, in bytes, that takes more than a few milliseconds to process."""
+"""The size in bytes from which a body or an object is taken to need more than a few milliseconds of
+processing.
+"""
 
 
 class OpenWatch(Protocol):
@@ -59,7 +61,7 @@ class AccountTokens(Protocol):
 
     @property
     def algorithms(self) -> list[str]:
-        """The algorithms that sign tokens."""
+        """The algorithms with which tokens are signed."""
         ...
 
     def sign(self, claims: dict[str, Any]) -> str: ...
@@ -84,10 +86,11 @@ class Metrics(Protocol):
 
 
 class State:
-    """One server's storage, registry, clock and so on.
+    """The state of one server: its storage, registry, clock and so on.
 
-    ``definitions`` and ``configurations`` follow the stored CRDs and admission configurations. ``admin`` is the user of
-    requests that have no user. Without an ``authorizer``, everything is allowed.
+    ``definitions`` and ``configurations`` follow the stored CRDs and admission configurations.
+    ``admin`` is the user of requests that have no user. Without an ``authorizer``, everything is
+    allowed.
     """
 
     definitions: Definitions
@@ -167,8 +170,8 @@ class State:
         return Replay(self.random, self.now(), self.slicer, lambda: Reads(self.storage, self.registry.find))
 
     def lengthy(self, size: int = LARGE) -> None:
-        """Raises Lengthy if the current request runs without interruption and ``size`` bytes take too long for that. It
-        must be called before the work on them.
+        """Raises Lengthy if the current request runs without interruption and ``size`` bytes take too
+        long for that. It must be called before the work on these bytes begins.
         """
         if self.at_once and size >= LARGE:
             raise Lengthy

@@ -48,7 +48,7 @@ class Checked:
     environment: Environment
     types: dict[int, Type] = field(default_factory=dict)
     overloads: dict[int, list[Overload]] = field(default_factory=dict)
-    """The possible overloads of a call, several if types are not known."""
+    """The possible overloads of each call, by the call's id; several if types are not known."""
     names: dict[int, Type] = field(default_factory=dict)
     """Nodes that are the name of a type."""
     used: set[str] = field(default_factory=set)

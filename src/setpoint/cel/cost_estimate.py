@@ -1,6 +1,7 @@
-"""The highest cost of an expression, estimated from its text and the largest sizes of its inputs.
+"""Estimates the lowest and the highest cost of an expression from its text and the largest sizes of its
+inputs.
 
-The rules are those of API servers, which reject an expression whose estimate is too high.
+The rules are those of API servers, which reject an expression whose highest cost is above a limit.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ from setpoint.cel.values import size
 __all__ = ["Path", "estimate_cost"]
 
 Path = tuple[str, ...]
-"""The origin of a value: a variable and its fields; ``@items``, ``@values``, ``@keys`` stand for all of them."""
+"""The origin of a value: a variable and its fields. ``@items`` stands for all items of a list,
+``@keys`` and ``@values`` for all keys and values of a map.
+"""
 _SCALARS: Final = frozenset({"bool", "double", "duration", "int", "timestamp", "uint"})
 
 

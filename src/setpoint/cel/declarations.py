@@ -41,7 +41,7 @@ class Overload:
     arguments: tuple[Type, ...]
     result: Type
     implementation: Implementation | None
-    """None for functions that the evaluator implements itself."""
+    """The function that computes the result; None if the evaluator implements the function itself."""
     member: bool = False
 
     @property
@@ -76,7 +76,7 @@ class Library:
 
     overloads: tuple[Overload, ...]
     types: Mapping[str, Type] = field(default_factory=dict)
-    """Types that expressions can name."""
+    """The types that expressions can name."""
 
 
 class NoFields:

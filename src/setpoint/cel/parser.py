@@ -15,11 +15,13 @@ from setpoint.cel.values import MAX_INT, MAX_UINT, MIN_INT, UInt
 __all__ = ["MAX_DEPTH", "MAX_SIZE", "parse"]
 
 MAX_SIZE: Final = 100_000
-"""The most characters of an expression."""
+"""The maximum number of characters in an expression."""
 MAX_DEPTH: Final = 90
-"""The deepest nesting. The reference implementation allows 250; Python's stack does not."""
+"""The maximum depth of nesting. The reference implementation allows 250, which is too deep for Python's
+stack.
+"""
 MAX_CHAIN: Final = 250
-"""The most operators of one kind, or selections, in a row."""
+"""The maximum number of operators of one kind, or of selections, in a row."""
 
 _BINARY: Final = {
     "<": 1, "<=": 1, ">": 1, ">=": 1, "==": 1, "!=": 1, "in": 1,

@@ -20,7 +20,7 @@ STRUCT_COST: Final = 40
 TEXT_FACTOR: Final = 0.1
 REGEX_FACTOR: Final = 0.25
 CHECK_COST: Final = 350_000
-"""The cost of one question to the authorizer."""
+"""The cost of one permission check by the authorizer."""
 
 _Arguments = Sequence[Value]
 

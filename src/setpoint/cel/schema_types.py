@@ -36,7 +36,7 @@ _NODE: Final = 5 * 64
 
 Definition: TypeAlias = Mapping[str, Any]
 MAX_REQUEST: Final = 3 * 1024 * 1024
-"""The most bytes of a request, so of any part of an object."""
+"""The maximum size of a request in bytes, and so of any part of an object."""
 
 _TEXT: Final = {"type": "string"}
 _META: Final = {"type": "object", "properties": {"name": _TEXT, "generateName": _TEXT}}
@@ -48,11 +48,11 @@ class Declared:
 
     type: Type
     smallest: int
-    """Bytes of the smallest value as JSON."""
+    """The size of the smallest value, as JSON, in bytes."""
     largest: int = 0
-    """Characters, elements or entries of the largest value; 0 for types without a size."""
+    """The maximum number of characters, elements or entries in a value; 0 for types without a size."""
     fields: dict[str, Declared] = field(default_factory=dict)
-    """The fields, by escaped name, and those with reserved names by these, too."""
+    """The fields by escaped name; those whose names are reserved words also by these names."""
     item: Declared | None = None
     """The type of the elements of a list or map."""
     is_map: bool = False

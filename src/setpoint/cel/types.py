@@ -114,7 +114,7 @@ def parameter(name: str) -> Type:
 
 
 def is_dyn(kind: Type) -> bool:
-    """Whether the type is only known when the expression is evaluated."""
+    """Whether the type is known only when the expression is evaluated."""
     return kind.kind in ("dyn", "any")
 
 
@@ -220,7 +220,7 @@ class Solution:
 
 
 def more_general(one: Type, two: Type) -> Type:
-    """The more general of two types that fit each other."""
+    """The more general of two types, one of which is assignable to the other."""
     return one if _less_specific(one, two) else two
 
 

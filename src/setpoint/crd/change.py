@@ -9,7 +9,9 @@ from msgspec import Struct
 __all__ = ["Change", "Severity"]
 
 Severity = Literal["", "may", "breaks"]
-"""``breaks``: something that worked stops working. ``may``: that depends on the usage. ``""``: no harm."""
+"""``breaks``: something that worked stops working. ``may``: something may stop working, depending on
+its usage. ``""``: no harm.
+"""
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -23,11 +25,11 @@ class Change(Struct, frozen=True, kw_only=True):
     """The CustomResourceDefinition's name, ``mykinds.grp.example.com``."""
     version: str = ""
     field: str = ""
-    """``spec.ports[].number``; empty for the whole object."""
+    """The path of the field, such as ``spec.ports[].number``; empty for the whole object."""
     what: str
-    """A word for machines: ``field-removed``, ``minimum-raised`` ..."""
+    """A machine-readable identifier of the change: ``field-removed``, ``minimum-raised`` ..."""
     text: str
-    """A sentence for people."""
+    """The change in a sentence for users."""
     stored: Severity = ""
     writers: Severity = ""
     readers: Severity = ""

@@ -73,8 +73,8 @@ class Conversion(Struct, frozen=True):
     functions: tuple[Function, ...] = ()
 
     def rename(self, old: str, new: str) -> Conversion:
-        """Declares that the field ``old``, with everything in it, is called ``new`` in the newer version or has moved
-        there.
+        """Declares that the field ``old``, with everything in it, has the path ``new`` in the newer
+        version.
         """
         return self._with(Move(parse_place(old), parse_place(new)))
 

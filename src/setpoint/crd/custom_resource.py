@@ -139,20 +139,21 @@ def _made(
 
 
 class CustomResource(Object, metaclass=CustomResourceMeta):
-    """Base class of your own kinds.
+    """The base class of your own kinds.
 
-    ```python
-    class Mykind(CustomResource, group="grp.example.com", version="v1alpha1", short_names=("mk",)):
+    ```python class Mykind(CustomResource, group="grp.example.com", version="v1alpha1",
+    short_names=("mk",)):
         spec: MykindSpec
         status: MykindStatus = MykindStatus()
     ```
 
-    Class keywords: ``group`` and ``version`` are required; ``kind`` defaults to the class's name, ``plural`` to its
-    lower-case plural, ``scope`` to ``Namespaced``. ``status`` becomes a subresource when the class has one.
-    ``deprecated`` is the warning that users of this version get, or True for the server's default message. ``labels``
-    and ``annotations`` are the CustomResourceDefinition's. ``conversions`` converts objects of older versions to this
-    one and back (see `Conversion`); one version of a kind is stored, the others have ``storage=False``. ``spec`` and
-    ``status`` may also be dataclasses or pydantic models.
+    Class keywords: ``group`` and ``version`` are required; ``kind`` defaults to the class's name,
+    ``plural`` to its lower-case plural, ``scope`` to ``Namespaced``. ``status`` becomes a subresource
+    if the class has one. ``deprecated`` is the warning that users of this version get, or True for the
+    server's default message. ``labels`` and ``annotations`` are the CustomResourceDefinition's.
+    ``conversions`` converts objects of older versions to this one and back (see `Conversion`); one
+    version of a kind is stored, the others have ``storage=False``. ``spec`` and ``status`` may also be
+    dataclasses or pydantic models.
 
     Raises:
         DefinitionError: a name is invalid, a keyword is missing, a field's type or default is invalid, or a column

@@ -25,9 +25,13 @@ class Way:
 
     api_version: str
     takes: tuple[tuple[Steps, int], ...]
-    """The values that move, deepest first, so that a parent does not take along children that move elsewhere."""
+    """The paths of the values that move, deepest first, so that a parent is moved without children that
+    move elsewhere.
+    """
     clears: tuple[Steps, ...]
-    """Objects that the other version doesn't have and that have become empty."""
+    """The paths of objects that the other version does not have; they are removed after their values
+    have been taken.
+    """
     puts: tuple[tuple[Steps, int, Change | None], ...]
     """The destinations, shallowest first."""
     fills: tuple[tuple[Steps, JSON], ...]
@@ -36,7 +40,7 @@ class Way:
     """Whether the conversion back always returns exactly the same document."""
 
     def go(self, document: dict[str, JSON]) -> dict[str, JSON]:
-        """The document in the other version, without the values that this version can't hold.
+        """The document in the other version, without the values that the other version can't hold.
 
         Raises:
             ConversionError: a user's function failed, or changed metadata other than labels and annotations.

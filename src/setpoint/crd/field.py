@@ -63,13 +63,13 @@ def Field(
     ``replicas: Annotated[int, Field(ge=0)] = 1``.
 
     Args:
-        min_length: least length of a string (characters), a list (items) or a map (entries); ``max_length`` likewise.
-        min_properties: least number of fields of a free-form object or a class; ``max_properties`` likewise.
+        min_length: minimum length of a string (characters), list (items) or map (entries); ``max_length`` likewise.
+        min_properties: minimum number of fields of a free-form object or a class; ``max_properties`` likewise.
         pattern: a regular expression in RE2's syntax, for a match anywhere in the string. msgspec does not get it,
-                    because it would match with Python's engine, which untrusted input can block for ever.
+            because it would match with Python's engine, which untrusted input can block for ever.
         format: one that API servers check (``ipv4``, ``cidr``, ``uri``, ``email``, ``duration`` ...), or ``int32``.
         nullable: the server accepts and keeps ``null``, read as None. A class that must distinguish null from absent
-                    uses ``X | UnsetType | None`` instead.
+            uses ``X | UnsetType | None`` instead.
         list_type: how a list merges in server-side apply: ``atomic`` (whole), ``set`` (a Python ``set`` is one), or
             ``map`` (by keys).
         list_map_keys: wire names of the keys; they imply ``list_type="map"``.

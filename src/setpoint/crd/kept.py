@@ -80,8 +80,9 @@ def _items_lost(
 
 
 def restore(tree: JSON, after: JSON) -> JSON:
-    """``after`` with the values of the tree; ``after`` itself is not changed. The parts of a tree that are not valid
-    are ignored: any client can edit the annotation, and an object that can't be converted can't even be deleted.
+    """``after`` with the values of the tree; ``after`` itself is not changed. Invalid parts of the tree
+    are ignored, because any client can edit the annotation, and an object that can't be converted
+    can't even be deleted.
     """
     if not isinstance(tree, dict):
         return after

@@ -14,7 +14,7 @@ ENTRY: Final = "*"
 """The step into each value of a map."""
 Steps = tuple[str, ...]
 Place = tuple[str | int, ...]
-"""The index or key for each `EACH` and `ENTRY`."""
+"""The index or key for each `EACH` and `ENTRY` in a path, which together identify one value."""
 
 
 class _Missing:
@@ -25,7 +25,7 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-"""No value, where None would be JSON's null."""
+"""Stands for a value that does not exist, where None would be JSON's null."""
 
 
 def parse_place(text: str) -> Steps:

@@ -74,7 +74,9 @@ def _state_problems(
 
 
 def difference(before: JSON, after: JSON, path: str = "") -> str:
-    """A message about the first place where two values differ, with both values; ``""`` if they are equal."""
+    """A message about the first difference between two values, with its path and both sides; ``""`` if
+    they are equal.
+    """
     if json_equal(before, after):
         return ""
     if isinstance(before, dict) and isinstance(after, dict):

@@ -21,8 +21,8 @@ _RULE = re.compile(r"(.*)\.x-kubernetes-validations\[(\d+)\](?:\.(\w+))?")
 
 
 def default_problem(schema: dict[str, Any]) -> str:
-    """The errors in the schema's own default, as a message, or ``""``. Rules are not evaluated if any of them does not
-    compile.
+    """A message with the errors in the schema's own default; ``""`` if there are none. If a rule does
+    not compile, no rule is evaluated.
     """
     node = Schemas({}).parse(schema)
     if strange := unknown_fields(node, schema["default"]):

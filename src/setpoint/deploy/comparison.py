@@ -24,13 +24,13 @@ class Comparison:
     """The missing and the excessive grants, as sorted lists."""
 
     undeclared: list[Grant] = field(default_factory=list)
-    """Asked for, and not declared."""
+    """The grants that were asked for but are not declared."""
     ungranted: list[Grant] = field(default_factory=list)
-    """Declared or asked for, and not granted by the role."""
+    """The grants that were declared or asked for but that the role does not give."""
     unused: list[Grant] = field(default_factory=list)
-    """Declared, and never asked for."""
+    """The grants that are declared but were never asked for."""
     excessive: list[Grant] = field(default_factory=list)
-    """Granted by the role, and neither declared nor asked for."""
+    """The grants of the role that were neither declared nor asked for."""
 
     @property
     def is_missing(self) -> bool:
@@ -51,11 +51,13 @@ def compare(
     besides: Iterable[Grant] = (),
     stand_ins: Collection[str] = (),
 ) -> Comparison:
-    """Compares what is declared with what was asked for, and both with what a role grants, if there is one.
+    """Compares the declared grants with those that were asked for, and both with those of a role, if
+    ``granted`` is given.
 
-    ``besides`` are grants that tests do not show, such as those for a leader election: they count as declared, but
-    never as unused. ``stand_ins`` are names of objects in the declared grants. The person who deploys the program may
-    choose other names for these objects, so a role's rule with any other name for such an object is enough.
+    ``besides`` are grants that tests do not show, such as those for a leader election: they count as
+    declared, but never as unused. ``stand_ins`` are placeholders in the declared grants for names that
+    the person who deploys the program may choose, so the role's rule may have any other name in place
+    of a stand-in.
     """
     wanted = {grant for grant in asked if grant.resource not in _SELF and not _covered(_EVERYBODY, grant)}
     known = declared | set(besides)

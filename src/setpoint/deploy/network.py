@@ -10,7 +10,9 @@ __all__ = ["METRICS_LABEL", "network_policy", "services"]
 
 Document = dict[str, Any]
 METRICS_LABEL: Final = "metrics"
-"""Namespaces with ``metrics: enabled`` may scrape, as kubebuilder's projects have it."""
+"""The label of namespaces that may scrape the metrics, with the value ``enabled``, as in kubebuilder's
+projects.
+"""
 
 
 def services(operator: Operator) -> list[Document]:

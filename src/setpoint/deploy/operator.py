@@ -39,7 +39,7 @@ def short_name(program: str) -> str:
 class Operator:
     """The description from which all documents are made.
 
-    ``program`` is a name that no other program of the cluster has; names in the program's namespace begin with
+    ``program`` is a name that is unique in the cluster; names in the program's namespace begin with
     ``short``, and names of objects without a namespace begin with ``wide``.
     """
 
@@ -50,7 +50,7 @@ class Operator:
     configuration: str = ""
     """The name of the webhook configurations; empty without admissions."""
     kinds: Sequence[type[Any]] = ()
-    """The kinds to define."""
+    """The custom resource classes whose CustomResourceDefinitions are included."""
     namespace: str = "default"
     watch_namespace: str | None = None
     """The only namespace whose objects the controllers see; None means all."""
@@ -59,9 +59,11 @@ class Operator:
     shards: bool = False
     resources: Resources = GUESSED
     service: str = ""
-    """The name of the webhooks' Service, if it is not the default one."""
+    """The name of the webhooks' Service, if it differs from the default."""
     name_given: str = ""
-    """The name to start the program with, if it is not the one that it has by itself."""
+    """The name with which the program is started (``--name``), if it differs from the program's
+    default.
+    """
     short: str = ""
     wide: str = ""
     instance: str = ""

@@ -29,7 +29,7 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cpu_seconds: float
     """The CPU time of the whole run."""
     busiest_cpu: float
-    """The largest CPU time of ten seconds, divided by ten: cores."""
+    """The highest CPU use over ten seconds, in cores."""
     peak_memory: int
     """The largest resident set, in bytes."""
 
@@ -50,8 +50,9 @@ class Resources:
 
     @classmethod
     def of(cls, measured: Measured) -> Resources:
-        """The resources for a measured use. The requests are 1.25 times the peak of memory, and the CPU of the busiest
-        ten seconds; the memory limit is twice the peak, because a program that reaches its limit is killed.
+        """The resources for a measured run. The memory request is 1.25 times the peak, and the CPU
+        request is the use in the busiest ten seconds; the memory limit is twice the peak, because a
+        program that reaches its limit is killed.
         """
         return cls(
             cpu=f"{max(_LEAST_CPU, -(-round(measured.busiest_cpu * 1000) // 5) * 5)}m",
@@ -62,7 +63,7 @@ class Resources:
 
 
 GUESSED: Final = Resources("20m", "96Mi", "384Mi", "guessed; run --measure FILE measures, --resources FILE uses it")
-"""A guess: an idle program takes some 60 MiB, and caches a hundred bytes for each object."""
+"""A guess: an idle program takes some 60 MiB, and its caches some hundred bytes for each object."""
 
 
 def measured_in(path: Path) -> Resources:

@@ -33,7 +33,7 @@ _USERS: Final = {
 
 
 def role_of_declarations(grants: Iterable[Grant], name: str) -> Document:
-    """A ClusterRole with these grants, for a program that runs outside the cluster under some account."""
+    """A ClusterRole with these grants, for a program that runs outside the cluster under any account."""
     return _role("ClusterRole", {"name": name}, rules(grants))
 
 

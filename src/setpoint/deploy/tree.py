@@ -16,7 +16,9 @@ import msgspec
 __all__ = ["RECORD", "File", "TreeError", "Written", "recorded", "write"]
 
 RECORD: Final = ".setpoint.json"
-"""The file with the digests of what was generated, by which a later run sees what a person has changed."""
+"""The file with the digests of the generated files, from which a later run knows what a person has
+changed.
+"""
 
 
 class TreeError(Exception):
@@ -25,7 +27,9 @@ class TreeError(Exception):
 
 @dataclass(frozen=True)
 class File:
-    """A generated file. With ``once`` it belongs to the user as soon as it exists."""
+    """A generated file. With ``once``, it belongs to the user as soon as it exists: it is neither
+    updated nor removed, and is overwritten only with ``force``.
+    """
 
     text: str
     once: bool = False
@@ -40,9 +44,9 @@ class Written:
     updated: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
-    """Changed by a person, and overwritten because of ``force``."""
+    """The files that a person changed and that were overwritten because of ``force``."""
     kept: list[str] = field(default_factory=list)
-    """Changed by a person, and left alone."""
+    """The files that a person changed and that were left alone."""
 
     def lines(self) -> list[str]:
         """One line for each file that has changed, or that differs from what was generated."""
@@ -66,14 +70,15 @@ def write(
 ) -> Written:
     """Writes the files into the folder, which is created if it is missing.
 
-    A file that is unchanged since an earlier run is updated, or removed if it is no longer generated. A file that a
-    person has made or changed is left alone, or overwritten with ``force``. Running it twice changes nothing.
+    A file that is unchanged since an earlier run is updated, or removed if it is no longer generated,
+    unless it is marked ``once``. A file that a person has made or changed is left alone, or overwritten
+    with ``force``. A second run with the same files changes nothing.
 
-    ``scope`` names the command; files of other scopes are never removed. ``facts`` are stored in the record before any
-    file is written.
+    ``scope`` names the command; files of other scopes are never removed. ``facts`` are stored in the
+    record before any file is written.
 
-    *Under a crash* in the middle, each existing file is either old or new, never half of one, and the next run
-    completes the work.
+    *Under a crash* in the middle, each existing file is either old or new, never half of one, and the
+    next run completes the work.
 
     Raises:
         TreeError: the folder or a file can't be read or written.

@@ -13,7 +13,7 @@ __all__ = ["CERTIFICATE_FOLDER", "USER", "deployment", "disruption_budget", "gra
 
 Document = dict[str, Any]
 USER: Final = 65532
-"""The id of the user without rights in the images of the ``nonroot`` convention, and in ours."""
+"""The id of the unprivileged user in images that follow the ``nonroot`` convention, and in ours."""
 CERTIFICATE_FOLDER: Final = "/var/run/webhook-certificates"
 _OLM_FOLDER: Final = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - OLM mounts it there
 _MARGIN: Final = 5

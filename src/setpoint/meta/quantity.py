@@ -59,11 +59,11 @@ class Quantity:
         return hash(self.value)
 
     def __add__(self, other: Quantity) -> Quantity:
-        """The sum. Its suffix is of the family of the first amount that is not 0."""
+        """The sum. Its suffix belongs to the family of the first amount that is not 0."""
         return self._made(_EXACT.add(self.value, other.value), other)
 
     def __sub__(self, other: Quantity) -> Quantity:
-        """The difference. Its suffix is of the family of the first amount that is not 0."""
+        """The difference. Its suffix belongs to the family of the first amount that is not 0."""
         return self._made(_EXACT.subtract(self.value, other.value), other)
 
     def _made(self, value: Decimal, other: Quantity) -> Quantity:

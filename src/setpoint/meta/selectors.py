@@ -60,8 +60,9 @@ class Selector:
 
     @classmethod
     def of(cls, selector: str | Mapping[str, str] | LabelSelector | Selector | None) -> Selector:
-        """The selector that users can write in any of these forms: a string, a mapping from labels to values, a
-        `LabelSelector`, or None, which is the empty selector.
+        """The `Selector` for any form in which users can write one: a string, a mapping from labels to
+        values, a `LabelSelector`, or None, which is the empty selector. A `Selector` is returned as
+        it is.
 
         Raises:
             SelectorError: the selector is not valid.

@@ -188,15 +188,16 @@ def update(
 ) -> list[dict[str, Any]]:
     """The managedFields after an update or patch that turns ``old`` into ``new``.
 
-    Changed fields are owned only by ``manager``'s Update entry; removed fields have no owner. At most ten Update
-    entries remain. An existing object without managedFields stays without them, because its fields have not been
-    tracked.
+    Changed fields are owned only by ``manager``'s Update entry; removed fields have no owner. At most
+    ten Update entries remain. An existing object without managedFields stays without them, because its
+    fields have not been tracked.
 
-    ``managed``: the result of `managers_of_request`; it is changed, the other inputs never are. Other parameters as for
-    `apply`.
+    ``managed``: the result of `managers_of_request`; it is changed, the other inputs never are. Other
+    parameters as for `apply`.
 
-    A new object that comes with managedFields of its own is a change, too: of an ``old`` without a uid that holds what
-    every object of the kind has on the server, so that this gets no owner.
+    The creation of an object that comes with managedFields of its own is a change, too: ``old`` then
+    has no uid and consists of the fields that every object of the kind has on the server, which
+    therefore get no owner.
 
     Raises TypedError for objects that do not fit the schema.
     """

@@ -1,7 +1,7 @@
 """The ``managedFields`` of a new object: its creator owns all of its fields.
 
-Nothing is compared for them: one pass over the object and its schema writes the fields in their JSON form. Only the
-fields that no manager owns are taken out afterwards, and these are few.
+No comparison is needed: one pass over the object and its schema writes the fields in their JSON form.
+The few fields that no manager owns are removed afterwards.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from .typed import is_empty, is_granular, item_element
 __all__ = ["create"]
 
 Fields = dict[str, Any]
-"""Fields in their JSON form: elements of paths, each with the fields below it; without such fields it is a leaf. The
-element ``.`` says that the object or item itself belongs to the fields, if others are below it.
+"""Fields in their JSON form: each path element is mapped to the fields below it, or to an empty mapping
+if it is a leaf. The element ``.`` means that an object or item with fields below it is itself a
+member.
 """
 
 

@@ -15,7 +15,9 @@ from .typed import reconcile
 __all__ = ["MAX_UPDATE_MANAGERS", "NEVER_OWNED", "Identity", "Managed", "Owner", "entry_json", "managers_of_request"]
 
 MAX_UPDATE_MANAGERS: Final = 10
-"""Above this many Update entries the oldest are merged into one called ``ancient-changes``."""
+"""The maximum number of Update entries; the oldest ones beyond it are merged into one called
+``ancient-changes``, for each API version.
+"""
 
 NEVER_OWNED: Final = FieldSet.of(
     ("f:apiVersion",),
@@ -217,10 +219,11 @@ def entry_json(
 def managers_of_request(
     live: Collection[Mapping[str, Any]] | None, sent: Collection[Mapping[str, Any]] | None, *, subresource: str = ""
 ) -> Managed:
-    """The owners from which an ordinary write starts.
+    """The owners with which an ordinary write starts.
 
-    These are those of the request's managedFields, so clients can edit them; ``[]`` or ``[{}]`` resets them. If the
-    request has none, has malformed ones, or is for a subresource, they are the owners of the live object's fields.
+    They are taken from the request's managedFields, so clients can edit these; ``[]`` or ``[{}]``
+    resets them. If the request has none, has malformed ones, or is for a subresource, the owners are
+    those of the live object.
     """
     if not subresource:
         if sent is not None and not any(sent) and len(sent) < 2:

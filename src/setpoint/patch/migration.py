@@ -16,7 +16,9 @@ from .managed import Owner
 __all__ = ["migrated", "migration_patch"]
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-"""The annotation of client-side apply. The one that applies does not own it, so that its next apply lets it be."""
+"""The annotation of client-side apply. The manager that applies does not own it, so the manager's next
+apply leaves it in place.
+"""
 _ANNOTATION: Final = FieldSet.of((field("metadata"), field("annotations"), field(LAST_APPLIED)))
 
 

@@ -134,7 +134,9 @@ def is_empty(schema: Schema, value: Any) -> bool:
 
 
 def same(old: Any, new: Any) -> bool:
-    """True only if two values of the same type are equal. The comparison is fast, and safe at any depth."""
+    """Whether two values of the same type are equal; False if the types differ or are not certain to be
+    equal. Fast, and safe at any depth.
+    """
     if isinstance(old, (dict, list)):
         # Most values that are not equal differ in the first fields; the encoder distinguishes true from 1, unlike ==.
         return len(old) == len(new) and bool(old == new) and _encode(old) == _encode(new)

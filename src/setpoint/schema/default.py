@@ -11,19 +11,19 @@ __all__ = ["apply_defaults", "drop_nulls"]
 
 
 def apply_defaults(schema: Schema, value: JSON) -> None:
-    """Fill ``value`` (in place) with the schema's defaults.
+    """Fills ``value`` (in place) with the schema's defaults.
 
-    A null in a field that does not allow null counts as absent: it is removed, or replaced by the default if there is
-    one. Defaults are applied inside values that exist or were defaulted themselves; a parent without a default is never
-    created for them.
+    A null in a field that does not allow null counts as absent: it is removed, or replaced by the
+    default if there is one. Defaults are applied inside values that exist or were defaulted themselves;
+    a parent without a default is never created for them.
     """
     drop_nulls(schema, value)
     _default(schema, value)
 
 
 def drop_nulls(schema: Schema | None, value: JSON) -> None:
-    """Remove (in place) null fields whose schema neither allows null nor has a default. Fields without a
-    schema stay.
+    """Removes (in place) null fields whose schema neither allows null nor has a default. Fields without
+    a schema stay.
     """
     if isinstance(value, dict):
         doomed: list[str] = []

@@ -90,7 +90,7 @@ class Shown:
 _COST: Final = 1 << 10
 """Bytes that C code could read in the time in which an error is found and made."""
 OMITTED: Final = _Omitted()
-"""A bad value that the message does not show."""
+"""Stands for a bad value that the message does not show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def too_few(field: str, actual: int, minimum: int) -> FieldError:
 
 
 def internal_error(field: str, detail: str) -> FieldError:
-    """An error that is internal and not caused by the user."""
+    """An error: the check itself failed, so the value may be valid."""
     return FieldError(ErrorType.INTERNAL, field, detail)
 
 

@@ -69,8 +69,8 @@ class Verdict:
             self.denial = Denial(message, code, reason)
 
     def warn(self, text: str) -> None:
-        """Returns ``text`` to the client as a warning. API servers cut it at 256 bytes, so it should start with what
-        matters.
+        """Returns ``text`` to the client as a warning. API servers may cut it to 256 characters, so it
+        should start with the most important words.
         """
         self.warnings.append(text)
 

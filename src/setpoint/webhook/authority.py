@@ -28,7 +28,9 @@ __all__ = [
 ]
 
 BACKDATE: Final = timedelta(hours=1)
-"""The validity before the issuance of a certificate: other machines' clocks may be late."""
+"""The time by which the validity of a certificate begins before its issuance, because other machines'
+clocks may be slow.
+"""
 _KNOWN: Final = 64
 """The number of parsed certificates in the cache: every check reads the same few."""
 _BEGIN: Final = b"-----BEGIN "

@@ -54,10 +54,11 @@ async def apply_defaults(admission: Admission[K], obj: K, review: Review[K] | No
 async def check(
     admission: Admission[K], obj: K, old: K | None = None, review: Review[K] | None = None
 ) -> list[FieldError]:
-    """The validating webhook's errors about ``obj``, or about its change from ``old``; [] if there are none.
+    """The errors that the validating webhook would report about ``obj``, or about its change from
+    ``old``; [] if there are none.
 
-    If a function refused the object as a whole (``review.deny``), that is an error of the field ``""``. Without a
-    ``review`` the operation is create, or update if there is an ``old``.
+    If a function refused the object as a whole (``review.deny``), that is an error of the field ``""``.
+    Without a ``review`` the operation is create, or update if there is an ``old``.
     """
     review = review or _review_of(obj, old)
     await _run(admission.validators, obj, review)

@@ -1,7 +1,7 @@
 """HTTP/1.1 for a server whose requests are small and complete: one protocol object per connection.
 
-A general web server costs three times as much as a decision. This one implements only what API servers, probes and
-proxies need.
+A general-purpose web server would cost three times as much as the decision on a request. This one
+implements only what API servers, probes and proxies need.
 """
 
 from __future__ import annotations

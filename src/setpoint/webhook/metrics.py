@@ -18,7 +18,9 @@ LATENCY_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class PathCounts:
-    """The requests to one path: how many there are, with which codes, and how long they took."""
+    """The counts for one path: its requests in flight, and the status codes and durations of finished
+    ones.
+    """
 
     __slots__ = ("codes", "in_flight", "latencies", "seconds")
 

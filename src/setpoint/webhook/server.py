@@ -24,7 +24,9 @@ __all__ = ["WebhookServer"]
 logger = logging.getLogger("setpoint.webhook")
 
 MAX_BODY: Final = 7 * 1024 * 1024
-"""Bytes; controller-runtime's. A request may hold an object twice, each up to 3 MiB."""
+"""The default maximum of an AdmissionReview in bytes, as in controller-runtime. A request may hold an
+object twice, each up to 3 MiB.
+"""
 MAX_CONVERSION_BODY: Final = 256 * 1024 * 1024
 _FLUSH: Final = 1.5
 _READ: Final = 64 * 1024
@@ -58,8 +60,8 @@ class WebhookServer:
         certificates: the source of the certificate; this server runs it, and listens as soon as there is a certificate.
         host: ``""`` means every address.
         port: 0 picks a free one; see ``port`` once ``ready`` is set.
-        max_body: the most bytes of an AdmissionReview.
-        max_conversion_body: the most bytes of a ConversionReview, which holds whole lists.
+        max_body: the maximum size of an AdmissionReview in bytes.
+        max_conversion_body: the maximum size of a ConversionReview, which holds whole lists, in bytes.
         drain_delay, grace, read_timeout, idle_timeout: seconds. By default, idle connections outlast the 90 s for which
             API servers keep theirs, so no connection is closed while a request is on its way.
         client_ca: PEM; if set, clients must present a certificate of this CA.

@@ -39,7 +39,9 @@ T = TypeVar("T", bound=Object)
 logger = logging.getLogger("setpoint.webhook")
 
 MAX_TIMEOUT: Final = 30.0
-"""Seconds; the longest timeout of API servers for a webhook, and the one for all conversions."""
+"""The longest timeout, in seconds, that API servers allow for an admission webhook; also the timeout of
+all conversions.
+"""
 _MARGIN: Final = 0.95
 """The fraction of the caller's timeout that is used: a late answer is worth nothing."""
 _JSON: Final = {"content-type": "application/json"}

@@ -17,8 +17,8 @@ SUPERUSERS = "system:masters"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An authorizer's answer. ``reason`` names the binding that allows the request, or the roles that the user is bound
-    to but that do not exist; it may be empty.
+    """An authorizer's answer. ``reason`` names the binding that allows the request, or the missing
+    roles to which the user is bound; it may be empty.
     """
 
     allowed: bool

@@ -105,7 +105,9 @@ def _aggregates(role: JsonObject) -> bool:
 
 
 def only_collected(new: JsonObject, old: JsonObject | None) -> bool:
-    """Whether a change is one that the garbage collector makes: of owners and finalizers, and of nothing else."""
+    """Whether a change affects only owner references and finalizers, as changes by the garbage
+    collector do.
+    """
     return old is not None and json_equal(_without(new), _without(old))
 
 

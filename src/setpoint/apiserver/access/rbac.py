@@ -190,8 +190,8 @@ def _decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
 
 
 def not_found(roles: Sequence[tuple[str, str]], plural: str = "") -> str:
-    """The error message for roles that are bound but do not exist; empty if ``roles`` is empty. Each role is named
-    once; ``plural``, if given, takes the place of its kind.
+    """The error message for roles that are bound but do not exist; empty if ``roles`` is empty. Each
+    role is named once, by its kind and name; ``plural``, if given, replaces the kind.
     """
     texts = dict.fromkeys(f"{plural or kind.lower()}.{_GROUP} {quote(name)} not found" for kind, name in roles)
     return next(iter(texts)) if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

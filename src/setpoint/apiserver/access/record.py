@@ -98,8 +98,8 @@ class AccessRecord:
             self._refused.setdefault(key, (attributes, decision.reason))
 
     def note_request(self, request: IncomingRequest) -> None:
-        """Records one request; a transport calls this method for each request that it sends. For an apply, the
-        permission to create is recorded as well, because servers check both permissions.
+        """Records one request; a transport calls this method for each request that it sends. An apply
+        is also recorded as ``create``, because servers check that permission as well as ``patch``.
         """
         found = requested(request.method, request.path, request.query, _CLIENT)
         self.note(found, _ALLOWED)

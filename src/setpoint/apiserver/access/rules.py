@@ -49,8 +49,9 @@ def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
 
 
 def compact(rules: Iterable[Rule]) -> list[Rule]:
-    """The rules, with those for the same resource and name merged into one rule with all their verbs. Rules for several
-    resources or names, or for non-resource URLs, are unchanged and come first.
+    """The rules, with those for the same resource and name merged into one rule with all their verbs.
+    Rules for several groups, resources or names, or for non-resource URLs, are unchanged and come
+    first.
     """
     simple: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     made: list[Rule] = []

@@ -91,8 +91,8 @@ class Admission:
         subresource: str,
         kind: tuple[str, str, str],
     ) -> JsonObject:
-        """The document after mutation and validation by policies and webhooks. The document is not stored itself; a
-        Binding is an example. Raises ApiStatusError for a refusal or a failure.
+        """The document after mutation and validation by policies and webhooks, for a document that is
+        not itself stored, such as a Binding. Raises ApiStatusError for a refusal or a failure.
         """
         attributes = AdmissionAttributes.of(
             self._call, served, "CREATE", document, None, options, subresource=subresource, kind=kind

@@ -16,7 +16,7 @@ CONDITION_LIMIT: Final = 2_500_000
 
 
 class ConditionFailed(Exception):
-    """A match condition can't be evaluated, and such failures are not ignored."""
+    """A match condition can't be evaluated, and the failure policy does not ignore such failures."""
 
 
 class MatchConditions:

@@ -1,4 +1,4 @@
-"""MutatingAdmissionPolicies: how they change an object.
+"""MutatingAdmissionPolicies and the changes that they make to an object.
 
 https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/
 """

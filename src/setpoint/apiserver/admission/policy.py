@@ -103,9 +103,9 @@ class Policy:
     # -- parameters ---------------------------------------------------------------------------------------------------
 
     def params(self, binding: Binding, attributes: AdmissionAttributes, call: Call) -> list[Value]:
-        """The parameter objects to which the binding refers; the policy is evaluated once for each. A single null if
-        the policy or the binding has no parameters; empty if the objects do not exist and the binding does not deny
-        requests for that. Raises PolicyError.
+        """The parameter objects to which the binding refers; the policy is evaluated once for each. The
+        list has a single null if the policy or the binding has no parameters. It is empty if no such
+        object exists and the binding does not deny requests in that case. Raises PolicyError.
         """
         kind, ref = self.param_kind, binding.param_ref
         if kind is None:

@@ -142,8 +142,8 @@ def _denial(document: JsonObject, text: str, index: int) -> _Denial:
 def check_policies(
     call: Call, policies: Sequence[ValidatingPolicy], attributes: AdmissionAttributes, converted: Converted
 ) -> list[str]:
-    """The warnings of all policies about the request. The request's audit event gets their annotations. Raises
-    ApiStatusError for the first denial.
+    """The warnings of all policies about the request. The policies' audit annotations are added to the
+    request's audit event. Raises ApiStatusError for the first denial.
     """
     warnings: list[str] = []
     denied: list[tuple[str, _Denial]] = []

@@ -86,11 +86,11 @@ class Representation:
     pretty: bool = False
     include: str = "Metadata"
     wanted: str = ""
-    """The requested kind, for metadata alone."""
+    """For metadata alone, the requested kind (``PartialObjectMetadata`` or its list); otherwise empty."""
 
     @property
     def plain(self) -> bool:
-        """Whether objects are sent with their bytes unchanged."""
+        """Whether objects are sent as JSON, with their bytes unchanged."""
         return self.form == "object" and self.media == "json" and not self.pretty
 
     @classmethod

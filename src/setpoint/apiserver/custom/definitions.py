@@ -83,7 +83,7 @@ class CustomResources:
         return record
 
     def foresee(self, crd: JsonObject) -> None:
-        """Parses the schemas of a CRD before it is stored, because large schemas take a while."""
+        """Parses the schemas of a CRD before it is stored, because parsing a large schema takes long."""
         made = {}
         for version in crd["spec"]["versions"]:
             document = (version.get("schema") or {}).get("openAPIV3Schema")
@@ -246,8 +246,8 @@ class CustomResources:
     # -- serving ------------------------------------------------------------------------------------------------------
 
     def refresh(self, record: Record) -> None:
-        """Serves the versions of a stored CRD if it is established and its versions are not served in this form
-        already.
+        """Serves the versions of a stored CRD if it is established, unless they are already served in
+        this form.
         """
         self._refresh(record, decode(record.value))
 

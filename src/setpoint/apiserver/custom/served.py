@@ -25,8 +25,9 @@ _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 def served_versions(
     state: State, crd: JsonObject, gone: Callable[[], None], known: Mapping[bytes, Schema]
 ) -> list[ServedResource]:
-    """All versions of a CRD as served resources, the stored one first. ``gone`` is called after an object has been
-    deleted; ``known`` holds schemas that were parsed before, by the bytes of their documents.
+    """All versions of a CRD as served resources, with the stored version first. ``gone`` is called
+    after an object has been deleted; ``known`` maps the bytes of schema documents to their parsed
+    schemas.
     """
     spec = crd["spec"]
     names = full_names(spec["names"]) | (crd["status"].get("acceptedNames") or {})

@@ -1,7 +1,7 @@
 """Discovery: the groups, versions and resources of this server (``/api``, ``/apis`` and below).
 
-Newer clients ask for the aggregated form (``apidiscovery.k8s.io``, KEP-3352), which takes only two responses. The
-legacy documents are for all other clients, and for people with a browser.
+Newer clients ask for the aggregated form (``apidiscovery.k8s.io``, KEP-3352), which needs only two
+requests. The legacy documents are for older clients and for browsers.
 """
 
 from __future__ import annotations

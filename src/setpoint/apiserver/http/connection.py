@@ -27,8 +27,8 @@ _IDLE: Final = 90.0
 
 
 class Connections(web.Server):
-    """The server of the HTTP front's connections. ``handler`` answers requests. ``head_timeout`` is the time, in
-    seconds, within which the first request of a connection must begin.
+    """The server of the HTTP front's connections. ``handler`` answers requests. The first request of a
+    connection must begin within ``head_timeout`` seconds.
     """
 
     def __init__(

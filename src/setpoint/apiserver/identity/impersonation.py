@@ -64,10 +64,11 @@ def wanted(request: IncomingRequest) -> UserInfo | None:
 
 
 def act_as(user: UserInfo, attributes: Attributes | None = None, authorizer: Authorizer | None = None) -> UserInfo:
-    """The impersonated user. If the headers name no groups, the user has the default groups of its kind.
+    """The impersonated user. If the headers name no groups, the user has the default groups of its
+    kind.
 
     ``attributes`` are the request's, with the requester as their user. Without ``attributes`` or an
-    authorizer, each user may act as any other. Otherwise the requester needs the permissions of a
+    authorizer, any user may act as any other. Otherwise the requester needs the permissions of a
     constrained mode (``impersonate:user-info``, ``:serviceaccount``, ``:arbitrary-node``,
     ``:associated-node``, each with ``impersonate-on:…:VERB`` for the request itself) or those of plain
     ``impersonate``. Source: KEP-5284.

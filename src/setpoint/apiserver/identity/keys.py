@@ -98,10 +98,11 @@ class SecretKey:
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A public key. ``key`` is a key object of the cryptography package, and ``id`` is the name of the key in
-    tokens.
+    """A public key. ``key`` is a key object of the cryptography package, and ``id`` is the name of the
+    key in tokens.
 
-    ``algorithm`` is the only signature algorithm that is accepted (empty: each one that fits the key).
+    ``algorithm`` is the only signature algorithm that is accepted; if it is empty, any algorithm that
+    fits the key is.
     """
 
     key: Any

@@ -65,7 +65,7 @@ class AccountTokens:
 
     @property
     def algorithms(self) -> list[str]:
-        """The algorithms that sign tokens."""
+        """The algorithms with which tokens are signed."""
         return self.keys.algorithms
 
     def sign(self, claims: JsonObject) -> str:

@@ -35,7 +35,7 @@ def account_name(namespace: str, name: str) -> str:
 
 
 def account_groups(namespace: str) -> tuple[str, ...]:
-    """The groups of all service accounts of a namespace."""
+    """The groups to which every service account of a namespace belongs."""
     return ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
 
 

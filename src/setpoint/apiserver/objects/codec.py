@@ -29,14 +29,16 @@ decode = msgspec.json.decode
 
 
 def escaped(json: bytes) -> bytes:
-    """JSON as Go's encoder writes it: ``<``, ``>``, ``&``, U+2028 and U+2029, which only texts contain, are escaped."""
+    """JSON as Go's encoder writes it: ``<``, ``>``, ``&``, U+2028 and U+2029, which occur only in
+    strings, are escaped.
+    """
     for character, escape in _ESCAPES:
         json = json.replace(character, escape)
     return json
 
 
 class Metadata(Struct):
-    """The metadata that the server needs itself, read without decoding the rest of the object."""
+    """The metadata that the server itself needs, read without decoding the rest of the object."""
 
     name: str = ""
     namespace: str = ""
@@ -67,11 +69,12 @@ def uid_of(obj: JsonObject) -> str:
 
 
 def encode(served: ServedResource, obj: JsonObject, revision: int, *, flat: bool = False) -> bytes:
-    """The bytes of ``obj``, which begin with apiVersion, kind and metadata. ``revision`` becomes the resourceVersion,
-    in ``obj`` too; with 0, there is none.
+    """The bytes of ``obj``, which begin with apiVersion, kind and metadata. ``revision`` is set as the
+    resourceVersion, in ``obj`` too; if it is 0, the object has no resourceVersion.
 
-    ``flat``: the caller knows that the object is not nested too deeply (see `check_depth`), which takes time to check.
-    Raises ApiStatusError: 413 if the object is too large, 422 if it is nested too deeply.
+    ``flat``: the caller has already checked that the object is not nested too deeply (see
+    `check_depth`), so that the check, which takes time, is skipped. Raises ApiStatusError: 413 if the
+    object is too large, 422 if it is nested too deeply.
     """
     metadata = obj["metadata"]
     metadata.pop("resourceVersion", None)

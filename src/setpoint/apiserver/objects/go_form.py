@@ -281,6 +281,8 @@ def _complete(plan: _Plan, obj: JsonObject) -> None:
 
 
 def zero_of(served: ServedResource) -> JsonObject:
-    """The fields that Go writes in each object of the kind, with their zero values. Never change them."""
+    """The fields that Go writes in each object of the kind, with their zero values. The result is
+    shared and must not be changed.
+    """
     plan = _plan_of(served)
     return {} if plan is None else plan.always

@@ -39,7 +39,7 @@ _label = lru_cache(maxsize=1024)(lambda value: tuple(dns1123_label(value)))
 
 
 def generate_name(base: str, random: Random) -> str:
-    """``base``, cut if it is too long, with five random characters."""
+    """``base``, truncated if it is too long, followed by five random characters."""
     return base[:_MAX_BASE] + "".join(random.choices(_ALPHABET, k=_SUFFIX))
 
 

@@ -115,8 +115,8 @@ class Versions:
 
 
 def stores_after(served: ServedResource, revision: int) -> None:
-    """Notes that an object of the served version is about to be stored after ``revision``. It may lack defaults of the
-    stored version, which are then set when it is read.
+    """Notes that an object of the served version is about to be stored after ``revision``. Defaults of
+    the stored version may be missing from such an object; they are set when it is read.
     """
     stored = served.stored_as
     if stored is not served and stored.has_defaults:  # which are filled in when it is read

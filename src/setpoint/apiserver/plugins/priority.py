@@ -15,8 +15,8 @@ _PREEMPTS: Final = "PreemptLowerPriority"
 
 
 def prioritize(attributes: AdmissionAttributes) -> None:
-    """Sets the priority and the preemption policy of a new pod from its class, or from the default class if the
-    pod names none. An update that leaves out one of the two keeps its value.
+    """Sets the priority and the preemption policy of a new pod from its class, or from the default
+    class if the pod names none. If an update leaves out either field, its old value is kept.
 
     Raises ApiStatusError (403): the class does not exist, or the pod contradicts it.
     """
@@ -67,7 +67,7 @@ def _established(attributes: AdmissionAttributes, name: str) -> tuple[str, int, 
 
 
 def validate_priority_class(attributes: AdmissionAttributes) -> None:
-    """Makes sure that at most one class is the default. Raises ApiStatusError (403)."""
+    """Refuses a class that would be a second default. Raises ApiStatusError (403)."""
     if attributes.subresource or not attributes.new.get("globalDefault"):
         return
     own = attributes.new["metadata"].get("name")

@@ -56,8 +56,9 @@ def check_subject(attributes: AdmissionAttributes) -> None:
 
 
 def check_attestation(attributes: AdmissionAttributes) -> None:
-    """Demands the verb ``attest`` on the signer of a trust bundle, or on all signers of its domain (``domain/*``).
-    Bundles without a signer need no permission, nor do changes of owners and finalizers alone.
+    """Demands the verb ``attest`` on the signer of a trust bundle, or on all signers of its domain
+    (``domain/*``). Bundles without a signer need no permission, nor do changes that affect only
+    owners and finalizers.
 
     Raises ApiStatusError (403).
     """

@@ -12,8 +12,8 @@ _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachabl
 
 
 def tolerate(attributes: AdmissionAttributes) -> None:
-    """Adds missing tolerations, with which a pod stays for five minutes on a node that is not ready or
-    unreachable.
+    """Adds tolerations that keep a pod on a node for five minutes after the node becomes not ready or
+    unreachable, unless the pod already tolerates these taints.
     """
     if attributes.subresource:
         return

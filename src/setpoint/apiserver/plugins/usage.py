@@ -18,7 +18,7 @@ JsonObject = dict[str, Any]
 
 CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 EVALUATED: Final = ("pods", "services", "persistentvolumeclaims")
-"""Collections of which more than the number of objects is counted."""
+"""The collections for which quotas count more than the number of objects."""
 _COUNTED: Final = ("configmaps", "replicationcontrollers", "resourcequotas", "secrets", *EVALUATED)
 """Collections that can also be counted under their own name."""
 _PODS: Final = frozenset(
@@ -92,8 +92,9 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
 
 
 def unsaid(pod: JsonObject, names: Iterable[str]) -> str:
-    """An error message, worded as in upstream, that names the resources among ``names`` that a container of the
-    pod does not specify. Empty if nothing is missing or the pod itself specifies resources.
+    """An error message, worded as in upstream, that names the resources among ``names`` that a
+    container of the pod does not specify. It is empty if nothing is missing or if the pod itself
+    specifies resources.
     """
     spec = pod.get("spec") or {}
     if amounts_of(spec, "requests") or amounts_of(spec, "limits"):

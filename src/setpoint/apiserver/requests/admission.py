@@ -175,7 +175,9 @@ class Admission(Protocol):
         subresource: str,
         kind: tuple[str, str, str],
     ) -> JsonObject:
-        """The document after mutation and validation. The document is not stored itself; a Binding is an example."""
+        """The document after mutation and validation, for a document that is not itself stored, such as
+        a Binding.
+        """
         ...
 
     def deletions(self, batch: Sequence[AdmissionAttributes]) -> None:

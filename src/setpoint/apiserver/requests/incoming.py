@@ -270,8 +270,8 @@ def _malformed(what: str, problem: str, patch: bool) -> ApiStatusError:
 
 
 def patched_wrong(problem: str) -> ApiStatusError:
-    """The error (422) for a patch whose result is not a valid object. (Upstream adds the whole result to the
-    message.)
+    """The error (422) for a patch whose result is not a valid object. (Upstream appends the whole
+    result to the message.)
     """
     return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", problem, OMITTED)])
 

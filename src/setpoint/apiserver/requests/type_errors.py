@@ -1,8 +1,8 @@
 """Type checks of objects of built-in kinds.
 
-Every write needs the check, so the kind's generated model, whose decoder is written in C, decodes most objects first.
-The schema's validation examines an object only if that fails or is not possible; it finds the place of the error and
-the reason, and its result counts.
+Every write needs this check, so each object is first decoded with the kind's generated model, whose
+decoder is written in C. Only if that fails or is not possible is the object validated against the
+schema, which finds the field and the reason of the error; the result of this validation is decisive.
 """
 
 from __future__ import annotations

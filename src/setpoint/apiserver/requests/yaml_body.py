@@ -1,8 +1,8 @@
-"""YAML from any client, read event by event, so that depth, size and the expansion of aliases can be limited on the
-way.
+"""Parses YAML from untrusted clients event by event, so that depth, size and the expansion of aliases
+can be limited while parsing.
 
-A loader that builds all nodes first has done the work before it can measure it: forty lines of merge keys can expand
-beyond all memory, and a few thousand brackets keep the parser itself busy for minutes.
+A loader that builds all nodes first can check limits only when it is too late: forty lines of merge
+keys can expand beyond all memory, and a few thousand brackets keep the parser itself busy for minutes.
 """
 
 from __future__ import annotations

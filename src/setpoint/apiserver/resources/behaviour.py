@@ -1,5 +1,5 @@
-"""The protocol through which request handlers treat resources differently; `setpoint.apiserver.strategies` implements
-it.
+"""The protocol for the behaviour in which resources differ. Request handlers call its methods;
+`setpoint.apiserver.strategies` implements them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NameRule = Callable[[str], list[str]]
 
 
 class Definitions(Protocol):
-    """The stored CustomResourceDefinitions, followed as they change."""
+    """Follows the stored CustomResourceDefinitions."""
 
     @property
     def damage(self) -> list[Damage]:
@@ -49,7 +49,7 @@ class Definitions(Protocol):
 
 
 class AdmissionConfigurations(Protocol):
-    """The stored configurations of admission webhooks and policies, followed as they change."""
+    """Follows the stored configurations of admission webhooks and policies."""
 
     @property
     def damage(self) -> list[Damage]:
@@ -236,7 +236,9 @@ class Behaviour(Protocol):
         ...
 
     def keeps(self, obj: JsonObject) -> bool:
-        """Whether an object that is being deleted must stay although its metadata has no finalizers."""
+        """Whether an object that is being deleted must stay although its metadata has no finalizers
+        left.
+        """
         ...
 
     def ignored_fields(self, subresource: str) -> FieldSet:
@@ -248,8 +250,8 @@ class Behaviour(Protocol):
         ...
 
     def foresee(self, call: WriteContext, obj: JsonObject) -> None:
-        """Does preparations that take long. This is the last step before the object is stored; from its end on, no
-        other request runs.
+        """Makes preparations that take long. This is the last step before the object is stored; no
+        other request runs between the two.
         """
         ...
 

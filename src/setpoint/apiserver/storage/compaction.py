@@ -1,4 +1,6 @@
-"""Compaction: the revisions that lists can still be read at, by the rule of a kube-apiserver with etcd."""
+"""Compaction: limits the revisions at which lists can be read, by the rules of a kube-apiserver with
+etcd.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ _PERIOD: Final = 300.0
 
 
 class Compaction:
-    """The oldest revision of lists that are read at a revision, such as the pages after the first.
+    """Keeps the oldest revision at which a list can be read, as for the pages after the first.
 
-    Every five minutes the revisions before the previous compaction's are given up, so a list can be read at a revision
-    for five to ten minutes. Nothing wakes up for this: for each request the server compares the loop's time with
-    ``due`` and calls `tick` if it has come. Watches are not affected, as a kube-apiserver serves them from a cache of
-    its own; the storage limits their history.
+    Every five minutes, the revisions before the previous compaction's are given up, so a list can be
+    read at a revision for five to ten minutes. No timer is needed: on each request, the server compares
+    the loop's time with ``due`` and calls `tick` if that time has come. Watches are not affected, as a
+    kube-apiserver serves them from a separate cache; the storage limits their history.
     """
 
     __slots__ = ("_mark", "due", "floor")
@@ -33,8 +35,8 @@ class Compaction:
         self.due = now + _PERIOD
 
     def tick(self, now: float, revision: int) -> None:
-        """Does the compactions that are due by ``now``. ``revision`` is the newest one: no request has begun since the
-        first compaction was due.
+        """Performs the compactions that are due by ``now``. ``revision`` is the newest one: no request
+        has begun since the first compaction was due.
         """
         missed = int((now - self.due) // _PERIOD) + 1
         self.floor = self._mark if missed == 1 else revision

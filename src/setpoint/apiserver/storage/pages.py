@@ -25,8 +25,8 @@ _FOREIGN: Final = Row(0, "", "", "", 0, b"", None)
 
 
 class Found(NamedTuple):
-    """A place where a row should be. ``row`` is None if nothing can be read there; ``intact`` says whether all its
-    bytes were found, not whether they are right.
+    """A location at which a row is expected. ``row`` is None if nothing can be read there; ``intact``
+    says whether all its bytes were found, not whether they are right.
     """
 
     page: int

@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
     @property
     def what(self) -> str:
-        """The object's name, for messages to people."""
+        """The resource, namespace and name of the object, for messages."""
         return f"{self.resource} {f'{self.namespace}/' if self.namespace else ''}{self.name}"
 
 

@@ -131,7 +131,9 @@ def _registry_errors(held: bytes, path: str) -> list[FieldError]:
 
 
 class Nodes(Strategy):
-    """Nodes."""
+    """Nodes. ``podCIDR`` is the first of ``podCIDRs``: each is set from the other, and ``podCIDR``
+    takes precedence.
+    """
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec") or {}
@@ -147,7 +149,9 @@ class Nodes(Strategy):
 
 
 class Volumes(Strategy):
-    """Persistent volumes."""
+    """Persistent volumes. A change of the phase sets ``lastPhaseTransitionTime``, unless the client has
+    changed it too.
+    """
 
     returns_deleted = True
 
@@ -205,7 +209,7 @@ def _normalize(spec: JsonObject) -> None:
 
 
 class Claims(Strategy):
-    """Persistent volume claims."""
+    """Persistent volume claims. The default volume mode is ``Filesystem``, the first phase ``Pending``."""
 
     returns_deleted = True
 
@@ -272,8 +276,8 @@ class Accounts(Strategy):
 
 
 class Events(Strategy):
-    """Events. They have no dependents, an update may create them, and their namespace must fit the object that they
-    describe.
+    """Events. They have no dependents, an update may create them, and their namespace must match that
+    of the object that they describe.
     """
 
     says_required = True
@@ -289,6 +293,6 @@ class Events(Strategy):
 
 
 class NewEvents(Events):
-    """Events of ``events.k8s.io``."""
+    """Events of ``events.k8s.io``. Their names must be DNS subdomains."""
 
     name_rule = staticmethod(dns1123_subdomain)

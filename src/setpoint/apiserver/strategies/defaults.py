@@ -50,7 +50,7 @@ class PriorityLevels(Strategy):
 
 
 class FlowSchemas(Strategy):
-    """Flow schemas of priority and fairness."""
+    """Flow schemas of priority and fairness. The default precedence is 1000."""
 
     status_keeps = METADATA
     generation = True
@@ -61,7 +61,7 @@ class FlowSchemas(Strategy):
 
 
 class IngressClasses(Strategy):
-    """Ingress classes."""
+    """Ingress classes. The default scope of their parameters is ``Cluster``."""
 
     generation = True
 
@@ -72,7 +72,9 @@ class IngressClasses(Strategy):
 
 
 class NetworkPolicies(Strategy):
-    """Network policies."""
+    """Network policies. By default, a policy is of type ``Ingress``, and also ``Egress`` if it has
+    egress rules.
+    """
 
     generation = True
 
@@ -87,7 +89,7 @@ class NetworkPolicies(Strategy):
 
 
 class EndpointSlices(Strategy):
-    """Endpoint slices."""
+    """Endpoint slices. A change to the labels increases the generation, too."""
 
     generation = True
 
@@ -102,7 +104,7 @@ class EndpointSlices(Strategy):
 
 
 class Drivers(Strategy):
-    """CSI drivers."""
+    """CSI drivers. The generation counts only changes, so a new driver has none."""
 
     generation = True
     returns_deleted = True
@@ -122,7 +124,9 @@ class Drivers(Strategy):
 
 
 class StorageClasses(Strategy):
-    """Storage classes."""
+    """Storage classes. The default reclaim policy is ``Delete``, the default binding mode
+    ``Immediate``.
+    """
 
     returns_deleted = True
 
@@ -162,7 +166,7 @@ class Addresses(Strategy):
 
 
 class PodCertificates(Strategy):
-    """Certificate requests for pods."""
+    """Certificate requests for pods. The default maximum lifetime of a certificate is 24 hours."""
 
     status_keeps = METADATA
 
@@ -171,7 +175,7 @@ class PodCertificates(Strategy):
 
 
 class PriorityClasses(Strategy):
-    """Priority classes."""
+    """Priority classes. No change increases their generation."""
 
     generation = True
 

@@ -1,4 +1,4 @@
-"""Rules that device claims, classes and slices share: for names and taints."""
+"""Rules for names and taints that device claims, classes and slices share."""
 
 from __future__ import annotations
 

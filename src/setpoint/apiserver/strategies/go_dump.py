@@ -1,12 +1,12 @@
-"""Values as a kube-apiserver shows them in its errors: Go's structs, field by field, including fields that
-are not set.
+"""Values as a kube-apiserver shows them in its errors: Go's structs, field by field, including fields
+that are not set.
 
-A kube-apiserver validates objects in an internal form, in which the fields have other names and another
-order than in the API. For each struct of that form, the table lists the fields with their internal
-names, their names in the API (with dots for nested fields) and their types: ``s`` text, ``i`` integer,
-``f`` floating-point number, ``b`` boolean, ``Q`` quantity, ``I`` integer or text, ``T`` time, ``B``
-bytes, ``R`` any JSON, or a struct; a prefix of ``*`` means a pointer, ``[]`` a list, ``{}`` a map, ``?``
-a field that is left out if it is not set.
+A kube-apiserver validates objects in an internal form, in which the names and the order of the fields
+differ from those in the API. For each struct of that form, the table lists the fields with their
+internal names, their names in the API (with dots for nested fields) and their types: ``s`` text, ``i``
+integer, ``f`` floating-point number, ``b`` boolean, ``Q`` quantity, ``I`` integer or text, ``T`` time,
+``B`` bytes, ``R`` any JSON, or a struct; a prefix of ``*`` means a pointer, ``[]`` a list, ``{}`` a
+map, ``?`` a field that is left out if it is not set.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Metrics of HorizontalPodAutoscalers: of objects, pods and resources, and external metrics."""
+"""Rules for the metrics of HorizontalPodAutoscalers: metrics of objects, pods and resources, and
+external metrics.
+"""
 
 from __future__ import annotations
 

@@ -61,7 +61,9 @@ _decoder = msgspec.json.Decoder(_Service)
 
 
 def has_address(spec: JsonObject) -> bool:
-    """Whether services of this type have a cluster address; unknown types do, and ``None`` counts as an address."""
+    """Whether services of this type have a cluster address, which may be ``None``; all but
+    ``ExternalName`` do, even unknown types.
+    """
     return spec.get("type") != "ExternalName"
 
 
@@ -307,7 +309,7 @@ def _fewer(spec: JsonObject, before: JsonObject) -> Iterator[FieldError]:
 
 
 def family_errors(spec: JsonObject) -> list[FieldError]:
-    """The contradictions between the addresses, the families and the policy."""
+    """The errors for contradictions between a service's addresses, IP families and IP family policy."""
     if spec.get("type") == "ExternalName":
         return []
     errors: list[FieldError] = []

@@ -31,7 +31,7 @@ class Strategy:
     unconditional_update = True
     """Whether an update may omit resourceVersion."""
     generation = False
-    """Whether ``metadata.generation`` counts the changes of the desired state."""
+    """Whether ``metadata.generation`` counts the changes to the desired state."""
     counts_dropped = False
     """Whether the generation also counts changes to fields that are dropped because their feature is off."""
     collectable = True
@@ -65,9 +65,10 @@ class Strategy:
         return path_segment_prefix(name) if self.name_rule is path_segment else self.name_rule(name)
 
     def read(self, obj: JsonObject) -> None:
-        """Normalizes the texts of an incoming object that upstream parses while it decodes, such as annotations.
+        """Normalizes the strings of an incoming object that upstream parses while it decodes the
+        object, such as annotations.
 
-        Raises ValueError for a text that can't be parsed.
+        Raises ValueError for a string that can't be parsed.
         """
 
     def default(self, obj: JsonObject) -> None:
@@ -130,7 +131,9 @@ class Strategy:
         """Checks a deletion before it begins. Raises ApiStatusError to refuse it."""
 
     def keeps(self, obj: JsonObject) -> bool:
-        """Whether an object that is being deleted must stay although it has no finalizers in its metadata."""
+        """Whether an object that is being deleted must stay although its metadata has no finalizers
+        left.
+        """
         return False
 
     def ignored_fields(self, subresource: str) -> FieldSet:
@@ -147,7 +150,7 @@ class Strategy:
         return obj
 
     def foresee(self, call: WriteContext, obj: JsonObject) -> None:
-        """Does long preparations, as the last step before the object is stored."""
+        """Makes preparations that take long, as the last step before the object is stored."""
 
     def after_create(self, call: WriteContext, record: Record) -> Record:
         """Handles an object that was just stored; returns the record for the response."""

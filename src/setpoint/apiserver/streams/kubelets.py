@@ -1,5 +1,5 @@
-"""Kubelets, as the server needs them: they know the logs and the usage of containers, and serve commands and
-connections.
+"""The server's interface to kubelets, which provide the logs and the usage of containers, and serve
+commands and connections.
 """
 
 from __future__ import annotations

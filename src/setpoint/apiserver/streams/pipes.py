@@ -9,7 +9,7 @@ from typing import Final
 __all__ = ["Input", "Output"]
 
 FULL: Final = 64
-"""The number of unsent parts from which on `Output.drain` waits."""
+"""The number of unsent parts at which `Output.drain` begins to wait."""
 
 
 class Input:
@@ -49,7 +49,9 @@ class Input:
 
 
 class Output:
-    """Bytes for a client. ``open`` is False if the client did not ask for the stream, whose bytes are then dropped."""
+    """Bytes for a client. ``open`` is False if the client did not ask for the stream; all bytes are
+    then dropped.
+    """
 
     def __init__(self, *, open: bool = True) -> None:
         self.open = open

@@ -45,7 +45,7 @@ __all__ = ["APPLY", "Change", "patch", "patch_types", "read_configuration", "rea
 
 JsonObject = dict[str, Any]
 Change = Callable[[JsonObject], JsonObject]
-"""A function that makes a changed copy of a document."""
+"""A function that returns a changed copy of a document."""
 
 APPLY: Final = "application/apply-patch+yaml"
 _JSON: Final = "application/json-patch+json"

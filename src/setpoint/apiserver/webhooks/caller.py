@@ -66,7 +66,7 @@ class WebhookCaller(Protocol):
         """The HTTP status and body of the response. ``timeout`` is in seconds.
 
         Raises:
-            CallFailed: no response came in time; the message is the text to put after ``Post "URL": ``.
+            CallFailed: the call failed, or no response came in time; the message is the text after ``Post "URL": ``.
         """
         ...
 

@@ -58,7 +58,9 @@ def _words(status: int, body: bytes) -> str:
 
 
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
-"""The supported versions of reviews; the order in a webhook's list is the order of its preference."""
+"""The supported versions of reviews. A webhook lists the versions that it accepts in its order of
+preference.
+"""
 
 
 def review_version(versions: Any) -> str:

@@ -101,9 +101,10 @@ def admission_environment(
     variables: dict[str, Type] | None = None,
     patches: bool = False,
 ) -> Environment:
-    """The environment of an admission expression. It always declares ``object``, ``oldObject``, ``namespaceObject`` and
-    ``request``; the arguments decide whether it also declares ``params``, ``authorizer``, ``variables`` (their types by
-    name; entries added to this dictionary later are seen) and the types of patches.
+    """The environment of an admission expression. It always declares ``object``, ``oldObject``,
+    ``namespaceObject`` and ``request``; the arguments decide whether it also declares ``params``,
+    ``authorizer``, ``variables`` (their types by name; later additions to this dictionary take
+    effect) and the types of patches.
     """
     names: dict[str, Type] = {
         "object": DYN,

@@ -37,7 +37,7 @@ class Expression:
     error: str
     type: Type | None
     internal: bool = False
-    """The error came from building the program, not from compiling the text."""
+    """Whether the error came from building the program, not from compiling the text."""
 
 
 def compile_admission(text: str, environment: Environment, types: Sequence[Type]) -> Expression:

@@ -141,4 +141,4 @@ JSON_PATCH: Final = Library(
         ),
     )
 )
-"""For policies that make JSON patches."""
+"""The functions for policies that make JSON patches."""

@@ -51,7 +51,9 @@ def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
 
 
 def since(moment: str | None, now: datetime) -> str:
-    """The time since ``moment`` (RFC 3339), as ``kubectl`` shows it; ``<unknown>`` if ``moment`` is None."""
+    """The time since ``moment`` (RFC 3339), as ``kubectl`` shows it; ``<unknown>`` if ``moment`` is
+    None or empty.
+    """
     if not moment:
         return "<unknown>"
     return human_duration(now - parse_time(moment))
@@ -62,7 +64,7 @@ def age(obj: Wire, now: datetime) -> str:
 
 
 def get(value: Any, *path: str, default: Any = None) -> Any:
-    """The value at the end of ``path`` in nested mappings; ``default`` when a step is absent or null."""
+    """The value at the end of ``path`` in nested mappings; ``default`` if a step is absent or null."""
     for step in path:
         if not isinstance(value, dict):  # plain JSON; asking for a Mapping costs five times as much
             return default
@@ -122,7 +124,9 @@ def has_condition(obj: Wire, type_: str) -> bool:
 
 
 def first(items: Iterable[str], count: int = 3, *, empty: str = "<unset>", separator: str = ",") -> str:
-    """The first ``count`` items, and the number of the others: ``a,b,c + 2 more...``."""
+    """The first ``count`` items, and the number of those left out: ``a,b,c + 2 more...``; ``empty`` if
+    there are no items.
+    """
     listed = list(items)
     if not listed:
         return empty

@@ -61,8 +61,8 @@ IMAGES = Column("Images", priority=1, about="Images referenced by each container
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """The columns of a resource's tables, the function that makes the cells of an object's row, and the function that
-    makes the row's conditions (``Completed``, for pods only).
+    """The columns of a resource's tables, the function that returns the cells of an object's row, and
+    the function that returns the row's conditions (``Completed``, for pods only).
     """
 
     columns: tuple[Column, ...]
@@ -88,6 +88,8 @@ def _name_and_age(obj: Wire, now: datetime) -> list[Any]:
 
 
 DEFAULT = Printer((NAME, CREATED_AT), _created_at)
-"""The printer for other built-in kinds; as in upstream, it prints the time of creation, not the age."""
+"""The printer for built-in kinds without a printer of their own; as in upstream, it prints the time of
+creation, not the age.
+"""
 
 NAME_AND_AGE = Printer((NAME, AGE), _name_and_age)

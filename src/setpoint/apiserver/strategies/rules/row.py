@@ -286,7 +286,7 @@ def when(condition: Callable[[JsonObject], bool], *checks: Check) -> Check:
 
 
 def unless(field: str, value: Any, text: str) -> Check:
-    """A check that the field is set only if its neighbour ``field`` is ``value``."""
+    """A check that the field is set only if the field ``field`` of the same object is ``value``."""
 
     def check(place: Place) -> list[FieldError]:
         return [forbidden(place.path, text)] if place.holder.get(field) != value else []
