@@ -178,7 +178,7 @@ def injection(trusting: Sequence[tuple[str, str]]) -> set[Grant]:
 
 
 def rules(grants: Iterable[Grant]) -> list[Document]:
-    """The rules of a role that allows exactly the grants, in order; resources with the same verbs share a rule."""
+    """The rules of a role that allows exactly the grants, sorted; resources with the same verbs share a rule."""
     verbs: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     reached: dict[str, set[str]] = defaultdict(set)
     for grant in grants:

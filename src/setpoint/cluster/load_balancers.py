@@ -21,8 +21,9 @@ class LoadBalancers:
     """Writes an address into the status of each Service of type LoadBalancer, and removes the address when the type
     changes.
 
-    Services with a ``loadBalancerClass`` belong to the controllers of that class. The address is derived from the name
-    of the Service; if a different Service has that address, the next free one is used.
+    Services with a ``loadBalancerClass`` belong to the controllers of that class. The address is the ``loadBalancerIP``
+    of the Service. Without it, the address is derived from the name of the Service; if a different Service has that
+    address, the next free one is used.
 
     *Guarantees*: a Service keeps its address, even if a different controller has assigned it.
     """

@@ -70,8 +70,8 @@ class SigningRequests:
 
 
 class OldSigningRequests:
-    """Deletes a request one hour after its decision, one day after its creation if it has not been decided, or when its
-    certificate has expired.
+    """Deletes a request one hour after it was signed, denied or failed, one day after its creation if it has no
+    condition, or when its certificate has expired.
     """
 
     def __init__(self) -> None:

@@ -57,7 +57,7 @@ class FairSemaphore:
             raise
 
     def release(self) -> None:
-        """Gives a place back."""
+        """Gives a place back. Raises `RuntimeError` if no place is held."""
         if not self.taken:
             raise RuntimeError("released more often than acquired")
         self.taken -= 1
@@ -65,7 +65,7 @@ class FairSemaphore:
             self._admit()
 
     def resize(self, places: int) -> None:
-        """Sets the number of places."""
+        """Sets the number of places. Raises `ValueError` if it is less than 1."""
         if places < 1:
             raise ValueError(f"a semaphore needs at least one place, not {places}")
         self._places = places

@@ -41,8 +41,8 @@ def stack_of(task: asyncio.Task[Any]) -> list[str]:
 
 
 def stack_of_thread(ident: int) -> list[str]:
-    """The stack of the thread with that identifier, in the form of `stack_of` and in any state; empty if the thread
-    has ended.
+    """The stack of the thread with that identifier, in the form of `stack_of`, whether the thread waits or works; empty
+    if the thread has ended.
     """
     lines: list[str] = []
     frame = sys._current_frames().get(ident)

@@ -69,7 +69,7 @@ class TaskScope:
     Raises (on leaving):
         Exception: the exception of the first failed task in the order of their start, from its work or its clean-up. If
             the block itself fails, the block's exception is raised, with notes of the exceptions of the tasks.
-            asyncio.CancelledError: the block was cancelled. The exceptions of the tasks then go to the loop's exception
+        asyncio.CancelledError: the block was cancelled. The exceptions of the tasks then go to the loop's exception
             handler: no exception takes precedence over a cancellation, and none is lost.
     """
 

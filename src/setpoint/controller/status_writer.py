@@ -65,8 +65,8 @@ class StatusWriter(Generic[K]):
             raise
 
     async def failed(self, problem: Exception, draft: StatusDraft, obj: K, context: Context) -> None:
-        """Writes the status that the function left behind, and the reason of its failure. A conflict is not
-        reported. Never raises an error: only the function's own failure counts.
+        """Writes the status that the function left behind, and the reason for its failure. A conflict is not reported.
+        Never raises an error: only the function's own failure counts.
         """
         if not is_conflict(problem):
             draft.report(reason=type(problem).__name__, message=describe(problem), now=self._env.now())

@@ -2,7 +2,8 @@
 
 Code that walks large values reports its progress (`pace`, `spend`) at any depth of the call stack. Outside a `Slicer`
 the reports have no effect. Inside a `Slicer` the code is suspended after a number of steps and goes on in its next
-slice. Steps are counted, not timed, so the same work is cut at the same places on every machine.
+slice. Steps are counted, not timed, so the same work is cut at the same places on every machine. If greenlets are not
+available for this Python, all work is done in one slice.
 """
 
 from __future__ import annotations
