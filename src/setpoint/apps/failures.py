@@ -18,7 +18,8 @@ class UsageError(Exception):
 def reported(program: str) -> Iterator[None]:
     """Turns failures that a user can fix into one line on stderr and exit status 1.
 
-    Any other failure is a defect of the program and keeps its traceback. Ctrl-C ends with 130, as shells expect.
+    Any other failure is a defect of the program and keeps its traceback. Ctrl-C ends with status 130, as shells expect.
+    If the reader of the output has gone (a broken pipe), the status is 0.
     """
     try:
         yield

@@ -17,7 +17,7 @@ from setpoint.concurrency import end, stack_of_thread, told_of
 from setpoint.manager import stopping_on_signals
 
 LEFT: Final = 5.0
-"""Seconds for abandoned tasks and threads to end."""
+"""Seconds to wait for abandoned tasks and threads to end."""
 
 
 def run(
@@ -29,10 +29,10 @@ def run(
 ) -> None:
     """Runs ``work`` to its end; a failure that a user can fix is reported as one line (see `setpoint.apps.failures`).
 
-    The first SIGINT or SIGTERM cancels ``work``, which then cleans up; the process ends with status 0. If the clean-up
-    takes a while, a message names what ``waits_for`` returns. The second signal calls ``at_once`` and ends the process
-    with status 1. If ``work`` leaves behind tasks or threads that don't end, a message names them, and the process ends
-    with status 1.
+    The first SIGINT or SIGTERM cancels ``work``, which then cleans up; the process ends with status 0. With
+    ``waits_for``, a message names the work that the clean-up waits for. The second signal calls ``at_once`` and ends
+    the process with status 1. If ``work`` leaves behind tasks or threads that don't end, a message names them, and the
+    process ends with status 1.
     """
     with asyncio.Runner() as runner:
         try:

@@ -35,7 +35,7 @@ class Progress(Struct, frozen=True):
     generation: int = 0
     storage: str = ""
     after: str = ""
-    """The last key, in the server's order, up to which every object is done."""
+    """The last key, in the server's order, up to which every object has been written."""
 
 
 class MigrationError(Exception):
@@ -77,6 +77,7 @@ class StorageMigration:
         Raises:
             MigrationError: objects could not be written, or the definition has changed since the migration began.
             ApiError: the definition does not exist, or may not be read.
+            ExceptionGroup: contains the ApiErrors of writes that are not permitted or that failed in the server.
         """
         definition = await self.client.get(CustomResourceDefinition, self.name)
         storage = _storage_version(definition)

@@ -1,5 +1,5 @@
-"""Sends the requests of commands to the debug pages of processes, with tokens and certificates, and words the
-errors.
+"""Sends the requests of commands to the debug pages of processes, with tokens and certificates, and turns failures into
+messages.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Asked(NamedTuple):
     async def get(
         self, session: ClientSession, address: str, path: str, query: dict[str, str | list[str]], type: type[T]
     ) -> T:
-        """The answer of the process at ``address``.
+        """The answer of the process at ``address`` for ``path`` and ``query``, decoded as ``type``.
 
         Raises:
             Refused: the process has not answered, or has given an unexpected answer.

@@ -36,8 +36,9 @@ def diff(
 ) -> None:
     """Show for each change whether it breaks stored objects, writers or readers.
 
-    OLD and NEW are each a YAML or JSON file, a folder of such files, - for standard input, cluster for the
-    installed definitions, or classes: app.py, app.py:Mykind, a package's folder, package.module:Mykind.
+    OLD and NEW are each one of the following: a YAML or JSON file; a folder of such files; "-" for standard input;
+    "cluster" for the installed definitions; or classes (app.py, app.py:Mykind, a package's folder,
+    package.module:Mykind).
 
     The exit status is 0 if no change breaks anything, 1 if one does, 2 if the command fails.
 
@@ -72,15 +73,15 @@ def migrate(
     kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
     context: str | None = None,
 ) -> None:
-    """Rewrite stored objects to the storage version, then clean status.storedVersions.
+    """Rewrite stored objects in the storage version, then remove the other versions from status.storedVersions.
 
-    NAME is the definition's name, such as mykinds.grp.example.com. The migration can be stopped at any time: the next
+    NAME is the definition's name, such as mykinds.grp.example.com. The migration can be stopped at any time; the next
     run continues it. Concurrent writes by other clients do no harm.
 
     Parameters
     ----------
     state
-        The folder for the progress; default: setpoint in XDG_STATE_HOME (~/.local/state).
+        The folder in which the progress is stored; default: setpoint in XDG_STATE_HOME (~/.local/state).
     kubeconfig
         The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
     context

@@ -1,4 +1,4 @@
-"""``setpoint crd migrate``: runs a migration with a progress bar, and stores its progress."""
+"""``setpoint crd migrate``: runs a migration with a progress bar, and stores how far it has come."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["migrate"]
 
 
 async def migrate(client: Client, name: str, state: Path | None) -> None:
-    """Runs the migration with a progress bar. The file with the progress is removed at the end.
+    """Runs the migration with a progress bar, and stores its progress in a file, which is removed at the end.
 
     Raises:
         MigrationError: see `StorageMigration.run`.

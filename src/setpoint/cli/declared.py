@@ -17,8 +17,8 @@ __all__ = ["Declared", "declared_by", "served_by"]
 
 @dataclass(frozen=True)
 class Declared:
-    """The declarations that were found, each once and in the order in which they were found. ``kinds`` are the custom
-    resource classes.
+    """The declarations that were found, each listed once, in the order in which they were found. ``kinds`` are the
+    custom resource classes.
     """
 
     controllers: Sequence[Controller[Any]]
@@ -28,7 +28,7 @@ class Declared:
 
     @property
     def all_kinds(self) -> list[type[Any]]:
-        """``kinds``, the kinds that the controllers watch, and the kinds of the admissions; each once."""
+        """``kinds``, the kinds that the controllers watch, and the kinds of the admissions, each listed once."""
         admitted = (admission.kind for admission in self.admissions)
         return list(dict.fromkeys((*self.kinds, *watched_kinds(self.controllers), *admitted)))
 
@@ -55,7 +55,7 @@ def served_by(program: Loaded) -> list[Admission[Any] | Converter]:
 
     Raises:
         SourceError: the program has neither admissions nor conversions.
-        DefinitionError: the conversions of a kind don't form one line.
+        DefinitionError: the conversions of a kind don't form a single chain.
     """
     declared = declared_by(program.values)
     served = with_conversions((*declared.admissions, *declared.conversions), declared.all_kinds)

@@ -68,13 +68,13 @@ def _parsed(text: str, where: str, *, needed: bool = True) -> list[Document]:
 
 
 def from_classes(source: str) -> list[Document]:
-    """The definitions of the classes that ``source`` names or, if it names none, of all in its module; see
+    """The definitions of the classes that ``source`` names or, if it names none, of all classes in its module; see
     `loading.loaded`.
 
-    They have a conversion webhook if the versions need one, as definitions have that are installed with their webhooks.
+    A definition whose versions need conversion has a conversion webhook, as if it were installed with its webhooks.
 
     Raises:
-        SourceError: the module can't be imported, or the class does not exist.
+        SourceError: the module can't be imported, has no CustomResource class, or does not have the named class.
         DefinitionError: a class has no valid definition.
     """
     with loaded(source) as program:

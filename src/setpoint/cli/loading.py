@@ -1,4 +1,4 @@
-"""Loads a user's program, given on the command line in any form that Python or a shell accepts."""
+"""Loads a user's program, which the command line may name in any form that Python or a shell accepts."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class SourceError(Exception):
 
 @dataclass(frozen=True)
 class Loaded:
-    """A user's module. ``named`` are the objects that are named after the colon of the source; None if there is no
-    colon.
+    """A user's module. ``named`` has the objects that are named after the colon of the source; it is None if there is
+    no colon.
     """
 
     source: str
@@ -41,7 +41,9 @@ class Loaded:
 
     @property
     def values(self) -> list[Any]:
-        """The named objects or, if none are named, the module's global values; lists and tuples are flattened."""
+        """The named objects or, if none are named, the module's global values. Lists and tuples are flattened, and a
+        named module stands for its global values.
+        """
         found: list[Any] = []
         for value in list(vars(self.module).values() if self.named is None else self.named.values()):
             if isinstance(value, ModuleType) and self.named is not None:
@@ -71,8 +73,8 @@ def loaded(source: str) -> Iterator[Loaded]:
     ``:name,name``.
 
     A file of a package is imported as part of the package, so relative imports work; any file can import its
-    neighbours. At the end ``sys.path`` and ``sys.modules`` are restored, so a different program with modules of the
-    same names can be loaded afterwards. The program's output during the import goes to standard error.
+    neighbours. Afterwards ``sys.path`` and ``sys.modules`` are restored, so a different program with modules of the
+    same names can be loaded. The program's output during the import goes to standard error.
 
     Raises:
         SourceError: the source does not exist, or its import failed; in that case the message has the user's own

@@ -46,23 +46,24 @@ def server(
     port
         The port to listen on; 0 picks a free one.
     kubeconfig
-        Write a kubeconfig for this server to FILE (an existing file is replaced). No other file is changed.
+        Write a kubeconfig for this server to this file, replacing it if it exists. No other kubeconfig is changed.
     data_dir
-        Keep the objects in this directory (SQLite). Without it they are kept in memory, until the process ends.
+        Store the objects in this directory (SQLite). Without it they are kept in memory until the process ends.
     control_plane
-        Also run Kubernetes' own controllers, a scheduler and hollow nodes.
+        Also run a control plane: Kubernetes' built-in controllers, a scheduler and hollow nodes.
     controllers
-        The controllers to run, separated by commas, as for kube-controller-manager: * is all of them, NAME one of them,
-        -NAME all but that one (--controllers='*,-cronjob').
+        The controllers to run, separated by commas, as for kube-controller-manager: * means all of them, NAME one of
+        them, and -NAME all but that one (--controllers='*,-cronjob').
     nodes
         The number of hollow nodes, on which pods become Running although no container is executed. "local" is one
         node that runs pods as processes of this machine if their image is process.setpoint.dev/PROGRAM, or if they
         have an annotation process.setpoint.dev/command: anyone who can reach the server can run programs as you.
     ui
-        Also serve a page for people, at /ui/: the objects (first those that are not in their wanted state) and the
-        control plane's controllers. The page can't change anything; with --auth it asks for a token.
+        Also serve a web page at /ui/, with the objects (those not in their desired state first) and the control
+        plane's controllers. The page can't change anything; with --auth it asks for a token.
     ui_bind_address
-        The loopback address of the page, HOST:PORT (default: 127.0.0.1 and the port after --port, 0 for a free one).
+        The loopback address of the page, HOST:PORT; port 0 picks a free one (default: 127.0.0.1 and the port after
+        --port).
     """
     from setpoint.cli.server import serve
 
@@ -90,8 +91,8 @@ def envtest(*, install: Path | None = None, controllers: str = "") -> None:
     install
         Write the programs into this directory instead of the user's cache.
     controllers
-        Controllers to run beside each server, as for kube-controller-manager: '*' is all of them. By default there
-        are none, as with the real envtest.
+        The controllers to run beside each server, as for kube-controller-manager: '*' means all of them. By default
+        there are none, as with the real envtest.
     """
     from setpoint.apps.envtest.install import assets
     from setpoint.apps.envtest.install import install as install_into
@@ -136,7 +137,7 @@ def init(
     version
         The first kind's version.
     source
-        kopf FILE: port a kopf operator; its handlers become comments in the places where their work belongs.
+        kopf FILE: port a kopf operator; its handlers become comments where their code belongs.
     force
         Overwrite existing files that have different contents, and say which.
     """
@@ -164,14 +165,14 @@ def rbac(
     Parameters
     ----------
     app
-        A file (app.py), a package's folder or a module, with Controllers and Admissions in global names.
+        A file (app.py), a package's folder or a module, with Controllers and Admissions as globals.
     command
         After --: the tests to run, such as python -m pytest. The requests that controllers make in clusters of
         sp.testing.cluster and sp.simulation are recorded.
     role
         A YAML file, or a folder of them, with the roles to compare with. If it has bindings, only bound roles count.
     asked
-        Add the recorded requests to this file and compare with everything in it, so the tests may run in parts.
+        Add the recorded requests to this file, and compare with all requests in it; so the tests may run in parts.
     strict
         Also return 1 if there are permissions that are never used.
     """
@@ -198,11 +199,11 @@ def explain(
     key
         NAMESPACE/NAME, or NAME for kinds without namespaces.
     address
-        The address of the process's metrics, default http://127.0.0.1:8080; give the option once for each replica.
+        The address of the process's metrics server (default: http://127.0.0.1:8080); repeat it for each replica.
     token_file
         A file with the bearer token to send, for processes that require one (kubectl create token ... > FILE).
     ca_file
-        With https: the certificates to trust, instead of the system's.
+        With https: the CA certificates to trust, instead of the system's.
     """
     from setpoint.cli.explain import explain as ask
 
@@ -222,16 +223,16 @@ def top(
 ) -> None:
     """Watch a running operator: its queues, workers and caches, and the objects that need attention first.
 
-    On a terminal it is shown until Ctrl-C; otherwise it is printed once, as plain lines.
+    On a terminal the display is updated until Ctrl-C. Elsewhere the state is printed once, as plain lines.
 
     Parameters
     ----------
     address
-        The address of the process's metrics, default http://127.0.0.1:8080; give the option once for each replica.
+        The address of the process's metrics server (default: http://127.0.0.1:8080); repeat it for each replica.
     find
-        Show only objects whose namespace or name contains these words.
+        Show only objects whose NAMESPACE/NAME contains all these words.
     state
-        Show only objects in this state, such as "backing off" or failed; give the option again for more states.
+        Show only objects in this state, such as "backing off" or failed; repeatable.
     every
         Seconds between two updates.
     once
@@ -239,7 +240,7 @@ def top(
     token_file
         A file with the bearer token to send, for processes that require one (kubectl create token ... > FILE).
     ca_file
-        With https: the certificates to trust, instead of the system's.
+        With https: the CA certificates to trust, instead of the system's.
     """
     from setpoint.cli.asking import USUAL
     from setpoint.cli.top import top as watch
@@ -275,7 +276,7 @@ def record(
     kinds
         The kinds to record, as for kubectl get: pods, deployments.apps, mykinds.example.com.
     out
-        The file. FILE.key beside it is needed to continue the recording, and is secret.
+        The file to write. FILE.key beside it is needed to continue the recording; keep it secret.
     kubeconfig
         The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
     context
@@ -283,7 +284,7 @@ def record(
     namespace
         Record only the objects in this namespace.
     redact
-        Further values to replace, such as "configmaps data.password" or "* spec.token". May be repeated.
+        Further values to replace, such as "configmaps data.password" or "* spec.token"; repeatable.
     max_size
         The size of the file, in megabytes, at which the recording ends.
     """
@@ -330,28 +331,28 @@ def torture(
     scenario
         What users do: FILE.yaml with steps, or FILE.py or FILE.py:FUNCTION as for simulate.
     before
-        A YAML file, or a folder of them, applied before the program starts, such as its CRDs. May be repeated.
+        A YAML file, or a folder of them, applied before the program starts, such as its CRDs; repeatable.
     budget
         The limit of the search: 60s, 5m, 1h or 500runs.
     faults
         Only these faults, by name, separated by commas: crash,lost,conflict,lag,...
     off
-        NAME=REASON switches a fault or an oracle off. May be repeated.
+        NAME=REASON switches off a fault or an oracle; repeatable.
     ignore
-        "pods status.podIP=REASON" leaves a field out of the comparison of end states. May be repeated.
+        "pods status.podIP=REASON" leaves a field out of the comparison of end states; repeatable.
     replay
         Try only one plan: a token, or the file of a counter-example.
     workers
-        The number of programs that run at once; default: the number of cores.
+        The number of programs that run at once; default: twice the number of cores.
     repeat
         The number of times that a finding is tried again before it is reported.
     converge
-        Seconds after the last fault within which everything must reach its expected state. Choose a time longer than
-        the program's longest back-off, which would otherwise be reported as a finding.
+        Seconds after the last fault within which everything must reach its expected state. Choose more than the
+        program's longest back-off; otherwise a long back-off is reported as a finding.
     silence
-        Seconds without a write after which the program counts as idle; default: derived from the program's rhythm.
+        Seconds without a write after which the program counts as idle; default: derived from its usual pauses.
     start_within
-        Seconds within which the program must have sent the server its first request.
+        Seconds within which the program must send its first request to the server.
     every
         Continue after the first finding.
     directory

@@ -85,7 +85,7 @@ def manifests_command(
         form
             plain for kubectl apply -f, kustomize for kubectl apply -k, helm for a chart, olm for a bundle.
         output
-            The folder of the form's files.
+            The folder to which the files are written.
         force
             Also overwrite files that were changed by hand.
         namespace
@@ -97,9 +97,9 @@ def manifests_command(
         replicas
             The number of replicas; one of them leads.
         shards
-            Let all replicas work, each on its share of the objects.
+            Let all replicas work, each on its share of the objects, instead of electing a leader.
         resources
-            A file of run --measure, from which requests and limits are computed; default: a guess.
+            A file that run --measure wrote, from which requests and limits are computed; default: an estimate.
         monitoring
             Also print a ServiceMonitor, alerts and a dashboard, which need the kinds of prometheus-operator. The forms
             with folders always contain them, to switch on as needed.

@@ -18,7 +18,7 @@ _EVERY: Final = 10.0
 
 
 class Measuring:
-    """A runnable that writes a `Measured` when the program stops, and every ten seconds in case the program is
+    """A runnable that writes a `Measured` when the program stops, and also every ten seconds, in case the program is
     killed.
     """
 

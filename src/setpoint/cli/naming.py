@@ -1,7 +1,7 @@
 """The default names of a program's objects in a cluster.
 
-A name has to be the program's own: two programs with one name overwrite each other's webhook configurations and roles,
-and exclude each other as leaders. Common names (a file ``main.py``, a controller of pods) are not unique; the name of
+No other program may have the same name: two programs with one name overwrite each other's webhook configurations and
+roles, and compete for one Lease. Common names (a file ``main.py``, a controller of pods) are not unique; the name of
 the program's own API group is.
 """
 
@@ -33,7 +33,7 @@ def checked(name: str) -> str:
 
 
 def webhook_name(served: Iterable[Admission[Any] | Converter], name: str | None = None) -> str:
-    """The name of the webhook configurations: ``name`` or, without it, the API group of the webhooks' kinds.
+    """The name of the webhook configurations: ``name``, or by default the API group of the webhooks' kinds.
 
     Raises:
         UsageError: the name is not valid; or there is none, and the kinds are built in or belong to several groups.
@@ -55,8 +55,8 @@ def program_name(
     name: str | None = None,
     served: Sequence[Admission[Any] | Converter] = (),
 ) -> str:
-    """The name of a program's role and Lease: ``name`` or, without it, the name of the first controller with the API
-    group of that controller's kind. A program without controllers has the name of its webhook configurations.
+    """The name of a program's role and Lease: ``name``, or by default the name of the first controller with the API
+    group of its kind. By default, a program without controllers has the name of its webhook configurations.
 
     Raises:
         UsageError: the name is not valid; or there is none, and the kind is built in.
@@ -89,9 +89,7 @@ def manager_name(
 
 
 def shard_group(name: str) -> str:
-    """``name`` as a value of a label, with at most 63 characters: the end of a longer name is replaced by a
-    checksum.
-    """
+    """``name`` as a label value of at most 63 characters: the end of a longer name is replaced by a checksum."""
     if len(name) <= _LONGEST_LABEL:
         return name
     return f"{name[: _LONGEST_LABEL - 9].rstrip('.-')}-{crc32(name.encode()):08x}"

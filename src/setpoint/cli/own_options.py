@@ -29,7 +29,7 @@ class Program(Generic[Own]):
     manager: Manager
     options: Own
     registry: CollectorRegistry
-    """For the program's own metrics. It is served with all others, if metrics are served."""
+    """The registry for the program's own metrics, which are served with all others if metrics are served."""
 
     @property
     def client(self) -> Client:
@@ -41,8 +41,8 @@ ProgramLifespan: TypeAlias = Callable[[Program[Own]], AbstractAsyncContextManage
 
 
 def with_options(command: Callable[..., None], options: type[Any] | None, taken: set[str]) -> Callable[..., None]:
-    """``command`` with the fields of ``options`` as further flags. It is called with their values, as an object of the
-    class ``options``, in its argument ``own``.
+    """``command`` with the fields of ``options`` as further flags. Their values are passed to its argument ``own``, as
+    an object of the class ``options``.
 
     Raises:
         UsageError: ``options`` is not a dataclass, or one of its fields has the name of another flag.
@@ -62,8 +62,8 @@ def with_options(command: Callable[..., None], options: type[Any] | None, taken:
 
 
 def bound(lifespan: ProgramLifespan[Any] | None, options: type[Any] | None, own: Any) -> Lifespan | None:
-    """The lifespan of a manager: the program's lifespan with the options ``own``, or with the defaults if ``own`` is
-    None. None if the program has no lifespan.
+    """The lifespan of a manager: the program's lifespan with the options ``own``, or with the default options if
+    ``own`` is None. None if the program has no lifespan.
 
     Raises:
         UsageError: an option does not have a default.

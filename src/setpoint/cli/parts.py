@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """The arguments of `setpoint.main`. ``command`` is the command that starts the program, for messages."""
+    """The arguments of `setpoint.main`. ``command`` is the command that starts the program, as messages show it."""
 
     command: str
     controllers: Sequence[Controller[Any]]

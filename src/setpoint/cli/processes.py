@@ -21,9 +21,7 @@ from setpoint.manager.profiling import PATH as PROFILE
 
 
 def launcher() -> Launcher:
-    """A launcher that starts child processes with the command that started this process, so they run the same
-    program.
-    """
+    """A launcher that starts child processes with the command of this process, so that they run the same program."""
     return Launcher([sys.executable, *sys.orig_argv[1:]])
 
 
@@ -54,9 +52,7 @@ def connect(manager: Manager, seat: Seat, lease: ParentLease) -> None:
 
 @contextmanager
 def shared_with(launch: Launcher | None, cluster: EmbeddedCluster | None) -> Iterator[None]:
-    """Makes the child processes that are started within the block use this process's embedded server, if there is
-    one.
-    """
+    """Makes child processes that are started within the block use this process's embedded server, if there is one."""
     if launch is None or cluster is None:
         yield
         return

@@ -54,8 +54,8 @@ def main(
     lifespan: ProgramLifespan[Any] | None = None,
     registry: CollectorRegistry | None = None,
 ) -> None:
-    """Runs the program of these controllers, admissions and runnables, with its commands ``run``, ``manifests`` and
-    others.
+    """Runs the command line of a program: ``run``, ``manifests`` and other commands, for the controllers, admissions
+    and runnables in ``parts``.
 
     Call it under ``if __name__ == "__main__":``. ``argv`` defaults to the process's arguments. The program's webhooks
     are the admissions, and the conversions of the controllers' kinds. An ``--embedded`` server calls them
@@ -69,8 +69,8 @@ def main(
 
     Further parts of a program:
 
-    - runnables among the ``parts``: objects with ``async def run(self)``, which run while the manager does; only while
-      the manager leads, unless they have ``leader_only = False`` (`setpoint.Manager.add`);
+    - runnables among the ``parts``: objects with ``async def run(self)``, which run while the manager leads or, with
+      ``leader_only = False``, while it runs (`setpoint.Manager.add`);
     - ``options``, a dataclass: its fields become flags of ``run``;
     - ``lifespan(program)``, an asynchronous context manager around everything that runs. It gets the `Program` with its
       manager, options and registry of metrics; reconciles get the object that it yields, as ``ctx.state(App)``;

@@ -1,4 +1,4 @@
-"""The command ``run`` of a program, which makes a manager from flags and runs it."""
+"""The command ``run`` of a program. It makes a manager from flags and runs it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def run_command(parts: Parts) -> Callable[..., None]:
         embedded
             Use an API server in this process, with the CustomResourceDefinitions installed, instead of a cluster.
         port
-            With --embedded: the server's port; 0 picks one.
+            With --embedded: the server's port; 0 picks a free one.
         write_kubeconfig
             With --embedded: write a kubeconfig for kubectl to this file.
         leader_elect
@@ -106,10 +106,10 @@ def run_command(parts: Parts) -> Callable[..., None]:
             leader. The name and namespace of their Leases are set by the flags of leader election.
         processes
             Split the objects among this many processes, to use as many cores. This process starts them, replaces
-            those that end, takes part in the election for them, and serves their metrics and health.
+            those that die, takes part in the election for them, and serves their metrics and health.
         clusters
-            Run in every cluster that has a kubeconfig in this folder (files may come and go) instead of in the
-            cluster of --kubeconfig, where the Leases stay.
+            Run in every cluster that has a kubeconfig in this folder (files may come and go), instead of in the
+            cluster of --kubeconfig, which only has the Leases.
         metrics_bind_address
             The address for Prometheus metrics, such as :8080; 0 means off.
         metrics_secure
@@ -119,11 +119,12 @@ def run_command(parts: Parts) -> Callable[..., None]:
         profiling
             Also serve profiles of CPU, heap and tasks below /debug/profile, beside the metrics.
         ui
-            Also serve a page for people beside the metrics, at /ui/: controllers, objects, and why an object is stuck.
+            Also serve a web page at /ui/, beside the metrics: controllers, objects, and why an object is stuck.
         health_probe_bind_address
             The address for /healthz and /readyz, such as :8081; 0 means off.
         webhook_cert_dir
-            Also serve the webhooks, over HTTPS with tls.crt and tls.key from this directory, and follow their changes.
+            Also serve the webhooks, over HTTPS with tls.crt and tls.key from this directory; they are read again when
+            they change.
         webhook_service
             Also serve the webhooks behind this Service of the client's namespace: make certificates in the Secret
             SERVICE-tls, and have API servers trust them. To serve the webhooks separately, use setpoint webhook.
@@ -132,7 +133,7 @@ def run_command(parts: Parts) -> Callable[..., None]:
         measure
             At the end, write the CPU and memory that were used to this file, for manifests --resources.
         log_format
-            text, or json for one JSON object a line.
+            text, or json for one JSON object per line.
         log_level
             The lowest level that is logged.
         """

@@ -1,4 +1,4 @@
-"""The flags of ``setpoint server`` for TLS and users; most have the same names as in kube-apiserver."""
+"""The flags of ``setpoint server`` for TLS and users. Most have the same names as in kube-apiserver."""
 
 from __future__ import annotations
 
@@ -29,39 +29,39 @@ class SecurityFlags:
     Parameters
     ----------
     http
-        Speak plain HTTP instead of TLS.
+        Serve plain HTTP instead of HTTPS.
     auth
         Authenticate users and authorize them by roles (RBAC), as a cluster does. The kubeconfig is an administrator's.
     tls_cert_file
-        The serving certificate (PEM). Without it the server makes one, with an authority that the kubeconfig trusts.
+        The serving certificate (PEM). Without it the server makes one, signed by a CA that the kubeconfig trusts.
     tls_private_key_file
-        The key of the serving certificate.
+        The private key of the serving certificate (PEM).
     client_ca_file
-        With --auth: the authority of clients' certificates (common name: the user; organizations: the groups).
+        With --auth: the CA for client certificates (common name: the user; organizations: the groups).
     token_auth_file
         With --auth: tokens, in lines of token,user,uid,"group1,group2".
     service_account_issuer
-        The issuer of service accounts' tokens; repeatable, to accept the tokens of further issuers, too.
+        The issuer of service-account tokens; repeatable, to accept tokens of further issuers, too.
     service_account_key_file
-        A key (PEM): service accounts' tokens that were signed with it are accepted; repeatable.
+        A key (PEM) with which service-account tokens are verified; repeatable.
     service_account_signing_key_file
-        The private key that signs service accounts' tokens. Without it the server makes one.
+        The private key that signs service-account tokens. Without it the server makes one.
     api_audiences
-        A name of this server in service accounts' tokens (default: the issuer); repeatable.
+        An audience that this server accepts in service-account tokens (default: the issuer); repeatable.
     anonymous_auth
         With --auth: treat requests without credentials as those of system:anonymous, instead of refusing them.
     audit_policy_file
-        Log requests as this audit policy (audit.k8s.io/v1) says; with --audit-log-path.
+        With --audit-log-path: the audit policy (audit.k8s.io/v1) that says which requests are logged.
     audit_log_path
-        The file to which the audit log is appended, one event of JSON a line.
+        The file to which the audit log is appended, one JSON event per line.
     oidc_issuer_url
-        With --auth: the URL of an OpenID Connect provider whose identity tokens are accepted.
+        With --auth: the URL of an OpenID Connect provider whose ID tokens are accepted.
     oidc_client_id
-        The client that identity tokens must be for.
+        The client ID for which ID tokens must have been issued.
     oidc_jwks_file
         The provider's keys (a JSON web key set). Without it they are fetched from the provider at the start.
     oidc_ca_file
-        The authority of the provider's certificate, instead of the system's.
+        The CA for the provider's certificate, instead of the system's.
     oidc_username_claim
         The claim that names the user.
     oidc_username_prefix
@@ -73,7 +73,7 @@ class SecurityFlags:
     oidc_required_claim
         A claim, as NAME=VALUE, that a token must have; repeatable.
     oidc_signing_algs
-        The algorithms with which identity tokens may be signed, separated by commas.
+        The algorithms with which ID tokens may be signed, separated by commas.
     """
 
     http: _Switch = False

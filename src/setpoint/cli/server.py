@@ -30,8 +30,8 @@ def serve(
 ) -> None:
     """Serves until a signal arrives. When the server is ready, prints its URL and, if there is a page, the page's URL.
 
-    Without ``controllers`` no control plane runs; without ``security`` the server speaks plain HTTP; ``ui`` is the
-    address of the page, ``"0"`` for none.
+    Without ``controllers`` no control plane runs; without ``security`` the server serves plain HTTP; ``ui`` is the
+    address of the page, or ``"0"`` for none.
 
     Raises:
         UsageError: a name in ``controllers`` does not exist, the number of nodes is negative, or the page's address is

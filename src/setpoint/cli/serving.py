@@ -1,4 +1,4 @@
-"""Provides the server that a program talks to (embedded on request), and serves the program's webhooks."""
+"""Provides the server that a program uses (embedded on request), and serves the program's webhooks."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from setpoint.webhook import (
 )
 
 DRAIN_DELAY = 5.0
-"""Seconds for which webhooks are still served after a signal, until endpoints are updated."""
+"""Seconds for which webhooks are still served after a signal, while endpoints are updated."""
 
 
 def serve_webhooks(
     manager: Manager, served: Sequence[Admission[Any] | Converter], place: Path | str, port: int, configuration: str
 ) -> None:
-    """Serves webhooks. ``place`` is the folder of the certificates or, as a string, the name of the Service in front of
-    the program, which then makes its own certificates.
+    """Serves webhooks. ``place`` is the folder of the certificates or, if it is a string, the name of the Service in
+    front of the program, which then makes its own certificates.
     """
     metrics = WebhookMetrics(manager.metrics.registry if manager.metrics is not None else None)
     webhooks = Webhooks(*served, factory=manager.factory, metrics=metrics)

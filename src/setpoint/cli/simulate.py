@@ -88,8 +88,8 @@ def simulate(
 
 
 def parse_budget(text: str) -> Budget:
-    """The budget that a text such as ``60s``, ``5m``, ``1h`` or ``500runs`` stands for. Raises `UsageError` for other
-    texts.
+    """The budget in a text such as ``60s``, ``5m``, ``1h`` or ``500runs``. Raises `UsageError` if the text has another
+    form.
     """
     match = _BUDGET.fullmatch(text.strip())
     if match is None:
@@ -101,7 +101,9 @@ def parse_budget(text: str) -> Budget:
 
 
 def off_but(faults: str | None) -> dict[str, str]:
-    """All faults that are not in ``faults``, with the reason why they are switched off; none of them if it is None."""
+    """The faults to switch off so that only ``faults`` are left, with the reason. Empty if ``faults`` is None. Raises
+    `UsageError` if a fault does not exist.
+    """
     if faults is None:
         return {}
     wanted = [name.strip() for name in faults.split(",") if name.strip()]

@@ -40,11 +40,11 @@ def simulate_command(parts: Parts) -> Callable[..., None]:
         faults
             Only these faults, separated by commas (docs/simulation.md lists them); default: all.
         replay
-            Replay only this: a token, or the file of a counter-example.
+            Try only one plan: a token, or the file of a counter-example.
         recording
-            Instead of a scenario: a file of setpoint record. Others' recorded actions are replayed at their times.
+            Instead of a scenario: a file that setpoint record wrote. The actions of others are replayed at their times.
         mine
-            With --from: a field manager whose recorded writes were made by these controllers. May be repeated.
+            With --from: a field manager whose recorded writes were made by these controllers; repeatable.
         debug
             With --replay: stop in a debugger where a fault occurs, and where a promise is broken.
         seed
@@ -52,7 +52,7 @@ def simulate_command(parts: Parts) -> Callable[..., None]:
         every
             Continue after the first finding.
         directory
-            The folder for a file per finding.
+            The folder for files about findings.
         """
         from setpoint.cli.simulate import simulate as run_simulation  # imports the server
 

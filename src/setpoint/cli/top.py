@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console, Group, RenderableType
 
 MOST: Final = 200
-"""The most objects that are asked for; a terminal shows as many as it has lines."""
+"""The most objects to ask for; a terminal shows as many as fit."""
 
 
 class Look(NamedTuple):
@@ -64,7 +64,7 @@ def top(
 
 
 async def look_once(asked: Asked, query: dict[str, str | list[str]]) -> None:
-    """Prints the current answers of every process, as `lines` does. Raises `SystemExit` if none has answered."""
+    """Prints the current answers of all processes, in the form of `lines`. Raises `SystemExit` if none has answered."""
     async with asked.session() as session:
         looks, problems = await look_at(asked, session, query)
     for look in looks:
@@ -92,7 +92,7 @@ async def _watch(asked: Asked, query: dict[str, str | list[str]], every: float, 
 async def look_at(
     asked: Asked, session: ClientSession, query: dict[str, str | list[str]]
 ) -> tuple[list[Look], list[str]]:
-    """The answers of the processes that have answered, and a message for each other process."""
+    """The answers of the processes that have answered, and a message for each of the others."""
     looks: list[Look] = []
     problems: list[str] = []
     for address in asked.addresses:
@@ -109,7 +109,7 @@ async def look_at(
 
 def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
     """A process's answers as plain lines, for pipes: one line for each controller, cache and object. The first word of
-    a line says what it is about.
+    a line names its subject.
     """
     where = f" at {look.address}" if with_address else ""
     yield f"process{where}: {_leadership(look.manager)}"

@@ -1,4 +1,4 @@
-"""The traceback of an error in a user's code, without the frames of this framework around it."""
+"""The traceback of an error in a user's code, without the frames of this framework around the user's frames."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _OURS: Final = f"{Path(__file__).resolve().parents[1]}{os.sep}"
 def told(problem: BaseException) -> tuple[list[traceback.FrameSummary], str]:
     """The frames of the user's code, outermost first, and the traceback as Python prints it.
 
-    Frames of this package and of Python's import system are left out before the first and after the last of the user's
-    frames.
+    Frames of this package and of Python's import system are left out if they come before the first or after the last of
+    the user's frames.
     """
     begin = problem.__traceback__
     while begin is not None and _is_ours(begin):

@@ -85,17 +85,18 @@ def serve(
     Parameters
     ----------
     app
-        A file (app.py), a package's folder or a module, with Admissions and custom resource classes in global names.
+        A file (app.py), a package's folder or a module, with Admissions and custom resource classes as globals.
     cert_dir
-        Serve with tls.crt and tls.key from this directory, and follow their changes.
+        Serve with tls.crt and tls.key from this directory; they are read again when they change.
     service
         Serve behind this Service: make certificates in the Secret SERVICE-tls and have API servers trust them.
     namespace
         The Service's namespace.
     url
-        Serve at this address, for development against a remote cluster: register, and unregister at the end.
+        Serve at this address, for development against a remote cluster: register the webhooks at the start, and
+        unregister them at the end.
     name
-        Name of the webhook configurations; default: the API group of the kinds they are for.
+        The name of the webhook configurations; default: the API group of their kinds.
     register
         With --service: apply the webhook configurations at the start.
     host
@@ -103,7 +104,7 @@ def serve(
     port
         The port to listen on.
     drain_delay
-        Seconds for which to continue serving after SIGTERM, while endpoints are updated.
+        Seconds to continue serving after SIGTERM, while endpoints are updated.
     kubeconfig
         The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
     context
@@ -111,7 +112,7 @@ def serve(
     metrics_bind_address
         The address for Prometheus metrics, such as :8080; 0 means off.
     log_format
-        text, or json for one JSON object a line.
+        text, or json for one JSON object per line.
     log_level
         The lowest level that is logged.
     """

@@ -1,4 +1,4 @@
-"""``setpoint webhook manifests``, ``install`` and ``uninstall``: the registration of webhooks with API servers."""
+"""``setpoint webhook manifests``, ``install`` and ``uninstall``: register webhooks with API servers."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def manifests(
     Parameters
     ----------
     app
-        A file (app.py), a package's folder or a module, with Admissions and custom resource classes in global names.
+        A file (app.py), a package's folder or a module, with Admissions and custom resource classes as globals.
     service
         The Service that API servers call.
     namespace
         The Service's namespace.
     name
-        Name of the webhook configurations; default: the API group of the kinds they are for.
+        The name of the webhook configurations; default: the API group of their kinds.
     """
     with reported_trouble():
         target = ServiceTarget(service, namespace)
@@ -85,7 +85,7 @@ def install_webhooks(
     Parameters
     ----------
     app
-        A file (app.py), a package's folder or a module, with Admissions and custom resource classes in global names.
+        A file (app.py), a package's folder or a module, with Admissions and custom resource classes as globals.
     service
         The Service that API servers call.
     namespace
@@ -93,9 +93,9 @@ def install_webhooks(
     url
         The address that API servers call, instead of a Service.
     name
-        Name of the webhook configurations; default: the API group of the kinds they are for.
+        The name of the webhook configurations; default: the API group of their kinds.
     ca_file
-        The CA bundle that API servers trust (PEM); default: leave the bundle that is registered or injected.
+        The CA bundle that API servers trust (PEM); default: keep the bundle that is registered or injected.
     definitions
         Also apply the CustomResourceDefinitions of the converted kinds.
     timeout
@@ -135,7 +135,7 @@ def uninstall_webhooks(
     kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
     context: str | None = None,
 ) -> None:
-    """Remove the webhooks' registration. Run this command while the webhooks are still served.
+    """Unregister the webhooks. Run this command while they are still served.
 
     Afterwards API servers serve only the storage version of each converted kind. Before you run it, rewrite objects
     that are stored in other versions, with setpoint crd migrate.
@@ -143,9 +143,9 @@ def uninstall_webhooks(
     Parameters
     ----------
     app
-        A file (app.py), a package's folder or a module, with Admissions and custom resource classes in global names.
+        A file (app.py), a package's folder or a module, with Admissions and custom resource classes as globals.
     name
-        Name of the webhook configurations; default: the API group of the kinds they are for.
+        The name of the webhook configurations; default: the API group of their kinds.
     keep_conversions
         Leave conversions registered, for webhooks that will be served again.
     kubeconfig

@@ -26,7 +26,7 @@ def api_files(project: Project, api: Api) -> dict[str, File]:
 
 
 def create(folder: Path, project: Project, files: Mapping[str, File], *, force: bool = False) -> Written:
-    """Writes the files, after storing the project in the record, so an interrupted command can be repeated.
+    """Writes the files, after storing the project in its record, so that an interrupted command can be repeated.
 
     Raises:
         TreeError: a file can't be read or written.
@@ -37,7 +37,7 @@ def create(folder: Path, project: Project, files: Mapping[str, File], *, force: 
 
 
 def add_api(project: Project, api: Api) -> tuple[Project, dict[str, File]]:
-    """The project with one more kind, and the kind's files. A kind that already exists stays as it is.
+    """The project with an additional kind, and the kind's files. A kind that already exists stays as it is.
 
     Raises:
         NameProblem: the name of the kind or version is not valid.

@@ -1,9 +1,8 @@
-"""The port of a kopf operator: its handlers are found in the source, and become comments in the places where their work
-belongs.
+"""The port of a kopf operator: its handlers are found in the source, and become comments where their code belongs.
 
 Nothing is executed. The handlers of a custom resource become one controller: handlers of creations, updates, resumes,
-fields, timers and daemons become comments in its reconcile function, and handlers of deletions comments in its clean-up
-function. All others become notes beside the controller's declaration.
+fields, timers and daemons become comments in its reconcile function, and handlers of deletions become comments in its
+clean-up function. All others become notes beside the controller's declaration.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Port:
 
     def files(self, project: Project, api: Api) -> dict[str, File]:
         """The files of a kind, with its handlers as comments. The files of the first kind also have the handlers of the
-        program itself, and those of kinds that are not the operator's own.
+        program itself, and the handlers of kinds that are not the operator's own.
         """
         kind = self._kinds[api.kind]
         others = [each for each in self._others if api is self.apis[0] or api == self.apis[0]]

@@ -1,4 +1,4 @@
-"""The values that names in a kopf operator's source are certain to have; nothing is executed."""
+"""The values of names in a kopf operator's source, as far as they are certain without executing it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Value = str | list[str | None]
 class Constants:
     """The constants of a module, those of its classes (``Names.GROUP``), and those that it imports from other files.
 
-    A text that comes from the environment has its default value.
+    A text that is read from the environment has its default value.
     """
 
     def __init__(self, tree: ast.Module, place: Path, *, importers: frozenset[Path] = frozenset()) -> None:
@@ -34,7 +34,7 @@ class Constants:
                 self._assign("", statement)
 
     def text(self, node: ast.expr | None, prefix: str = "") -> str | None:
-        """The text that an expression certainly has; None if it is not certain. ``prefix`` is the name of the class
+        """The text that an expression evaluates to; None if that is not certain. ``prefix`` is the name of the class
         that contains the expression, followed by a dot.
         """
         if isinstance(node, ast.Constant):
@@ -55,9 +55,7 @@ class Constants:
         return None
 
     def texts(self, node: ast.expr) -> list[str | None]:
-        """The texts that an argument stands for, with None for each that is not certain; ``*RESOURCE`` stands for
-        several.
-        """
+        """The texts that an argument evaluates to, each None if it is not certain. ``*RESOURCE`` gives several."""
         if not isinstance(node, ast.Starred):
             return [self.text(node)]
         if isinstance(node.value, ast.Tuple | ast.List):

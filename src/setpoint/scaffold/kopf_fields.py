@@ -20,7 +20,7 @@ _WORD_BEGINS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z
 
 
 class Guess(NamedTuple):
-    """A field's type and default, as Python source; ``type`` is ``Any`` if no handler shows more."""
+    """A field's type and default, as Python source; ``type`` is ``Any`` if the handlers don't show the type."""
 
     type: str
     default: str
@@ -54,8 +54,8 @@ def fields_read(node: ast.AST) -> dict[str, Guess]:
 
 
 def class_body(fields: Mapping[str, Guess]) -> list[str]:
-    """The lines of a class with these fields, without indentation. A field's wire name is written out if it does not
-    follow from the attribute's name.
+    """The lines of a class with these fields, without indentation. A field's wire name is stated explicitly if it does
+    not follow from the attribute's name.
     """
     lines: dict[str, str] = {}
     for name, guess in sorted(fields.items()):

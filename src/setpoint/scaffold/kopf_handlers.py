@@ -25,26 +25,25 @@ _SELECTING: Final = ("group", "version", "plural", "kind", "singular")
 
 @dataclass(frozen=True)
 class Handler:
-    """A decorated function and one thing that it handles. A function that handles several things has a Handler for
-    each.
-    """
+    """A decorated function and one event that it handles. A function with several decorators has a Handler for each."""
 
     what: str
     resource: tuple[str, str, str]
-    """Group, version, and plural (or kind, or singular); empty where the source doesn't say, as for handlers of the
-    program."""
+    """Group, version, and plural (or kind, or singular). Each is empty if the source doesn't give it, as for handlers
+    of the program itself.
+    """
     name: str
     node: ast.FunctionDef | ast.AsyncFunctionDef
     source: str
     line: int
     unknown: str = ""
-    """The decorator, if it names a resource by something that can only be known when the program runs."""
+    """The decorator, if it names a resource by a value that is known only when the program runs; otherwise ``""``."""
 
 
 def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
     """The handlers, in the order of their lines.
 
-    A resource may be given in any way that kopf accepts, as literal text or by constants of the module or of
+    A resource may be given in any form that kopf accepts, as literal text or by constants of the module or of
     neighbouring modules. The module may import ``kopf``, and names from it, under other names.
     """
     constants = Constants(tree, place)

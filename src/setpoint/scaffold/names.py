@@ -1,4 +1,4 @@
-"""The names of a project's package, program and kinds, derived from the names that the user has given."""
+"""The names of a project's package, program and kinds, derived from the names that the user gave."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ _TOOLS: Final = frozenset({"cloudpickle", "hypothesis", "mypy", "pip", "pre-comm
 
 
 class NameProblem(Exception):
-    """A name can't be used; the message states the rule that it breaks, usually with an example or a
-    suggestion.
-    """
+    """A name can't be used; the message states the rule that it breaks, usually with an example or a suggestion."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class ProjectName:
             raise NameProblem(f"--group {self.group!r}: a domain name of yours, such as {self.name}.example.com")
 
     def check_is_free(self) -> None:
-        """Raises `NameProblem` if the project's environment has a package or a module of that name already."""
+        """Raises `NameProblem` if the project's environment already has a package or a module of that name."""
         elsewhere = [place for place in sys.path if place and Path(place).resolve() != Path.cwd()]
         if self.name in _TOOLS | _requirements() or PathFinder.find_spec(self.package, elsewhere) is not None:
             raise NameProblem(
@@ -80,12 +78,12 @@ class ProjectName:
 
     @property
     def package(self) -> str:
-        """The Python package."""
+        """The name of the Python package."""
         return self.name.replace("-", "_")
 
     @property
     def program(self) -> str:
-        """The name of the program, which no other program in a cluster has."""
+        """The name of the program, which must be unique in a cluster."""
         return self.group if self.group.startswith(f"{self.name}.") else f"{self.name}.{self.group}"
 
     @property
@@ -130,7 +128,7 @@ class KindName:
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as in the paths of its URLs."""
+        """The plural of the kind, as in its URL paths."""
         return self.given_plural or plural_of(self.kind)
 
 

@@ -18,14 +18,14 @@ class ProjectError(Exception):
 
 
 class Api(msgspec.Struct, frozen=True):
-    """A kind of the project, with its further versions."""
+    """A kind of the project, with its additional versions."""
 
     kind: str
     version: str
     has_webhook: bool = False
     versions: tuple[str, ...] = ()
     plural: str = ""
-    """The path segment, if it is not the one that follows from the kind."""
+    """The plural in URL paths, if it is not the one that follows from the kind; otherwise ``""``."""
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class Project(msgspec.Struct, frozen=True):
         return KindName(api.kind, api.version, self.group, api.plural)
 
     def api(self, kind: str) -> Api:
-        """The kind of that name.
+        """The kind with that name.
 
         Raises:
             ProjectError: there is no such kind.

@@ -1,8 +1,8 @@
 """Templates: the files of a working project, in which names are replaced.
 
-The files of ``templates/`` are those of a project ``acme-dist`` with the package ``acme_pkg`` and the kind ``Gizmo``.
-There is no template language: a template reads like the file that it becomes, and other tools' braces (GitHub's,
-Make's) need no escaping. Lines that end in ``# for each kind`` (or webhook, or version) are repeated.
+The files in ``templates/`` are those of a project ``acme-dist`` with the package ``acme_pkg`` and the kind ``Gizmo``.
+There is no template language: a template reads like the file that it becomes, and braces that belong to other tools
+(GitHub, Make) need no escaping. Lines that end in ``# for each kind`` (or webhook, or version) are repeated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def words(project: ProjectName, kind: KindName | None = None, version: str = "")
 
 
 def template(name: str, replaced: Mapping[str, str]) -> dict[str, File]:
-    """The files of ``templates/NAME``, with their words replaced. They belong to the user as soon as they exist."""
+    """The files of ``templates/NAME``, with their words replaced. From then on they belong to the user."""
     found: dict[str, File] = {}
     for path, content in _walk(files("setpoint.scaffold") / "templates" / name, ""):
         if path != _GENERATED:
@@ -54,7 +54,7 @@ def template(name: str, replaced: Mapping[str, str]) -> dict[str, File]:
 
 
 def parts_file(project: Project) -> dict[str, File]:
-    """The module that lists the parts of a program, which is generated again for every new part."""
+    """The module that lists the parts of a program. It is generated anew for every new part."""
     source = files("setpoint.scaffold") / "templates" / "project" / f"{_GENERATED}{_SUFFIX}"
     lines: list[str] = []
     for line in source.read_text("utf-8").splitlines():

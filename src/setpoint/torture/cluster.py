@@ -30,8 +30,8 @@ class Backstage(Protocol):
 
 
 class TorturedCluster(Cluster):
-    """The cluster of a scenario. Each wait (`settle`, `until`, `eventually`) ends a step, as in the simulation. It does
-    not have a ``manager`` or anything to `describe`, since the controllers are in a different process.
+    """The cluster of a scenario. Each wait (`settle`, `until`, `eventually`) ends a step, as in the simulation. There
+    is no ``manager``, and `describe` returns ``""``, since the controllers are in a different process.
     """
 
     def __init__(self, trial: Backstage) -> None:
@@ -59,19 +59,19 @@ class TorturedCluster(Cluster):
     async def eventually(
         self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0, why: str = ""
     ) -> None:
-        """Waits like `until`."""
+        """Waits like `until`; ``why`` is the message of the AssertionError."""
         await self._trial.wait_until(lambda: _held(condition), within, why)
 
     async def apply(self, obj: K) -> K:
-        """Applies an object as in a test. If an object of that kind and name is being deleted, it first waits until
-        that object is gone, as users do.
+        """Applies an object as in a test. In a run with faults, it first waits while an object of that kind and name is
+        being deleted, as a user would.
         """
         await self._gone(obj)
         return await super().apply(obj)
 
     async def create(self, obj: K) -> K:
-        """Creates an object. If an object of that kind and name is being deleted, it first waits until that object is
-        gone, as `apply` does.
+        """Creates an object. In a run with faults, it first waits, as `apply` does, while an object of that kind and
+        name is being deleted.
         """
         await self._gone(obj)
         return await super().create(obj)
@@ -93,7 +93,11 @@ class TorturedCluster(Cluster):
         raise AttributeError(f"a tortured program is a process of its own: controller {name!r} can't be looked at")
 
     async def install(self, definition: Any) -> None:
-        """Creates a CustomResourceDefinition and waits until the server serves it."""
+        """Creates a CustomResourceDefinition and waits until the server serves it.
+
+        Raises:
+            TimeoutError: the server does not serve it after 30 s.
+        """
         async with asyncio.timeout(30.0):
             await self._install(definition)
 

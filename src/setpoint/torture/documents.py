@@ -1,4 +1,4 @@
-"""Documents: objects from YAML files, for whose kinds there are no classes."""
+"""Documents: objects from YAML files, of kinds that need not have classes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Document = Mapping[str, Any]
 
 
 class ScenarioError(Exception):
-    """A scenario, or a file that it names, can't be used; the message names the file and says what to do."""
+    """A scenario, or a file that it names, can't be used; the message names the file and the remedy."""
 
 
 def read_documents(path: Path) -> list[dict[str, Any]]:
     """The objects in a file, or in all YAML and JSON files of a directory, in order of the files' names. Each item of a
-    list is an object of its own.
+    List counts as an object.
 
     Raises:
         ScenarioError: a file can't be read, or contains something other than objects.

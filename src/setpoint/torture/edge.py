@@ -1,4 +1,4 @@
-"""Edge: the layer between the program's connections and the server, in which requests fail."""
+"""Edge: the layer between the program's connections and the server. It makes requests fail."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from setpoint.torture.streams import Gate, Held
 from setpoint.torture.strikes import Strikes
 
 SLOW: Final = 2.0
-"""Seconds that a slow request takes, and after which a late one is carried out."""
+"""Seconds that a slow request takes, and after which a late request is carried out."""
 
 
 class Inside(Protocol):
@@ -54,7 +54,7 @@ class Inside(Protocol):
 
 
 class Edge:
-    """The server as the program under test sees it. It answers like `ApiServer`, except for the plan's faults."""
+    """The server as the program under test sees it. It answers like `ApiServer`, except where a fault strikes."""
 
     def __init__(self, trial: Inside) -> None:
         self._trial = trial
@@ -75,7 +75,7 @@ class Edge:
         self._trial.server.drain()
 
     def watched(self) -> set[str]:
-        """The kinds that the program is watching now."""
+        """The kinds that the program is watching at the moment."""
         return {name for name, gate in self.gates.items() if gate.streams}
 
     def gate(self, collection: str) -> Gate:
@@ -90,7 +90,7 @@ class Edge:
         """Answers a request of the program.
 
         Raises:
-            HungUp: a fault breaks the connection instead.
+            HungUp: a fault breaks the connection.
         """
         self.requests += 1
         asked = _asked(request)
@@ -232,7 +232,7 @@ class Edge:
     # -- caches --------------------------------------------------------------------------------------------------------
 
     def changed(self, entry: Entry) -> None:
-        """Carries out the faults that hit a change. This is called for every change, before any watch shows it."""
+        """Carries out the faults that hit a change. The trial calls this for each change, before any watch shows it."""
         gate = self.gates.get(entry.collection)
         if gate is None or not gate.streams or gate.since is not None:
             return

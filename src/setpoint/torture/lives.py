@@ -16,13 +16,13 @@ from setpoint.torture.setup import Setup
 from setpoint.torture.steps import Steps
 
 TURN: Final = 0.02
-"""Seconds between two looks at the program, and at whether there is rest."""
+"""Seconds between two checks of whether the program runs and everything has settled."""
 _EXITS: Final = 3
 """The number of times that the program may end by itself under faults: it is started again, as a kubelet does."""
 
 
 class ProgramError(Exception):
-    """The program can't be tortured: it can't be started, ends by itself, or never sends the server a request."""
+    """The program can't be tested: it can't be started, ends by itself, or never sends a request to the server."""
 
 
 class Guardian(Protocol):
@@ -133,7 +133,9 @@ class Lives:
         return "; it said:\n" + "\n".join(f"  {line}" for line in said.splitlines()) if said else "; it said nothing"
 
     async def mind(self) -> None:
-        """Restarts the program whenever it has ended by itself under faults, until cancelled."""
+        """Restarts the program when it has ended by itself under faults, until cancelled. If that happens too often,
+        reports a finding and ends the trial.
+        """
         trial = self._trial
         while True:
             await asyncio.sleep(TURN)
@@ -157,19 +159,19 @@ class Lives:
                 self._trial.tape.tell("controller", self.actor.name, "killed", why)
 
     def crash(self, fault: Fault) -> None:
-        """Kills the program; it is started again when the fault is over."""
+        """Kills the program, which is started again when the fault is over."""
         self.is_away = True
         self.kill(f"killed: {fault.kind}")
         self._trial.steps.begin(fault, self.revive)
 
     def down(self, step: int) -> None:
-        """Kills the program; it is started again at the end of the step ``step``."""
+        """Kills the program, which is started again at the end of step ``step``."""
         self.is_away = True
         self.kill("down while the user goes on")
         self._trial.steps.over(step, self.revive)
 
     def pause(self, step: int) -> None:
-        """Suspends the program until the end of the step ``step``."""
+        """Suspends the program until the end of step ``step``."""
         self.is_away = True
         if self._program is not None:
             self._program.pause()

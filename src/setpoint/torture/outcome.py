@@ -1,4 +1,4 @@
-"""Outcome: the result of one run of a tortured program, and the result with which it is compared."""
+"""Outcome: the result of one run of a tortured program, and the results with which it is compared."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from setpoint.simulation.state import Snapshot
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """The results of the undisturbed runs. ``silence`` is the number of seconds without a write that count as rest;
-    ``hears`` has the kinds that the program watches in these runs.
+    """The results of the undisturbed runs. ``silence`` is the number of seconds without a write after which the program
+    counts as idle; ``hears`` has the kinds that the program watches in these runs.
     """
 
     silence: float
@@ -22,7 +22,7 @@ class Expected(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct):
-    """The outcome of a trial. ``failed`` is the reason why the program can't be tortured, or ``""`` if it can."""
+    """The outcome of a trial. ``failed`` is the reason why the program can't be tested, or ``""`` if it can."""
 
     result: Result
     longest: float = 0.0

@@ -21,8 +21,8 @@ _DEATH: Final = 5.0
 class Program:
     """One life of the program. `kill` ends it and every process of its group, but no other process.
 
-    Its output is appended to ``log``. It has this process's environment, except for ``KUBECONFIG`` and the variables
-    that would make it believe that it runs in a pod.
+    Its output is appended to ``log``. Its environment is that of this process, except for ``KUBECONFIG`` and the
+    variables from which it would conclude that it runs in a pod.
 
     Raises:
         OSError: the program can't be started.
@@ -55,7 +55,7 @@ class Program:
 
     def ended(self) -> int | None:
         """The exit status (negative for a signal); None while the program runs. The process is not reaped, so its
-        process id, which is also the id of its group, can't be reused.
+        process id, which is also the id of its group, is not reused.
         """
         if self._status is None:
             found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -88,7 +88,7 @@ class Program:
 
 
 def filled(words: Sequence[str], *, kubeconfig: Path, server: str) -> list[str]:
-    """The words with every placeholder in braces filled in; each ``{port}`` becomes a different free port."""
+    """``words`` with every placeholder in braces filled in; each ``{port}`` becomes a different free port."""
 
     def value(found: re.Match[str]) -> str:
         return {"kubeconfig": str(kubeconfig), "server": server}.get(found[1]) or str(_free_port())

@@ -37,10 +37,10 @@ class Rest:
     async def within(self, patience: float) -> None:
         """Returns when nothing is left to do, as seen by the server, or after ``patience`` seconds.
 
-        Nothing is left to do when no request except watches is in progress, everything that the program watches at rest
-        is watched, the control plane is idle, no effect is about to end by itself, and for ``silence`` seconds there
-        was neither a change nor a request. Requests that only read delay this by at most three times ``silence``, since
-        some programs poll.
+        Nothing is left to do when no request except watches is in progress, the program watches all kinds that it
+        watched in the undisturbed runs, the control plane is idle, no effect is about to end by itself, and for
+        ``silence`` seconds there was neither a change nor a request. Requests that only read don't count when there has
+        been no change and no write for three times ``silence``, since some programs poll.
         """
         trial, edge, silence = self._trial, self._trial.edge, self._trial.expected.silence
 
@@ -52,7 +52,7 @@ class Rest:
 
     async def since(self, last: Callable[[], float], silence: float, patience: float) -> None:
         """Returns when ``last()`` was ``silence`` seconds ago and everything is idle, or after ``patience`` seconds.
-        These are counted from the call and, while the effect of a fault is about to end by itself, begin anew.
+        These are counted from the call, and start anew as long as the effect of a fault is about to end by itself.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience

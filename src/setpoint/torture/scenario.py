@@ -1,4 +1,4 @@
-"""Scenarios in the plain form: the actions of users in a YAML file, for developers who do not write Python."""
+"""Scenarios in the plain form: the actions of users, written in YAML for developers who do not use Python."""
 
 from __future__ import annotations
 
@@ -139,8 +139,8 @@ def _wait(what: Any, where: str) -> Callable[[Cluster], Awaitable[None]]:
 
 
 def has(found: Any, wanted: Any) -> bool:
-    """Whether ``found`` contains everything in ``wanted``. An item of a wanted list may be anywhere in the list that
-    was found.
+    """Whether ``found`` contains everything in ``wanted``. The items of a wanted list may be anywhere in the list in
+    ``found``.
     """
     if isinstance(wanted, Mapping):
         return isinstance(found, Mapping) and all(

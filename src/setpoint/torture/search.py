@@ -1,4 +1,4 @@
-"""Search: makes undisturbed trials, then tries every single fault. Plans with findings are repeated to learn how often
+"""Search: makes undisturbed trials, then tries every single fault. Plans with findings are repeated, to learn how often
 the findings occur.
 """
 
@@ -24,11 +24,11 @@ from setpoint.torture.trial import Trial
 from setpoint.torture.workers import Work, Workers
 
 Progress = Callable[[str, "Search"], None]
-"""Is called about once a second with what is being done."""
+"""A function that is called about once a second with a description of the current work, and the search."""
 REPEAT: Final = 4
-"""The number of times that a plan that has found something is tried again."""
+"""The number of times that a plan with a finding is tried again."""
 SILENCE: Final = 2.0
-"""Seconds of silence that mean rest, before the program's own rhythm is known."""
+"""Seconds without a write after which the program counts as idle, until its usual pauses are known."""
 _LEAST, _MOST = 0.4, 15.0
 _CALM: Final = 4
 """Undisturbed trials at most: what differs between them is masked."""
@@ -37,7 +37,7 @@ _LIMIT: Final = 600.0
 
 
 class Search:
-    """One search. `findings` yields what it finds, and `report` says what it has tried so far."""
+    """A search. `findings` yields its findings, and `report` covers the plans tried so far."""
 
     def __init__(
         self,
@@ -68,10 +68,11 @@ class Search:
     # -- what there is to find -----------------------------------------------------------------------------------------
 
     def findings(self) -> Iterator[Counterexample]:
-        """Yields confirmed counter-examples, for as long as the caller iterates and the budget lasts.
+        """Yields the counter-examples, confirmed by repetition, for as long as the caller iterates and the budget
+        lasts.
 
         Raises:
-            ProgramError: the program can't be tortured.
+            ProgramError: the program can't be tested.
             WorkerError: a trial could not be run.
         """
         with self._pool:
@@ -87,7 +88,12 @@ class Search:
             yield from self._try([Plan((each,)) for each in singles])
 
     def replay(self, plan: Plan) -> Counterexample | None:
-        """Runs a plan as often as a finding is repeated. Returns None if the plan no longer shows a finding."""
+        """Runs a plan as many times as a plan with a finding is repeated. Returns None if there is no finding any more.
+
+        Raises:
+            ProgramError: the program can't be tested.
+            WorkerError: a trial could not be run.
+        """
         with self._pool:
             reference = self._undisturbed()
             if not plan.faults:

@@ -1,4 +1,4 @@
-"""Setup: the program to torture and the scenario, which are the same for all runs."""
+"""Setup: the program to test and the scenario, which are the same for all runs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Setup:
 
     ``before`` has the documents that exist before the program starts, definitions of resources first; ``objects`` and
     ``crds`` are the same documents as classes. ``converge`` is the number of seconds after the last fault within which
-    everything must reach its expected state. ``silence`` is the number of seconds without a write that count as rest;
-    None derives it from the program's own rhythm. ``start_within`` is the number of seconds within which the program
-    must have sent the server a request.
+    everything must reach its expected state. ``silence`` is the number of seconds without a write after which the
+    program counts as idle; None derives it from the program's usual pauses. ``start_within`` is the number of seconds
+    within which the program must send its first request to the server.
     """
 
     command: Sequence[str]
@@ -53,8 +53,8 @@ class Setup:
         return ()
 
     def code(self) -> str:
-        """A digest of the scenario's file and of the files that the command names, so that a replay can report changes
-        to them.
+        """A digest of the scenario's file and of the files that the command names. It lets a replay report changes to
+        them.
         """
         state = blake2b(digest_size=5)
         for file in (self.source, *map(Path, self.command)):

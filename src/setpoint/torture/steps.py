@@ -34,7 +34,7 @@ class Steps:
         self._at_end.append((step, release))
 
     def after(self, seconds: float, release: Release) -> None:
-        """Calls ``release`` after ``seconds``, for which every wait for rest waits, too."""
+        """Calls ``release`` after ``seconds``; every wait until nothing is left to do waits for it, too."""
 
         def due() -> None:
             if self._due.pop(timer, None) is not None:
@@ -54,9 +54,7 @@ class Steps:
         return bool(self._due or self._at_end)
 
     def ending(self) -> list[Release]:
-        """Takes out the effects that last until the end of the present step, and returns the functions that end
-        them.
-        """
+        """Removes the effects that last until the end of the current step, and returns the functions that end them."""
         found = [each for each in self._at_end if each[0] <= self.number]
         self._at_end = [each for each in self._at_end if each not in found]
         return [release for _, release in found]

@@ -1,4 +1,4 @@
-"""Streams: which changes the program sees, and when."""
+"""Streams: the changes that the program sees, and the times at which it sees them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from setpoint.simulation.stream import EXPIRED
 
 
 class Gate:
-    """Decides whether the program sees changes to one kind's objects. A shut gate holds back all changes from a certain
-    revision on, in their order, like a watch cache that lags behind.
+    """Decides whether the program sees changes to the objects of one kind. A shut gate holds back all changes from a
+    certain revision on, in their order, like a watch cache that lags behind.
     """
 
     def __init__(self, collection: str) -> None:
@@ -33,7 +33,7 @@ class Gate:
 
     def open(self, *, expired: bool = False) -> None:
         """Delivers the events that were held back. If ``expired``, drops them instead and ends the watches with 410, so
-        their readers list again and never see the states in between.
+        that their readers list again and never see the states in between.
         """
         self.since = None
         for stream in list(self.streams):
@@ -46,8 +46,8 @@ class Gate:
 
 
 class Held(AsyncIterator[bytes]):
-    """The body of the answer to a watch, as the program gets it. ``told`` is called with the events that were handed
-    over.
+    """The body of the answer to a watch, as the program receives it. ``told`` is called with the events that were
+    delivered.
     """
 
     def __init__(self, gate: Gate, body: Any, *, initial: bool, told: Callable[[str], None]) -> None:
@@ -104,12 +104,12 @@ class Held(AsyncIterator[bytes]):
         self.kept = []
 
     def expire(self) -> None:
-        """Ends the watch with 410, as a server that no longer has the watch's position does."""
+        """Ends the watch with 410, like a server that no longer has the watch's revision."""
         self._give(EXPIRED, "")
         self._over = True
 
     def hang_up(self) -> None:
-        """Breaks the connection: data in transit are lost."""
+        """Breaks the connection; data in transit are lost."""
         self._broken = True
         self._wake.set()
 

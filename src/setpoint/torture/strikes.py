@@ -1,4 +1,4 @@
-"""Strikes: the faults of a plan, each of which occurs once."""
+"""Strikes: the faults of a plan, each of which strikes once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from setpoint.simulation.tape import Tape
 
 
 class Strikes:
-    """Looks up the plan's faults for each point that the run reaches. ``struck`` has the faults that have occurred."""
+    """Looks up the plan's faults for each point that the run reaches. ``struck`` has the faults that have struck."""
 
     def __init__(self, plan: Plan, tape: Tape) -> None:
         self._plan = plan
@@ -17,8 +17,8 @@ class Strikes:
         """Whether the time of faults has passed."""
 
     def take(self, point: str, *kinds: str) -> list[Fault]:
-        """The plan's faults at the point, of the given kinds, that have not struck yet; from now on they count as
-        struck, and they are written to the trace. Empty after the time of faults.
+        """The plan's faults of the given kinds at the point that have not struck yet. They are written to the trace and
+        from now on count as struck. Empty when the time for faults is over.
         """
         if self.over:
             return []

@@ -1,4 +1,4 @@
-"""Trial: one run of a plan, with a new server, the program and the user."""
+"""Trial: one run of a plan, with a new server, a new process of the program, and the users."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class Trial:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     async def run(self) -> Outcome:
-        """Runs the trial. Failures in it are part of the outcome and are never raised. If the run is cancelled, the
-        program is ended.
+        """Runs the trial. Failures during the run are part of the outcome and are never raised. If the run is
+        cancelled, the program is killed.
         """
         loop = asyncio.get_running_loop()
         self._began = loop.time()
@@ -239,7 +239,7 @@ class Trial:
             self._main.cancel()
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs ``work`` in a task of its own, beside everything else."""
+        """Runs ``work`` in a task, concurrently with the rest of the trial."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -359,8 +359,8 @@ class Trial:
         await self.end_step()
 
     async def gone(self, collection: str, namespace: str, name: str) -> None:
-        """Waits, in a run with faults, until the object is gone if it is being deleted, because its name can't be used
-        again before that. The faults are ended, as they may be all that keeps the object.
+        """In a run with faults, waits while the object is being deleted, because its name can't be used again until
+        then. The wait ends the faults, which may be all that keeps the object.
         """
 
         async def is_gone() -> bool:

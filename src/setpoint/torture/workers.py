@@ -1,4 +1,4 @@
-"""Workers: trials that run at once, each in a process that is forked from this one."""
+"""Workers: trials that run concurrently, each in a process that is forked from this one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ from setpoint.torture.outcome import Outcome
 
 K = TypeVar("K")
 Work: TypeAlias = Callable[[Path, Callable[[int], None]], Coroutine[None, None, Outcome]]
-"""A trial: gets a folder of its own, and a function that is to be told the process group of every program it starts."""
+"""A trial, as a function of two arguments: a folder of its own, and a function to call with the process group of every
+program that it starts.
+"""
 _GRACE: Final = 10.0
 """Seconds that a trial has to end its program when it is wanted no more."""
 _encode = msgspec.msgpack.Encoder().encode
@@ -36,13 +38,11 @@ _decode = msgspec.msgpack.Decoder(Outcome).decode
 
 
 class WorkerError(Exception):
-    """A trial failed because of an error in the torture itself; the message has the traceback."""
+    """A trial failed because of an error in the framework itself; the message has the traceback."""
 
 
 class Workers:
-    """Runs at most ``size`` trials at once. At the end of its block, it ends the trials in progress and their
-    programs.
-    """
+    """Runs at most ``size`` trials at a time. Leaving its block ends the trials in progress and their programs."""
 
     def __init__(self, size: int, *, limit: float) -> None:
         self._size = size

@@ -1,4 +1,4 @@
-"""Chronos: logs every create, update and delete of Pods.
+"""Chronos: logs every creation, update and deletion of Pods.
 
 It uses only informers and queues, like controllers before there were frameworks. Handlers only put keys in a
 rate-limited queue; workers take a key, read the indexer, and log the difference from the last logged state. So the
@@ -26,16 +26,16 @@ class Chronos:
 
     Args:
         pods: the Pod informer; it may be shared with other controllers.
-        sink: is called with an `Entry`. If it raises, the Pod is retried with back-off.
-        workers: the number of concurrent workers; two workers never have the same key.
-        max_retries: after this many retries of a key, the next failure drops the key (see ``on_drop``) until its Pod
-            changes again.
+        sink: called with an `Entry`. If it raises, the Pod is retried with back-off.
+        workers: the number of concurrent workers; two workers never have the same key at a time.
+        max_retries: the number of retries of a key, after which the next failure drops the key (see ``on_drop``) until
+            its Pod changes again.
         resync: seconds after which every Pod is checked again, 0 for never; unchanged Pods are not logged.
         on_drop: called with a dropped key and its last error.
 
-    Guarantees: every existing Pod is logged; several changes between two reads are one ``update``; a Pod that was
-    replaced by a different one of the same name is logged as ``delete`` and ``create``; a Pod that was deleted during
-    an outage of the server is logged as ``delete`` afterwards.
+    Guarantees: every existing Pod is logged; several changes between two reads are logged as one ``update``; a Pod that
+    was replaced by a different one of the same name is logged as ``delete`` and ``create``; a Pod that was deleted
+    during an outage of the server is logged as ``delete`` afterwards.
     """
 
     def __init__(

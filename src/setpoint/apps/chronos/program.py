@@ -25,7 +25,7 @@ from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Pod
 
 SYNC_TIMEOUT = 30.0
-"""Seconds for the first list, after which Chronos ends with the server's last answer."""
+"""Seconds that the first list may take. After that, Chronos ends with the server's last answer."""
 
 app = App(name="chronos", help="Log every create, update and delete of Pods, one line each.", version_flags=[])
 logger = logging.getLogger("setpoint.chronos")
@@ -59,13 +59,13 @@ def chronos(
     selector
         Watch only Pods with these labels, such as app=web,tier!=db.
     output
-        text, or json for one JSON object a line.
+        text, or json for one JSON object per line.
     workers
         The number of Pods processed concurrently.
     resync
-        Check every Pod again after so many seconds; 0 means never. Unchanged Pods are not logged again.
+        Seconds after which every Pod is checked again; 0 means never. Unchanged Pods are not logged again.
     max_retries
-        The number of retries for a Pod whose line could not be written, before it is dropped.
+        The number of retries before a Pod whose line could not be written is dropped.
     """
     configure("text", "WARNING").addFilter(_NotTwice())
 

@@ -18,7 +18,7 @@ from setpoint.apps.envtest.flags import Flag, FlagError, help_text, parse
 __all__ = ["DIRECTORY", "answering", "main"]
 
 DIRECTORY = "/setpoint/data-dir"
-"""The path at which the directory is told; etcd itself has no such path."""
+"""The path under which the directory is served; etcd itself has no such path."""
 _ABOUT = "Stands in for etcd where setpoint's kube-apiserver runs: keeps the directory in which objects are stored."
 _TEXTS = (
     *("advertise-client-urls", "initial-advertise-peer-urls", "initial-cluster", "initial-cluster-state"),

@@ -13,8 +13,8 @@ class FlagError(ValueError):
 
 
 class Flag(NamedTuple):
-    """A flag. ``kind`` is ``bool``, ``int``, ``text`` or ``list`` (given several times, or with commas between the
-    values). ``about`` says what the flag does here; it is empty if the flag has no effect.
+    """A flag. ``kind`` is ``bool``, ``int``, ``text`` or ``list`` (repeated, or with commas between the values).
+    ``about`` describes the effect of the flag here; it is empty if there is none.
     """
 
     kind: str
@@ -33,7 +33,7 @@ class Flags:
         return self._given[name][-1] if self._given.get(name) else default
 
     def several(self, name: str) -> list[str]:
-        """All values of the flag; a value that contains commas counts as several values."""
+        """All values of the flag; a value with commas counts as several values."""
         parts = (part.strip() for value in self._given.get(name, ()) for part in value.split(","))
         return [part for part in parts if part]
 
@@ -50,12 +50,12 @@ class Flags:
 
     @property
     def meaningless(self) -> list[str]:
-        """The flags that were given although they have no effect here."""
+        """The given flags that have no effect here."""
         return [name for name in self._given if not self._table[name].about]
 
 
 def parse(table: Mapping[str, Flag], arguments: Sequence[str]) -> Flags:
-    """The flags among ``arguments``: ``--name=value``, ``--name value``, or ``--name`` for boolean flags. Underscores
+    """The flags in ``arguments``: ``--name=value``, ``--name value``, or ``--name`` for boolean flags. Underscores
     count as hyphens, and a flag may begin with one hyphen instead of two.
 
     Raises:

@@ -1,4 +1,4 @@
-"""``--runtime-config``: chooses the built-in versions and resources that are served."""
+"""``--runtime-config``: selects the built-in versions and resources to serve."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _SETS: Final = frozenset({"api/all", "api/ga", "api/beta", "api/alpha"})
 
 def restrict(server: ApiServer, given: Sequence[str]) -> None:
     """Removes the resources that ``given`` turns off. Each entry is ``api/all``, ``api/ga``, a version, or a version
-    with a resource (``apps/v1/deployments``), followed by ``=true`` or ``=false``. For each resource the most specific
-    entry counts.
+    with a resource (``apps/v1/deployments``), followed by ``=true`` or ``=false``. For each resource the most
+    specific entry applies.
 
     Raises:
         FlagError: an entry turns on something that can't be served here, or its value is neither true nor false.

@@ -1,4 +1,4 @@
-"""The flags of kube-apiserver 1.37, and the effect of each here."""
+"""The flags of kube-apiserver 1.37, and their effects here."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ REFUSED = {
         "audit-webhook-config-file",
     )
 }
-"""Without these a test would pass or fail for another reason than its author thinks."""
+"""Flags that are refused: if they were ignored, a test could pass or fail for another reason than its author thinks."""
 _BOOLS = (
     *("aggregator-reject-forwarding-redirect", "audit-log-batch-throttle-enable", "audit-log-compress"),
     *("audit-log-truncate-enabled", "audit-webhook-batch-throttle-enable", "audit-webhook-truncate-enabled"),

@@ -1,4 +1,4 @@
-"""Runs the embedded server as the flags of kube-apiserver describe it."""
+"""Runs the embedded server as configured by the flags of kube-apiserver."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LIFETIME = timedelta(days=365)
 
 
 class ServingError(RuntimeError):
-    """The server can't serve; the message says why, and what to do."""
+    """The server can't serve; the message gives the reason and the remedy."""
 
 
 def run(flags: Flags) -> None:
