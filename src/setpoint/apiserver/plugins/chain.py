@@ -12,10 +12,12 @@ from setpoint.apiserver.plugins.pod_security import TEMPLATES, check_namespace, 
 from setpoint.apiserver.plugins.priority import prioritize, validate_priority_class
 from setpoint.apiserver.plugins.protection import PROTECTED, protect
 from setpoint.apiserver.plugins.quotas import check_quotas
+from setpoint.apiserver.plugins.resizes import check_allocatable, check_declared_features
 from setpoint.apiserver.plugins.runtime_class import apply_runtime_class, validate_overhead
 from setpoint.apiserver.plugins.signers import check_approval, check_attestation, check_signing, check_subject
 from setpoint.apiserver.plugins.taints import taint
 from setpoint.apiserver.plugins.tolerations import tolerate
+from setpoint.apiserver.plugins.topology import copy_topology
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 
 __all__ = ["mutate", "mutates", "validate"]
@@ -24,14 +26,14 @@ Plugin = Callable[[AdmissionAttributes], None]
 
 # Upstream's order: kubeapiserver/options/plugins.go
 MUTATING: Final[Mapping[str, tuple[Plugin, ...]]] = {
-    "pods": (default_limits, mount_token, prioritize, tolerate, apply_runtime_class),
+    "pods": (default_limits, mount_token, prioritize, tolerate, apply_runtime_class, copy_topology),
     "nodes": (taint,),
     "persistentvolumeclaims": (default_storage_class, protect),
     **{collection: (protect,) for collection in PROTECTED if collection != "persistentvolumeclaims"},
     "ingresses.networking.k8s.io": (default_ingress_class,),
 }
 VALIDATING: Final[Mapping[str, tuple[Plugin, ...]]] = {
-    "pods": (check_limits, check_pod, validate_overhead),
+    "pods": (check_limits, check_pod, validate_overhead, check_declared_features, check_allocatable),
     "namespaces": (check_namespace,),
     **dict.fromkeys(TEMPLATES, (check_template,)),
     "persistentvolumeclaims": (check_limits, resize_claim),
@@ -63,6 +65,9 @@ _NAMES: Final[Mapping[Plugin, str]] = {
     check_signing: "CertificateSigning",
     check_subject: "CertificateSubjectRestriction",
     check_attestation: "ClusterTrustBundleAttest",
+    copy_topology: "PodTopologyLabels",
+    check_declared_features: "NodeDeclaredFeatureValidator",
+    check_allocatable: "PodResizeValidator",
 }
 """Upstream's names of the plugins, by which they are turned off."""
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from setpoint.meta import Quantity
 
-__all__ = ["Amounts", "amounts_of", "pod_amounts"]
+__all__ = ["Amounts", "Side", "amounts_of", "pod_amounts"]
 
 JsonObject = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from random import Random
@@ -123,9 +123,9 @@ class AdmissionAttributes:
         record = self.call.storage.get(collection, namespace, name)
         return None if record is None else decode(record.value)
 
-    def forbidden(self, why: str) -> errors.ApiStatusError:
+    def forbidden(self, why: str, causes: Sequence[Mapping[str, str]] = ()) -> errors.ApiStatusError:
         """The error for a refusal (403). It names the object, or the prefix of its name, as in upstream."""
-        return errors.forbidden(self.resource, self.shown_name, why)
+        return errors.forbidden(self.resource, self.shown_name, why, causes)
 
     @property
     def is_namespace(self) -> bool:

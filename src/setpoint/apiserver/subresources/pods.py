@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from setpoint.apiserver import plugins
 from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.errors import bad_request, conflict, invalid, not_found
 from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import fit_namespace, read_typed, typed
 from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
 from setpoint.apiserver.subresources.disruption_budgets import spend
 from setpoint.apiserver.verbs.delete import remove
 from setpoint.apiserver.verbs.managed_fields import track
-from setpoint.apiserver.verbs.update import store
+from setpoint.apiserver.verbs.update import precondition_failed, store
 from setpoint.meta import GroupKind, GroupResource, GroupVersionKind
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.meta.text import quote
@@ -44,9 +46,11 @@ def bind(call: Call) -> Response:
 def _bind(call: Call, name: str) -> Response:
     options = WriteOptions.parse(call.query, "CreateOptions")
     binding = read_typed(call, _BINDING)
+    subresource, kind = call.path.subresource, ("", "v1", "Binding")
+    plugins.mutate(
+        AdmissionAttributes.of(call, call.served, "CREATE", binding, None, options, subresource=subresource, kind=kind)
+    )
     if call.admission is not None:
-        subresource = call.path.subresource
-        kind = ("", "v1", "Binding")
         binding = call.admission.document(call.served, binding, options, subresource=subresource, kind=kind)
         typed(binding, _BINDING)
     metadata = binding.get("metadata") or {}
@@ -63,15 +67,17 @@ def _bind(call: Call, name: str) -> Response:
     if record is None:
         raise not_found(pods.group_resource, name)
     live = call.versions.decoded(pods, record)
-    if metadata.get("uid") and metadata["uid"] != live["metadata"].get("uid"):
-        found = live["metadata"].get("uid")
-        why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
-        raise conflict(pods.group_resource, name, why)
+    found = {"uid": live["metadata"].get("uid", ""), "resourceVersion": str(record.revision)}
+    for key, field in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        if metadata.get(key) and metadata[key] != found[key]:
+            raise precondition_failed(call, pods, name, field, metadata[key], found[key])
     if live["metadata"].get("deletionTimestamp"):
         raise conflict(_BINDINGS, name, f"pod {name} is being deleted, cannot be assigned to a host")
     node = live["spec"].get("nodeName")
     if node:
         raise conflict(_BINDINGS, name, f"pod {name} is already assigned to node {quote(node)}")
+    if live["spec"].get("schedulingGates"):
+        raise conflict(_BINDINGS, name, f"pod {name} has non-empty .spec.schedulingGates")
     new: JsonObject = copy_json(live)
     new["spec"]["nodeName"] = target["name"]
     for key in ("labels", "annotations"):

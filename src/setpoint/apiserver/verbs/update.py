@@ -28,7 +28,7 @@ from setpoint.meta.numbers import NumberError, parse_uint
 from setpoint.schema import json_equal
 from setpoint.schema.errors import ErrorType, FieldError
 
-__all__ = ["check_name", "kind_of", "modify", "update"]
+__all__ = ["check_name", "kind_of", "modify", "precondition_failed", "update"]
 
 JsonObject = dict[str, Any]
 
@@ -48,14 +48,15 @@ def update(call: Call) -> Response:
         if not served.strategy.create_on_update or call.path.subresource:
             raise not_found(served.group_resource, call.path.name)
         if new["metadata"].get("uid"):
-            raise _precondition_failed(call, new["metadata"]["uid"], "")
+            raise precondition_failed(call, served, call.path.name, "UID", new["metadata"]["uid"], "")
         new["metadata"].pop("resourceVersion", None)
         return shape.one(call, insert(call, served, new, options), status=201)
     call.state.lengthy(len(record.value))
     uid = new["metadata"].get("uid")
     live = call.versions.decoded(served, record)
     if uid and uid != live["metadata"].get("uid"):
-        raise _precondition_failed(call, uid, live["metadata"].get("uid", ""))
+        found = live["metadata"].get("uid", "")
+        raise precondition_failed(call, served, call.path.name, "UID", uid, found)
     value = modify(call, served, record, live, new, options, subresource=call.path.subresource)
     return shape.one(call, value)
 
@@ -226,13 +227,15 @@ def _keep_system_fields(metadata: JsonObject, old: JsonObject) -> None:
                 metadata[name] = old[name]
 
 
-def _precondition_failed(call: Call, wanted: str, found: str) -> errors.ApiStatusError:
-    served, path = call.served, call.path
-    parts = ("" if call.dry_run else "registry", served.resource.plural, path.namespace, path.name)
+def precondition_failed(
+    call: Call, served: ServedResource, name: str, field: str, wanted: str, found: str
+) -> errors.ApiStatusError:
+    """The error (409) for a ``field`` of a request, ``UID`` or ``ResourceVersion``, that is not the object's."""
+    parts = ("" if call.dry_run else "registry", served.resource.plural, call.path.namespace, name)
     key = "/".join(part for part in parts if part)
     return conflict(
         served.group_resource,
-        path.name,
+        name,
         f"StorageError: invalid object, Code: 4, Key: /{key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
-        f"failed: UID in precondition: {wanted}, UID in object meta: {found}",
+        f"failed: {field} in precondition: {wanted}, {field} in object meta: {found}",
     )

@@ -1,0 +1,32 @@
+"""PodTopologyLabels: a pod has the labels of its node's zone and region."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from setpoint.apiserver.requests.admission import AdmissionAttributes
+
+__all__ = ["copy_topology"]
+
+_COPIED: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+
+
+def copy_topology(attributes: AdmissionAttributes) -> None:
+    """Gives a new pod that names its node, or the Binding of a pod, the labels of the node's zone and region. They
+    replace labels with the same keys; a node that does not exist is passed over.
+    """
+    if attributes.old is not None:
+        return
+    if attributes.subresource == "binding":
+        target = attributes.new.get("target") or {}
+        name = target.get("name") if target.get("kind") == "Node" else None
+    elif attributes.subresource:
+        return
+    else:
+        name = attributes.spec.get("nodeName")
+    node = attributes.one("nodes", name) if name else None
+    labels = ((node or {}).get("metadata") or {}).get("labels") or {}
+    copied = {key: labels[key] for key in _COPIED if key in labels}
+    if copied:
+        metadata = attributes.new.setdefault("metadata", {})
+        metadata["labels"] = {**(metadata.get("labels") or {}), **copied}
