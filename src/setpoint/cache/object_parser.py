@@ -39,7 +39,7 @@ class UnexpectedKind(ValueError):
 class Item(NamedTuple):
     """An object that is about to enter the store.
 
-    ``document`` is its JSON without managedFields: kind, apiVersion and metadata first, in this order, then the rest.
+    ``document`` is its JSON: kind, apiVersion and metadata first, in this order, then the rest.
     ``end`` is the position in the document where the metadata ends. ``problem`` is the reason why the document was kept
     unparsed, or ``""``: such a document was not projected or transformed, and decoding it will fail.
     """

@@ -68,7 +68,8 @@ class WorkLoop(Generic[Key]):
     *Guarantees*
 
     - A key is never handled twice at the same time.
-    - An exception ends one attempt, never a worker; so does the cancellation of a task that ``handle`` awaits. The cancellation of a worker itself, KeyboardInterrupt and SystemExit are never swallowed: they end the loop. When
+    - An exception ends one attempt, never a worker; so does the cancellation of a task that ``handle`` awaits. The
+      cancellation of a worker itself, KeyboardInterrupt and SystemExit are never swallowed: they end the loop. When
       ``handle`` swallows a cancellation of the worker, the worker ends after that attempt.
     - The back-off of one key does not delay other keys. `Done`, `After` and `TerminalError` reset it; `Retry` and every
       other failure keep it.
