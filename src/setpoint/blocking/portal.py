@@ -83,7 +83,7 @@ class Portal:
 
     @contextmanager
     def inside(self, context: AbstractAsyncContextManager[T]) -> Iterator[T]:
-        """An asynchronous context manager as a synchronous one. One task enters and leaves it, as it requires."""
+        """``context`` as a synchronous context manager. A single task enters and leaves it."""
         left = asyncio.Event()
         entered: asyncio.Future[T] = self.run(_future())  # made in its loop
         done = asyncio.run_coroutine_threadsafe(_hold(context, entered, left), self._loop)

@@ -172,7 +172,7 @@ def rbac(
     role
         A YAML file, or a folder of them, with the roles to compare with. If it has bindings, only bound roles count.
     asked
-        Add the recorded requests to this file, and compare with all requests in it; so the tests may run in parts.
+        Add the recorded requests to this file, and compare with all requests in it, so that tests can run in parts.
     strict
         Also return 1 if there are permissions that are never used.
     """

@@ -1,4 +1,4 @@
-"""Client: every verb for every kind, typed by the class in the request."""
+"""Client: the verbs for objects of all kinds; the class in a request determines the type of the result."""
 
 from __future__ import annotations
 

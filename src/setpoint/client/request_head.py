@@ -34,7 +34,7 @@ class RequestHead:
         """The head of ``request``.
 
         Raises:
-            TransportError: a header contains a line break or a zero byte.
+            TransportError: a header contains a line break or a NUL byte.
         """
         headers, body = request.headers, request.body
         parts = [

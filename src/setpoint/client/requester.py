@@ -55,7 +55,7 @@ class Requester:
         self._on_warning = on_warning or _log_warning
         self._warned: OrderedDict[str, None] = OrderedDict()
         self.answers: Counter[tuple[str, str]] = Counter()
-        """The number of answers, by method and status; ``<error>`` stands for none."""
+        """The number of answers, by method and status; ``<error>`` stands for a missing answer."""
 
     def over(self, transport: Transport) -> Requester:
         """A requester that uses a different transport, and shares this one's limiter and its record of warnings."""

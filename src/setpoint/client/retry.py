@@ -58,9 +58,9 @@ class Backoff:
 
 
 DEFAULT_RETRY = Backoff(steps=5, initial=0.01, factor=1.0, jitter=0.1)
-"""For conflicts with unrelated writes of other clients: client-go's DefaultRetry."""
+"""The back-off for conflicts with unrelated writes of other clients (client-go's DefaultRetry)."""
 DEFAULT_BACKOFF = Backoff(steps=4, initial=0.01, factor=5.0, jitter=0.1)
-"""For conflicts with clients that do the same thing: client-go's DefaultBackoff."""
+"""The back-off for conflicts with clients that do the same work (client-go's DefaultBackoff)."""
 
 
 async def retry_on_conflict(

@@ -138,7 +138,7 @@ class Manager:
             prepare=self._prepare,
         )
         self.started = self._life.started
-        """Set when everything that does not need election has been started."""
+        """Set when everything that does not need an election has been started."""
         self.elected = self._life.elected
         """Set when this process leads, or at the start if there is no election."""
         self._life.add("caches", _Caches(self.factory))
@@ -147,7 +147,7 @@ class Manager:
             self.readyz.add("sharding", self.shards.problem)
         self._life.add("others", self.recorder)
         self.pages = self._pages(processes, serving.browser)
-        """This manager's pages; those of its processes, if it has any."""
+        """The pages of this manager or, if it has child processes, of those."""
         servers = Servers(client, serving, pages=self.pages, health=(self.healthz, self.readyz))
         self.metrics_server, self.health_server = servers.metrics, servers.health
         self._life.add("servers", *servers.all())

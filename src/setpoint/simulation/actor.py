@@ -27,9 +27,9 @@ class Actor:
         self.lane = lane
         self.state: State = "running"
         self.parked: list[asyncio.Handle] = []
-        """Callbacks that became ready while it was paused."""
+        """The callbacks that became ready while the actor was paused."""
         self.timers: list[asyncio.TimerHandle] = []
-        """Timers that it was waiting for when it was paused."""
+        """The timers that were pending when the actor was paused."""
 
     def start(self, coro: Coroutine[Any, Any, T], name: str = "") -> asyncio.Task[T]:
         """Runs ``coro`` in a task of this actor."""
@@ -50,7 +50,7 @@ class Actor:
 
 
 ACTOR: ContextVar[Actor | None] = ContextVar("setpoint_simulation_actor", default=None)
-"""The actor that is running. None is the world itself: the scenario and the harness around it."""
+"""The actor that is running. None stands for the world itself: the scenario and the harness around it."""
 AUTHOR: ContextVar[Actor | None] = ContextVar("setpoint_simulation_author", default=None)
 """The actor whose request is being carried out. That actor may have been killed since it sent the request."""
 

@@ -26,14 +26,14 @@ class Counterexample(AssertionError):
         self.findings = findings
         known = {each.identity for each in findings}
         self.anyway = [each for each in baseline.findings if plan.faults and each.identity not in known]
-        """Promises that are broken without the faults, too."""
+        """The promises that are broken even without the faults."""
         self.plan = plan
         self.code = code
         self.scenario = scenario
         self.runs = runs
         self.seconds = seconds
         self.showed = showed
-        """In how many runs of so many it showed, where runs of one plan may differ; None where they can't."""
+        """If runs of one plan may differ, the number of runs with the findings and of all runs; otherwise None."""
         self.trace: list[Line] = result.trace
         self.undisturbed: list[Line] = baseline.trace
         self.end = result.end
@@ -43,7 +43,7 @@ class Counterexample(AssertionError):
         self.again = (again or "SETPOINT_REPLAY={token} pytest …\n… simulate --replay {token}").replace(
             "{token}", self.token
         )
-        """Commands that show it again."""
+        """The commands that replay the plan."""
         self.files: list[Path] = []
         super().__init__(self.describe())
 

@@ -113,15 +113,15 @@ class History(MemoryStorage):
         self.step = 0
         self.recording = False
         self.untold = UNTOLD
-        """Collections that do not belong to any story."""
+        """Collections whose changes are not recorded."""
         self.alive: dict[str, tuple[str, str]] = {}
-        """The uid of everything that is there now, and what it is called."""
+        """The collection and the label of every existing object, by uid."""
         self.called: dict[str, str] = {}
-        """Every uid that there ever was, and what it was called."""
+        """The collection and label of every object that has ever existed, as one text, by uid."""
         self.ended: set[str] = set()
         """Conditions that the control plane has set from True to False, as ``collection label path``."""
         self.made: Counter[str] = Counter()
-        """The number of objects that there ever were of each collection and label."""
+        """The number of objects that were ever created with each collection and label."""
         self._counts: Counter[str] = Counter()
         self.watchers: list[Callable[[Entry], None]] = []
 

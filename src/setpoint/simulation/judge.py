@@ -74,12 +74,12 @@ class Judge:
         self.created: Counter[str] = Counter()
         self.deleted: Counter[str] = Counter()
         self.gone: dict[int, Counter[str]] = {}
-        """The deletions by others than users, by steps."""
+        """The number of deletions by others than users, by step and label."""
         self.wrongly: Counter[str] = Counter()
         self.collected: set[str] = set()
-        """Objects of users that the garbage collector has deleted."""
+        """Objects that users created and the garbage collector has deleted."""
         self.provided: set[str] = set()
-        """Objects without an owner that the control plane has made, such as a default storage class."""
+        """Objects without an owner that the control plane created, such as a default storage class."""
         self.writes = 0
         self.quiet_since: str = ""
         """The phase in which nothing may be written; ``""`` while writes are allowed."""
@@ -90,7 +90,7 @@ class Judge:
         self._excused: set[str] = set()
         self._users: set[str] = set()
         self.excusing = False
-        """Whether what is made now is a fault's doing: nothing that comes of it is counted."""
+        """Whether objects are being created because of a fault. Such objects, and their deletions, are not counted."""
         self._objects = Objects(world.history)
         self._last: Entry | None = None
         self._outside: dict[str, Counter[str]] = {}

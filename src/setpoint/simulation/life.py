@@ -35,7 +35,7 @@ class Life:
         self.number = number
         self.actor = Actor(f"controller/{number}", "controller")
         self.seen: set[str] = set()
-        """The uid of every object that this process was ever shown."""
+        """The uids of all objects that this process has ever seen."""
 
     def kill(self) -> None:
         """Kills the process as SIGKILL does: none of its code runs any more."""

@@ -44,7 +44,7 @@ class SimulationLoop(VirtualTimeLoop):
         self._graveyard: list[Any] = []
         self._turns_of_threads = Turns()
         self.begun: list[tuple[asyncio.Task[Any], Actor | None, str]] = []
-        """The tasks of the user's code that were begun in reconciles: whose they are, and where their code is."""
+        """The tasks that the user's code started in reconciles, each with its actor and its line of code."""
 
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None

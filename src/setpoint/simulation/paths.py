@@ -101,7 +101,7 @@ class _Traces:
         passed = zip(baseline.rests[:step], baseline.wishes[:step], strict=True)
         self._before = [rest for rest, wished in passed if wished != wish]
         self.harmless: frozenset[str] = frozenset()
-        """The fields of moments and counters."""
+        """The fields that hold times or counters."""
         self.takes_turns = False
 
     def between(self, expected: Snapshot, found: Snapshot) -> list[Difference]:

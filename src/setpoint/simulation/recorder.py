@@ -35,7 +35,7 @@ class Recorder:
 
     Each line is written at once, and the next recorder drops a line that a crash has cut off, so a recording is always
     valid. A second file, ``path`` with ``.key`` appended, holds the key from which stand-ins are made; only its owner
-    can read it. Keep it secret: it is needed only to continue the recording, not to replay it.
+    can read it. Keep it secret. It is needed only to continue the recording, not to replay it.
 
     The recorder needs only the permissions to ``list`` and ``watch`` the kinds.
 
@@ -59,7 +59,7 @@ class Recorder:
         self._told = told
         self._now = now
         self._known: dict[str, dict[str, bytes]] = {}
-        """Of every object in the recording, by collection and key, a digest."""
+        """A digest of every object in the recording, by collection and key."""
         self.events = 0
         there = path.exists() and path.stat().st_size > 0
         key = path.with_name(f"{path.name}.key")

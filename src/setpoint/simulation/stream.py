@@ -49,10 +49,10 @@ class Gate:
 
     def __init__(self) -> None:
         self.since: int | None = None
-        """The first revision that is kept back; None if nothing is."""
+        """The first revision that is held back; None if none is."""
         self.streams: list[Stream] = []
         self.missing = 0
-        """The number of streams that have been ended by the server, or by the network, and not begun again yet."""
+        """The number of streams that the server or the network has ended and the process has not opened again yet."""
 
     def shut(self, revision: int) -> None:
         if self.since is None or revision < self.since:

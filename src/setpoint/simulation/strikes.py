@@ -38,7 +38,7 @@ class Strikes:
         self._at: dict[str, list[Fault]] = {}
         self.struck: list[Fault] = []
         self.over = False
-        """Whether the time of faults has passed."""
+        """Whether the time for faults is over."""
         for each in plan.faults:
             self._at.setdefault(each.at, []).append(each)
         self._always = [each for each in self.planned("run") if each.kind == "lag"]

@@ -24,7 +24,7 @@ class Tape:
         self.lines: list[Line] = []
         self.points: list[Point] = []
         self.full = False
-        """Whether the time of faults has passed, so that there are no more points."""
+        """Whether the time for faults is over, so that there are no more points."""
         self._numbers: Counter[str] = Counter()
 
     def tell(self, lane: str, who: str, what: str, text: str, *, point: str = "", content: str = "") -> None:

@@ -35,7 +35,7 @@ class Reference:
         self.created, self.deleted = dict(self.baseline.created), dict(self.baseline.deleted)
         last = self.baseline.there[-1] if self.baseline.there else {}
         self.passing = frozenset(each for each in last if each in self.deleted and each not in self.baseline.end)
-        """Objects that go by themselves after the user's last step, in their own time, which a fault may shorten."""
+        """Objects that disappear by themselves some time after the user's last step. A fault may shorten that time."""
         for other in self.others:
             masks |= learned(self.baseline.end, other.end)
             for ours, theirs in zip(self.baseline.rests, other.rests, strict=False):

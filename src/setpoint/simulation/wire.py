@@ -67,14 +67,14 @@ class Wire:
         self.gates: dict[str, Gate] = {}
         self.streams: list[Stream] = []
         self.behind: dict[str, int] = {}
-        """Kinds that this process was shown as of an older revision when it started."""
+        """The collections of which this process was shown an older revision when it started."""
         self.streams_lists = True
         """Whether the server can stream lists, which are consistent reads."""
         self._listed: dict[tuple[str, ...], float] = {}
-        """Lists of caches that no watch has followed yet, each with the loop time until which that may take."""
+        """The lists of caches that no watch has followed yet, each with the loop time by which it has to begin."""
         self.reverses = False
         self.rolls: Random | None = None
-        """Draws the duration of each request and the order of lists; None if all is in order."""
+        """Draws the latency of each request and the order of lists; None if both are fixed."""
         self.record = None if network.setup.is_rehearsal else AccessRecord.from_environment()
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:

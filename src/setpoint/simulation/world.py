@@ -92,14 +92,14 @@ class World:
         self.processes = Processes(self)
         self._stack = AsyncExitStack()
         self.resting = False
-        """Whether a step is about to end, and nothing of what the user did is under way any more."""
+        """Whether a step is about to end, because all consequences of the user's actions have been dealt with."""
         self._main: asyncio.Task[None] | None = None
         self._gave_up = ""
         self._warm_at = 0
         self._result = Result()
         self._randoms: list[Random] = []
         self.branch: Callable[[int], tuple[Plan, Options] | None] = lambda _step: None
-        """Asked at the start of every step whether from here on this is the run of another plan."""
+        """Called at the start of every step; returns a different plan for the rest of the run, or None."""
         self._began = 0.0
         self.wishes = Wishes()
 

@@ -61,9 +61,9 @@ class Edge:
         self.gates: dict[str, Gate] = {}
         self.streams_lists = True
         self.requests = 0
-        """Since the program was started last."""
+        """The number of requests since the last start of the program."""
         self.under_way = 0
-        """Requests other than watches."""
+        """The number of requests in progress other than watches."""
         self.asked_at = 0.0
         """The loop's time of the last request, or of the end of the last answer."""
         self.wrote_at = 0.0

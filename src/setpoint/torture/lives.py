@@ -58,7 +58,7 @@ class Lives:
         self.actor = Actor("program 1", "controller")
         self.started_at = 0.0
         self.is_away = False
-        """Whether the program is meant to be away: it is down, or stopped."""
+        """Whether a fault has killed or suspended the program for a while."""
         self._program: Program | None = None
         self._number = 0
         self._exits = 0

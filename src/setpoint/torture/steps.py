@@ -30,7 +30,7 @@ class Steps:
             self.after(float(fault.get("seconds", seconds)), release)
 
     def over(self, step: int, release: Release) -> None:
-        """Calls ``release`` at the end of the step ``step``, when everything else has settled."""
+        """Calls ``release`` at the end of step ``step``, after everything else has settled."""
         self._at_end.append((step, release))
 
     def after(self, seconds: float, release: Release) -> None:

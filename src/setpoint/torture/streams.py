@@ -24,7 +24,7 @@ class Gate:
     def __init__(self, collection: str) -> None:
         self.collection = collection
         self.since: int | None = None
-        """The first revision that is kept back; None if nothing is."""
+        """The first revision that is held back; None if none is."""
         self.streams: list[Held] = []
 
     def shut(self, revision: int) -> None:

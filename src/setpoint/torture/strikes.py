@@ -14,7 +14,7 @@ class Strikes:
         self._tape = tape
         self.struck: list[Fault] = []
         self.over = False
-        """Whether the time of faults has passed."""
+        """Whether the time for faults is over."""
 
     def take(self, point: str, *kinds: str) -> list[Fault]:
         """The plan's faults of the given kinds at the point that have not struck yet. They are written to the trace and

@@ -118,7 +118,7 @@ class Launcher:
 
     def __init__(self, command: Sequence[str]) -> None:
         self.kubeconfig = ""
-        """A file with the server to use, instead of the one that the command would use."""
+        """The kubeconfig of the server to use; ``""`` for the one that the command would use."""
         self._command = command
 
     async def __call__(self, index: int, count: int) -> ChildProcess:

@@ -55,7 +55,7 @@ class Supervisor:
         self.children: dict[int, ChildProcess] = {}
         """The running processes, by the index of their partition."""
         self.leading = Leading(self)
-        """The runnable that lets the processes work; it belongs into the group that needs the election."""
+        """The runnable that lets the processes work; it belongs to the group that needs the election."""
         self._launch = launch
         self._leadership: Leadership | None = None
         self._stopping = asyncio.Event()
