@@ -1,10 +1,16 @@
-"""The test of backups.py: a function of the test answers what the operator runs in its pod."""
+"""The tests of backups.py: a function of the test answers what the operator runs in its pod."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
 from backups import Backup, BackupSpec, controller
 
 import setpoint as sp
+from setpoint.client import CommandResult
 from setpoint.cluster import Command, PodBehaviour
 from setpoint.models.core_v1 import Container, Pod, PodSpec
 
@@ -53,3 +59,53 @@ async def test_a_backup_is_made_once_in_a_pod_that_is_ready() -> None:
         assert (backup.status.pod, backup.status.bytes) == ("shop-0", 1000)
         await sp.testing.advance(3600)
         assert postgres.asked == [("pg_dump", "--format=custom")] * 2
+
+
+class DistantPostgres(sp.simulation.External):
+    """The command, behind a network: it takes the place of the client's `exec`. A dump whose answer is lost is made
+    again, so only its size counts."""
+
+    def __init__(self) -> None:
+        self.dumped = 0
+
+    @sp.simulation.call
+    async def dump(self, pod: str) -> CommandResult:
+        self.dumped = 1000
+        return CommandResult(0, b"x" * self.dumped, b"")
+
+    async def exec(self, pod: Pod, command: Sequence[str], *, timeout: float) -> CommandResult:
+        assert command[0] == "pg_dump"
+        return await self.dump(pod.name)
+
+
+async def scenario(cluster: sp.testing.Cluster) -> None:
+    await cluster.create(Backup.named("nightly", "default", spec=BackupSpec(database="shop")))
+    await cluster.settle()
+    spec = PodSpec(containers=[Container(name="postgres", image="postgres:18")])
+    await cluster.create(Pod.named("shop-0", "default", {"app": "shop"}, spec=spec))
+    await cluster.settle()
+    await cluster.create(Backup.named("weekly", "default", spec=BackupSpec(database="shop")))
+    await cluster.settle()
+
+
+def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    postgres = DistantPostgres()
+
+    @asynccontextmanager
+    async def lifespan(manager: sp.Manager) -> AsyncGenerator[None]:
+        manager.client.exec = postgres.exec  # type: ignore[assignment,method-assign]  # no command runs in these pods
+        yield
+
+    return sp.simulation.check(
+        scenario, lambda: [controller], externals=[postgres], lifespan=lifespan, budget=budget, **options
+    )
+
+
+def test_it_survives_some_bad_days() -> None:
+    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
+
+
+@pytest.mark.long
+def test_it_survives_every_single_fault() -> None:
+    report = simulated(sp.simulation.Budget(runs=600))
+    assert report.complete, report

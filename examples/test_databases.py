@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from databases import Database, DatabaseSpec, controller
 
 import setpoint as sp
@@ -41,3 +44,26 @@ async def test_a_database_that_moves_to_another_secret_follows_that_one() -> Non
         changed = await cluster.apply(Secret.named("new", "default", string_data={"password": "y"}))
         await cluster.settle()
         assert (await cluster.get(Database, "orders")).status.password_version == changed.metadata.resource_version
+
+
+async def scenario(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(Secret.named("password", "default", string_data={"password": "1"}))
+    for name in ("orders", "users"):
+        await cluster.apply(database(name, "password"))
+        await cluster.settle()
+    await cluster.apply(Secret.named("password", "default", string_data={"password": "2"}))
+    await cluster.settle()
+
+
+def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    return sp.simulation.check(scenario, lambda: [controller], budget=budget, **options)
+
+
+def test_it_survives_some_bad_days() -> None:
+    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
+
+
+@pytest.mark.long
+def test_it_survives_every_single_fault() -> None:
+    report = simulated(sp.simulation.Budget(runs=600))
+    assert report.complete, report

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from mykind import Mykind, MykindSpec, controller
 
@@ -72,3 +74,25 @@ async def test_ten_mykinds_of_fifty_pods_converge_and_leave_nothing() -> None:
             await cluster.delete(mykind)
         await cluster.settle()
         assert await cluster.list(Pod) == []
+
+
+async def scenario(cluster: sp.testing.Cluster) -> None:
+    for number in (3, 1, 2):
+        await cluster.apply(Mykind.named("sample", "default", spec=MykindSpec(numpods=number)))
+        await cluster.settle()
+    await cluster.delete(await cluster.get(Mykind, "sample"))
+    await cluster.settle()
+
+
+def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    return sp.simulation.check(scenario, lambda: [controller], budget=budget, **options)
+
+
+def test_it_survives_some_bad_days() -> None:
+    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
+
+
+@pytest.mark.long
+def test_it_survives_every_single_fault() -> None:
+    report = simulated(sp.simulation.Budget(runs=600))
+    assert report.complete, report

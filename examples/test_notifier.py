@@ -1,11 +1,13 @@
-"""The test of notifier.py: its endpoint is a function."""
+"""The tests of notifier.py: its endpoint is a function."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from notifier import Announcement, AnnouncementSpec, App, controller
 from prometheus_client import CollectorRegistry, Counter
 
@@ -38,3 +40,54 @@ async def test_every_text_is_told_once() -> None:
             await cluster.apply(Announcement.named("a", "default", spec=AnnouncementSpec(text=text)))
             await cluster.settle()
         assert endpoint.told == ["one", "two"]
+
+
+class DistantEndpoint(sp.simulation.External):
+    """The endpoint, behind a network. It knows the last text only: one may be told twice, since answers may be lost."""
+
+    def __init__(self) -> None:
+        self.told = ""
+
+    @sp.simulation.call
+    async def take(self, text: str) -> None:
+        self.told = text
+
+    @asynccontextmanager
+    async def post(self, url: str, *, data: str, raise_for_status: bool) -> AsyncGenerator[None]:
+        await self.take(data)
+        yield
+
+
+async def scenario(cluster: sp.testing.Cluster) -> None:
+    for text in ("one", "two", "one"):
+        await cluster.apply(Announcement.named("a", "default", spec=AnnouncementSpec(text=text)))
+        await cluster.settle()
+
+
+def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    endpoint = DistantEndpoint()
+    uncounted = SimpleNamespace(inc=lambda: None)
+
+    @asynccontextmanager
+    async def lifespan(manager: sp.Manager) -> AsyncGenerator[App]:
+        yield App(cast("Any", endpoint), "http://endpoint", cast("Any", uncounted))
+
+    return sp.simulation.check(
+        scenario,
+        lambda: [controller],
+        externals=[endpoint],
+        lifespan=lifespan,
+        control_plane=False,
+        budget=budget,
+        **options,
+    )
+
+
+def test_it_survives_some_bad_days() -> None:
+    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
+
+
+@pytest.mark.long
+def test_it_survives_every_single_fault() -> None:
+    report = simulated(sp.simulation.Budget(runs=600))
+    assert report.complete, report

@@ -95,3 +95,23 @@ async def test_objects_from_before_the_upgrade_still_work() -> None:
 
 async def pods_are(c: sp.testing.Cluster, number: int) -> bool:
     return sum(pod.is_ready for pod in await c.list(Pod)) == number
+
+
+async def scenario(c: sp.testing.Cluster) -> None:
+    for number in (2, 3, 1):
+        await c.apply(Mykind.named("sample", "default", spec=MykindSpec(replicas=number)))
+        await c.settle()
+
+
+def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    return sp.simulation.check(scenario, lambda: [controller], webhooks=[admission], budget=budget, **options)
+
+
+def test_it_survives_some_bad_days() -> None:
+    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
+
+
+@pytest.mark.long
+def test_it_survives_every_single_fault() -> None:
+    report = simulated(sp.simulation.Budget(runs=600))
+    assert report.complete, report

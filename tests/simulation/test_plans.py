@@ -9,7 +9,6 @@ from tests.simulation.plans.record import Made, Record
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 WITHOUT = {
-    "backups": "commands in pods go over WebSockets, which no simulated wire has",
     "demo": "it runs mykind",
     "factory": "caches without a controller",
     "policies": "webhooks without a controller",
@@ -26,7 +25,7 @@ def test_every_example_is_simulated() -> None:
         if "__main__" in file.read_text() and not file.stem.startswith("test_")
     }
     assert programs - setups().keys() - PARTS == WITHOUT.keys(), (
-        "a new example needs a scenario, in its test or in `plans`"
+        "a new example needs a complete search in its test, which `plans` takes its setup from"
     )
 
 

@@ -386,6 +386,22 @@ async def test_another_image_starts_the_container_again() -> None:
 
 
 @virtual_time
+async def test_all_conditions_are_about_the_generation_that_the_kubelet_has_seen() -> None:
+    async with cluster() as world:
+        await world.create(pod("a"))
+        await world.settle()
+        found = await world.get(Pod, "a")
+        found.spec.containers[0].image = "another"
+        await world.update(found)
+        await world.settle()
+        found = await world.get(Pod, "a")
+        assert found.status.observed_generation == found.metadata.generation == 2
+        assert {each.type: each.observed_generation for each in found.status.conditions} == dict.fromkeys(
+            ["PodScheduled", "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"], 2
+        )
+
+
+@virtual_time
 async def test_a_function_says_what_pods_do_and_annotations_say_the_rest() -> None:
     def behaviour(found: Pod) -> PodBehaviour | None:
         return PodBehaviour(ready=30.0) if found.labels.get("app") == "slow" else None

@@ -77,8 +77,7 @@ def set_conditions(pod: Pod, now: datetime) -> None:
     else:
         _set(pod, "Ready", ready, *((None, None) if ready else why), now=now)
     _set(pod, "ContainersReady", ready, *((None, None) if ready else why), now=now)
-    if pod_condition(pod, "PodScheduled") is None:
-        _set(pod, "PodScheduled", True, now=now)
+    _set(pod, "PodScheduled", True, now=now)
 
 
 def _begins_again(policy: str, code: int) -> bool:
@@ -101,3 +100,5 @@ def _set(
 ) -> None:
     condition = PodCondition(type=type, status="True" if holds else "False", reason=reason, message=message)
     set_pod_condition(pod, condition, now)
+    if pod.metadata.generation and (there := pod_condition(pod, type)) is not None:
+        there.observed_generation = pod.metadata.generation  # all of them are about what the kubelet runs now
