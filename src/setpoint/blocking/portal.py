@@ -19,10 +19,10 @@ T = TypeVar("T")
 class Portal:
     """Runs coroutines in another thread's event loop and waits for them.
 
-    By default it starts a thread whose loop runs all the time, so that it works where a loop is running already (as in
-    notebooks), and idle connections are maintained between calls. With ``loop`` it uses that loop, which must run in
-    the thread that creates the portal; coroutines see the context variables of the calling thread. An interrupt
-    (Ctrl-C) during a wait cancels the coroutine.
+    By default it starts a thread whose loop runs all the time. So it works where a loop is running already (as in
+    notebooks), and idle connections are maintained between calls. With ``loop`` it uses that loop, and must be created
+    in the loop's thread; coroutines see the context variables of the calling thread. An interrupt (Ctrl-C) during a
+    wait cancels the coroutine.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:

@@ -38,9 +38,9 @@ class Client(PodConnections, Groups):
 
     *Guarantees*
 
-    - No field is lost: `update` sends a patch that is computed from the JSON that was read, and that applies only to
-      the version that was read. Fields that the models don't know stay, and a concurrent change by another client leads
-      to a `Conflict`.
+    - No field is lost: `update` sends a patch computed from the JSON that was read. Fields that the models don't know
+      stay. The patch applies only to the version that was read, so a concurrent change by another client leads to a
+      `Conflict`.
     - By default every request has a deadline, and every stream has an idle timeout.
     - Every error that the server reports is an `ApiError` that names the request; see `setpoint.client.errors`.
     - `close` (or leaving ``async with``) ends every connection that this client opened.

@@ -196,10 +196,9 @@ class Reading(ClientBase):
     ) -> AsyncIterator[Any]:
         """Every object of a kind, fetched in pages of ``limit``.
 
-        If the server no longer has the state that the pages belong to (410 on a continue token, after about five
-        minutes), everything is listed once more, and objects that were already returned are left out. Every object that
-        exists throughout is still returned exactly once, but the objects then don't all show the state of the same
-        moment.
+        A continue token expires after about five minutes (410). Everything is then listed once more, and objects that
+        were already returned are left out. Every object that exists throughout is still returned exactly once, but the
+        objects don't all show the state of the same moment.
 
         Objects that don't fit their model are logged and left out.
         """

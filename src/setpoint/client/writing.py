@@ -78,9 +78,8 @@ class Writing(ClientBase):
     ) -> K:
         """Stores the changes made to ``obj`` since it was read; returns the object as stored.
 
-        The request is a patch that is computed from the JSON that was read, so fields that the model does not know
-        survive. The patch applies only to the version that was read. If nothing changed, nothing is sent and ``obj`` is
-        returned.
+        The request is a patch computed from the JSON that was read, so fields unknown to the model survive. The patch
+        applies only to the version that was read. If nothing changed, nothing is sent and ``obj`` is returned.
 
         Raises:
             Conflict: another client has changed the object; read it again (`setpoint.client.retry_on_conflict`).

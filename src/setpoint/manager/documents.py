@@ -80,7 +80,7 @@ class DocumentsPage:
 
 
 def guarded(page: Handler, access: ObjectAccess) -> Handler:
-    """``page`` as a handler that answers only requests whose bearer token belongs to a user who may ``get`` the object.
+    """A handler that answers like ``page`` if the request's bearer token belongs to a user who may ``get`` the object.
 
     A program on the same machine needs a token, too: users who may not read the object may be able to forward a port to
     this process.

@@ -21,9 +21,12 @@ class Sharding:
     """The configuration of a group of processes.
 
     ``name`` and ``namespace`` are those of the group; ``identity`` names this process and must be unique. Times are in
-    seconds: others take over ``lease_duration`` after the last sign of life of a process, a process gives up its keys
-    after ``renew_deadline`` without a successful renewal, all members renew and list every ``retry_period``, and a
-    reconcile of a key that now belongs to another process is cancelled after ``drain_timeout``.
+    seconds:
+
+    - ``lease_duration``: others take over the keys of a process this long after its last sign of life;
+    - ``renew_deadline``: a process gives up its keys after this time without a successful renewal;
+    - ``retry_period``: all members renew and list this often;
+    - ``drain_timeout``: a reconcile of a key that now belongs to another process is cancelled after this time.
 
     Raises:
         ValueError: ``lease_duration > renew_deadline > 1.2 * retry_period > 0`` does not hold, ``lease_duration`` is

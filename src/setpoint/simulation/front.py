@@ -1,4 +1,4 @@
-"""Front: a server as all clients see it. The names that it generates depend only on the objects that get them."""
+"""Front: a server as all clients see it. The names that it generates depend only on the objects that receive them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from setpoint.simulation.history import History
 
 
 class Front:
-    """Answers requests. The uid and the name that the server makes up for a new object depend on ``seed``, on the
-    object's label, and on the number of objects with that label, so faults elsewhere do not change them.
+    """Answers requests. The uid and the generated name of a new object depend on ``seed``, on the object's label, and
+    on the number of objects with that label, so faults elsewhere do not change them.
     """
 
     def __init__(self, server: ApiServer, history: History) -> None:

@@ -17,8 +17,8 @@ _GONE: Final = object()
 
 
 class Memory:
-    """A copy of the global variables of the modules in which the controllers' functions are defined, and of the
-    attributes of the objects whose methods they are.
+    """A copy of the program's state: the global variables of the modules that define the controllers' functions, and,
+    for functions that are methods, the attributes of their objects.
 
     *Caveats*: it covers only plain values and Python's own containers. Other objects of a module are not reset, nor are
     objects in closures of the functions: make them in the factory.

@@ -94,8 +94,8 @@ class Recorder:
         """Records until it is cancelled or the recording has reached its maximum size (`Full`).
 
         Raises:
-            ExceptionGroup: contains a `Full`, or the ApiError or TransportError of a kind that could not be listed at
-                the beginning, or the Forbidden of a kind for which permission is missing.
+            ExceptionGroup: contains a `Full`, a Forbidden because permission for a kind is missing, or the ApiError or
+                TransportError because of which a kind could not be listed at the beginning.
         """
         async with asyncio.TaskGroup() as group:
             for kind in kinds:

@@ -109,7 +109,7 @@ class Wire:
         return not any(gate.missing for gate in self.gates.values()) and all(now >= at for at in self._listed.values())
 
     def heard_of(self, gate: Gate, revision: int) -> None:
-        """Carries out the faults that hit the change with that revision, which has arrived at the gate."""
+        """Carries out the faults that hit the change with ``revision`` when it arrives at the gate."""
         entry = self._network.history.by_revision.get(revision)
         if entry is not None:
             self._network.strikes.change(gate, entry)

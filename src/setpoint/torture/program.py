@@ -21,8 +21,8 @@ _DEATH: Final = 5.0
 class Program:
     """One life of the program. `kill` ends it and every process of its group, but no other process.
 
-    Its output is appended to ``log``. Its environment is that of this process, except for ``KUBECONFIG`` and the
-    variables from which it would conclude that it runs in a pod.
+    Its output is appended to ``log``. Its environment is that of this process, without the variables ``SETPOINT_*`` and
+    those that Kubernetes sets in pods, and with ``KUBECONFIG`` for the trial's server.
 
     Raises:
         OSError: the program can't be started.

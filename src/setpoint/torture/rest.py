@@ -37,10 +37,15 @@ class Rest:
     async def within(self, patience: float) -> None:
         """Returns when nothing is left to do, as seen by the server, or after ``patience`` seconds.
 
-        Nothing is left to do when no request except watches is in progress, the program watches all kinds that it
-        watched in the undisturbed runs, the control plane is idle, no effect is about to end by itself, and for
-        ``silence`` seconds there was neither a change nor a request. Requests that only read don't count when there has
-        been no change and no write for three times ``silence``, since some programs poll.
+        Nothing is left to do when
+
+        - no request except watches is in progress, and there was no change and no request for ``silence`` seconds;
+        - the program watches all kinds that it watched in the undisturbed runs;
+        - the control plane is idle;
+        - no effect of a fault is about to end by itself.
+
+        Requests that only read postpone this to at most three times ``silence`` after the last change or write, since
+        some programs poll.
         """
         trial, edge, silence = self._trial, self._trial.edge, self._trial.expected.silence
 
