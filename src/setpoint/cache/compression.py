@@ -60,9 +60,9 @@ class Compressor:
     """Compresses with the newest dictionary, and decompresses with every dictionary so far.
 
     Each compressed document has a scheme, a small integer: `PLAIN`, `UNTRAINED`, or the number of a dictionary. A
-    document is never larger than before. Dictionaries are kept for ever, because any part of the program may still hold
-    a record that was compressed with an old one (a snapshot, a handler's mailbox); therefore there are at most
-    `MAX_DICTIONARIES`.
+    compressed document is never larger than the original. Dictionaries are kept for ever, because any part of the
+    program may still hold a record that was compressed with an old one (a snapshot, a handler's mailbox); therefore
+    there are at most `MAX_DICTIONARIES`.
     """
 
     def __init__(self) -> None:

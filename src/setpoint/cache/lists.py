@@ -23,7 +23,7 @@ _LOOKALIKES = 8
 _SOON = 1 << 16
 """Bytes up to which a partial item is scanned with every chunk."""
 MAX_HEADER = 4 << 20
-"""The most bytes before the first item of a list: kind, version and a continue token."""
+"""The maximum number of bytes before the first item of a list (kind, version and a continue token)."""
 _whole = msgspec.json.Decoder(msgspec.Raw).decode
 
 

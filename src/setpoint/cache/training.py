@@ -14,13 +14,13 @@ _WORTH = 0.85
 SAMPLES = 160
 """The number of documents for training and evaluating a dictionary."""
 SAMPLE_BYTES = 64 * 1024
-"""The most bytes of one such document."""
+"""The maximum size of one such document, in bytes."""
 
 
 class Training:
     """Tracks how well documents compress.
 
-    A new dictionary is due when a store has grown to 128, 2048 and 32768 objects, and whenever the last 1024 documents
+    A new dictionary is due when a store has grown to 128, 2048 and 32768 objects, and whenever 1024 documents in a row
     compress a third worse than the documents with which the newest dictionary was evaluated.
     """
 

@@ -27,7 +27,7 @@ SLICES_BY: Final = "endpointslice.kubernetes.io/managed-by"
 ENDPOINTS_BY: Final = "endpoints.kubernetes.io/managed-by"
 HEADLESS: Final = "service.kubernetes.io/headless"
 MOST: Final = 100
-"""The most endpoints in one slice."""
+"""The maximum number of endpoints in one slice."""
 LATE: Final = 5.0
 """Seconds until Endpoints are checked again if the server has their Service and the cache does not yet."""
 

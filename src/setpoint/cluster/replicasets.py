@@ -24,7 +24,7 @@ FAILURE: Final = "ReplicaFailure"
 """The type of the condition that reports that pods are refused, on a ReplicaSet and on its Deployment."""
 _NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,9}")
 BURST: Final = 500
-"""The most pods that are made or deleted in one reconcile."""
+"""The maximum number of pods that are made or deleted in one reconcile."""
 
 
 class Replicas(Generic[K]):

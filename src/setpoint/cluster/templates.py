@@ -83,7 +83,9 @@ def is_available(pod: Pod, min_ready: int | None, now: datetime) -> bool:
 
 
 def template_hash(template: PodTemplateSpec, collisions: int = 0) -> str:
-    """A short hash of a template, equal for equal content."""
+    """A short hash of a template; equal templates have equal hashes. A different number of ``collisions`` gives a
+    different hash.
+    """
     content = msgspec.json.encode(plain(template), order="deterministic") + str(collisions).encode()
     number = int.from_bytes(blake2b(content, digest_size=8).digest(), "big")
     word = ""

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 from setpoint.meta import ObjectKey
 
 MAX_CAUSES: Final = 16
-"""The most causes of one reconcile that are remembered: the first, and the newest ones."""
+"""The maximum number of remembered causes of one reconcile: the first, and the newest ones."""
 
 _TOLERANCE: Final = 0.001
 """Seconds by which an appointment may be early: it is counted from a moment before it is noted."""

@@ -10,7 +10,7 @@ from setpoint.client import PatchType
 from setpoint.patch import merge_patch
 
 MAX_FIELDS: Final = 20
-"""The most fields of one write that are reported."""
+"""The maximum number of reported fields of one write."""
 _BOOKKEEPING: Final = frozenset({"resourceVersion", "managedFields", "generation"})
 _PRECONDITIONS: Final = frozenset({("metadata", "uid"), ("metadata", "resourceVersion")})
 

@@ -25,7 +25,7 @@ T = TypeVar("T", bound=Object)
 Write: TypeAlias = Callable[[], Awaitable[None]]
 
 AT_ONCE: Final = 8
-"""The most writes of one reconcile that are under way at once."""
+"""The maximum number of writes of one reconcile that are under way at the same time."""
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX: Final = 5
 _MAX_PREFIX: Final = 63 - _SUFFIX

@@ -16,7 +16,7 @@ from setpoint.controller.running import RunningController
 from setpoint.meta import ObjectKey
 
 MOST: Final = 200
-"""The most owned objects in one `Detail`."""
+"""The maximum number of owned objects in one `Detail`."""
 DEPTH: Final = 5
 _GOOD: Final = ("Ready", "Available", "Complete", "Established", "Bound", "Healthy", "Synced")
 """The conditions that say how an object is, the most telling one first."""

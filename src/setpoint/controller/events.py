@@ -26,7 +26,7 @@ from setpoint.models.core_v1 import ObjectReference
 from setpoint.models.events_v1 import Event
 
 CAPACITY: Final = 1000
-"""The most reports that wait to be sent; further reports are dropped and counted."""
+"""The maximum number of reports that wait to be sent. Further reports are dropped and counted."""
 SERIES_IDLE: Final = 360.0
 """Seconds without a report after which a series ends."""
 SERIES_REFRESH: Final = 30.0

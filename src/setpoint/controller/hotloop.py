@@ -32,7 +32,7 @@ MAX_DELAY: Final = 60.0
 MAX_KEYS: Final = 4096
 MAX_OBJECTS: Final = 4096
 MAX_SPINS: Final = 1000
-"""The most reconciles within `HotLoopLimits.seconds` that change nothing and ask for the next one at once."""
+"""The maximum number of reconciles within `HotLoopLimits.seconds` that change nothing and ask for the next at once."""
 SOON: Final = 0.01
 """Seconds: a shorter ``after`` counts as at once. The computed rest of a period may be as short as one tick of the
 clock.

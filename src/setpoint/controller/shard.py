@@ -51,7 +51,7 @@ class Shard(Protocol):
         ...
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
-        """Notes that a reconcile begins, and returns its scope; None if it must not begin. The scope expires when
+        """Notes that a reconcile begins, and returns its deadline; None if it must not begin. The deadline expires when
         another process wants the key. The caller must call `end` afterwards.
         """
         ...

@@ -12,7 +12,7 @@ MAX_KEYS: Final = 1024
 MAX_ATTEMPTS: Final = 16
 MAX_FAILED: Final = 16_384
 MAX_WRITES: Final = 32
-"""The most writes of one attempt that are remembered."""
+"""The maximum number of remembered writes of one attempt."""
 
 
 class Write(NamedTuple):

@@ -11,7 +11,7 @@ from setpoint.controller.timeline import Attempt
 from setpoint.meta import ObjectKey
 
 MAX_TOLD: Final = 20
-"""The most different errors reported for one controller."""
+"""The maximum number of different errors reported for one controller."""
 
 
 class NotSettled(AssertionError):

@@ -13,11 +13,11 @@ from setpoint.apiserver.storage import Change, Compacted, Record, Storage
 from setpoint.manager.documents import HIDDEN, is_secret
 
 VERSIONS: Final = 20
-"""The most versions in one history."""
+"""The maximum number of versions in one history."""
 CHANGES: Final = 100
-"""The most changed fields of one version."""
+"""The maximum number of changed fields that are listed for one version."""
 LONGEST: Final = 300
-"""The most characters of a value; only the beginning of a longer value is shown."""
+"""The maximum number of characters of a value. Only the beginning of a longer value is shown."""
 _TURN: Final = 2000
 _UNTOLD: Final = frozenset({"managedFields", "resourceVersion"})
 _PLAIN: Final = re.compile(r"[\w-]+")

@@ -33,9 +33,9 @@ TURN: Final = 500
 """The number of objects to examine before other tasks may run."""
 DEPTH: Final = 5
 SEEN: Final = 2
-"""The most causes of one object's state that are named."""
+"""The maximum number of causes that are named for one object's state."""
 OWNED: Final = 200
-"""The most objects in a tree of owned objects."""
+"""The maximum number of objects in a tree of owned objects."""
 EVENTS: Final = 50
 _GONE: Final = ("deleted", "the object is gone; this is its last version")
 _EVENTS: Final = ("events", "events.events.k8s.io")

@@ -26,7 +26,7 @@ COMMAND: Final = f"{REGISTRY}/command"
 of the container ``NAME``.
 """
 LINES: Final = 10_000
-"""The most lines of a run that are kept for its log."""
+"""The maximum number of lines that are kept for the log of one run."""
 _INHERITED: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER")
 _NOT_STARTED: Final = 128
 _UNKNOWN: Final = 137
