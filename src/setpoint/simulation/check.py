@@ -73,24 +73,23 @@ def check(
         predicates: see `always`, `never`, `eventually`.
         leader_election: two processes compete for a lease.
         sharding: two processes share the keys; each has a lease of its own.
-        fleet: the controllers run in two clusters (`setpoint.Fleet`): in the scenario's cluster, ``near``, and in a
-            second one, ``far``, in which users do the same and which can be cut off. If the factory returns a
-            `setpoint.Fleet` beside its controllers, those controllers run at home, in ``near``; the fleet's controllers
-            run in both clusters, and users act in ``near`` only.
-        lifespan: what each process of the program opens and closes, as for `setpoint.Manager`.
-        first_list: what the caches' first lists ask for, as for `InformerFactory`. Restarts on old lists are tried
-            with either value, in a world whose server can't stream lists; see the switch ``time-travel``.
+        fleet: the controllers run in two clusters (`setpoint.Fleet`): ``near``, which is the scenario's, and ``far``,
+            which faults can cut off. Users act in the same way in both. If the factory returns a `setpoint.Fleet`
+            beside its controllers, those controllers run at home, in ``near``; the fleet's controllers run in both
+            clusters, and users act only in ``near``.
+        lifespan: function that opens an object in each process of the program, as for `setpoint.Manager`.
+        first_list: the version that the caches' first lists ask for, as for `InformerFactory`. With either value,
+            restarts on old lists are tried in a world whose server can't stream lists; see the switch ``time-travel``.
         off: the faults and oracles to switch off, by name, each with the reason (which the report shows).
-        ignore: fields that don't count, such as ``{"pods status.podIP": "drawn from a pool"}``, with the reason.
+        ignore: fields that are not compared, each with the reason: ``{"pods status.podIP": "drawn from a pool"}``.
         budget: seconds of real time, or a `Budget`; 60 s by default. Combinations are drawn after the single faults.
         seed: the seed of all random choices.
         workers: the number of processes that run at once; by default the number of cores. With 0 all runs are made in
-            this process, one after the other: this is slower, but a debugger can stop in them.
+            this process, one after the other, which is slower, but permits a debugger.
         replay: a token or the path of a counter-example's file: only its plan is run. The environment variable
             ``SETPOINT_REPLAY`` has the same effect.
         debug: with ``replay``: the run is made in this process, and ``breakpoint()`` is called where a fault strikes
-            and where a promise is broken, in a frame below the line of your code at which this happens: ``up`` leads
-            to that line.
+            and where a promise is broken. The debugger's ``up`` leads to the line of your code that caused it.
         directory: the directory for the files of a counter-example; by default none are written.
         progress: a function that is called after every run.
 

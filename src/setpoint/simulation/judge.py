@@ -74,7 +74,7 @@ class Judge:
         self.created: Counter[str] = Counter()
         self.deleted: Counter[str] = Counter()
         self.gone: dict[int, Counter[str]] = {}
-        """The number of deletions by others than users, by step and label."""
+        """The number of deletions that users did not make, by step and label."""
         self.wrongly: Counter[str] = Counter()
         self.collected: set[str] = set()
         """Objects that users created and the garbage collector has deleted."""

@@ -1,5 +1,5 @@
 """Recording: turns the changes that were recorded in a cluster into a scenario, which shows whether controllers would
-have survived the actions of others there.
+have survived the actions of other users and programs there.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Recording:
         self.changes = [line for line in found if line is not None]
 
     def scenario(self, controllers: Sequence[Controller[Any]], *, mine: Collection[str] = ()) -> Scenario:
-        """The actions of others, at their recorded times, as a scenario.
+        """The actions of other users and programs, at their recorded times, as a scenario.
 
         The scenario leaves out the work of ``controllers``: objects that their kinds own, the statuses of their kinds,
         and all writes by the field managers in ``mine`` (to which the names of the controllers are added). It also

@@ -74,7 +74,7 @@ class Result(msgspec.Struct):
     created: dict[str, int] = {}
     deleted: dict[str, int] = {}
     gone: dict[int, dict[str, int]] = {}
-    """For each step, the number of deletions of each label by others than users."""
+    """The number of deletions that users did not make, by step and label."""
     wrongly: dict[str, int] = {}
     """The number of wrong deletions by label: of objects that the undisturbed run has before and after the step."""
     collected: list[str] = []

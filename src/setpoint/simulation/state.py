@@ -93,8 +93,8 @@ def snapshot(
 ) -> Snapshot:
     """The objects that were written after the revision ``since``, and the states of external systems (``outside``).
 
-    Everything that differs between any two runs is replaced: uids and addresses by the names of their objects, names
-    that the server made up by their prefixes, and times by ``<time>``.
+    Everything that differs between any two runs is replaced: uids and addresses by the names of their objects,
+    generated names by their prefixes, and times by ``<time>``.
     """
     stand_ins = StandIns(documents, called)
     found: Snapshot = {}

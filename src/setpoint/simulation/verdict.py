@@ -60,8 +60,8 @@ class Reference:
         return self._enabled(found)
 
     def compare(self, result: Result, oracle: str, when: str, *, less: bool = False) -> list[Finding]:
-        """A finding for every object that differs from the undisturbed run. With ``less``, additional objects don't
-        count.
+        """A finding for every object that differs from the undisturbed run. With ``less``, additional objects are not
+        findings.
         """
         initial, there = self.baseline.initial, self.baseline.there
         expected = completed(self.baseline.end, result.end, initial, there)

@@ -1,4 +1,4 @@
-"""Wishes: the objects that users have asked for, and the statuses that they have reported in place of controllers."""
+"""Wishes: the objects that users have asked for, and the statuses that users have reported in place of a controller."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ class Wishes:
         self._documents.pop(path, None)
 
     def reported(self, path: str, change: dict[str, Any]) -> None:
-        """Notes that a user has written the status of an object, in place of the controller that writes it in a real
-        cluster.
-        """
+        """Notes that a user has written the status of an object, as a controller of a real cluster would."""
         if change and path in self._documents:
             wish = self._documents[path]
             self._documents[path] = {**wish, "status": merge_patch.apply(wish.get("status", {}), change)}
