@@ -66,7 +66,7 @@ class Pager:
         """Replaces the sink's objects with those at this version or a newer one; returns the version that was listed.
 
         Raises:
-            ApiError, TransportError: the list failed; the sink is unchanged.
+            ApiError, TransportError, WatchBroken: the list failed; the sink keeps its objects.
         """
         counters, loop = self._counters, asyncio.get_running_loop()
         counters.lists += 1

@@ -66,7 +66,7 @@ class Reflector:
       never goes back in time, not even across a restart of this program. (``first_list="any"`` requests version ``0``,
       any state in the server's memory, as client-go does; see `InformerFactory` for the costs.) After a **list** was
       answered with 410 or "too large resource version", the next list requests the newest state. After a **watch** was
-      answered with 410, the first list requests the last version.
+      answered with 410, the next list requests the last version.
     - After a 429 or a refused connection, a watch is tried again as a watch, without a list.
     - A watch that ends normally is resumed at once at the version where it ended; so is a watch that broke after it was
       established. A watch that ended within a second without a change is an error: the collection is listed again,

@@ -21,8 +21,8 @@ class PersistentVolumes:
     """The volumes' half of kube-controller-manager's ``persistentvolume-binder``; `VolumeClaims` is the other half.
 
     A volume is ``Available`` without a claim, ``Bound`` with one, and ``Released`` when the claim has gone. The reclaim
-    policy then decides: ``Retain`` leaves the volume, ``Delete`` deletes it, ``Recycle`` makes it available again.
-    Other provisioners delete their own volumes.
+    policy then decides: ``Retain`` leaves the volume, ``Delete`` deletes it, ``Recycle`` makes it available again. A
+    volume for which this is not supported becomes ``Failed``. Other provisioners delete their own volumes.
     """
 
     def __init__(self) -> None:

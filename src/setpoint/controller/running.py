@@ -124,7 +124,11 @@ class RunningController(Generic[K]):
     # -- life ----------------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Creates the informers of every declared kind. Their caches sync as soon as the factory runs."""
+        """Creates the informers of every declared kind. Their caches sync as soon as the factory runs.
+
+        Raises:
+            ValueError: an index is declared for a kind of which the controller declares no cache.
+        """
         if self.informers:
             return
         for watch in self.controller.watched:
@@ -156,6 +160,7 @@ class RunningController(Generic[K]):
         Raises:
             CacheSyncError: a cache did not sync in time; the error has the server's last answer.
             RuntimeError: the controller was run before.
+            ValueError: as for `prepare`.
         """
         if self.state != "new":
             raise RuntimeError(f"controller {self.name!r} can be run once; bind it again")

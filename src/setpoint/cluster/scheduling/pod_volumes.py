@@ -67,9 +67,8 @@ class PodVolumes:
         return GONE if self.has_lost else None
 
     async def choose(self, node: Node, ctx: Context) -> bool:
-        """Reserves volumes for waiting claims, and requests that the missing ones be made for this node. Returns
-        whether there was nothing to do. After a crash between two of these writes, the next attempt leads to the same
-        node.
+        """Reserves volumes for waiting claims, and requests that the missing ones be made for this node. Returns True
+        if no claim waits. After a crash between two of these writes, the next attempt leads to the same node.
 
         Raises:
             Conflict: a volume or a claim has changed in the meantime; the pod has to be scheduled again.
