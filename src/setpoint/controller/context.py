@@ -258,8 +258,10 @@ class Context(ContextReads):
 
         Raises:
             UndeclaredRead: the controller declares no cache of that kind.
-            ValueError: a wanted object has no name, is wanted twice, would not be found by the selector or in the
-                cache; or an earlier call in the same reconcile would undo this one.
+            TypeError: a wanted object is not of that kind.
+            ValueError: a wanted object has no name, is wanted twice, or would not be found by the selector or in the
+                cache; or objects with the same ``generate_name`` differ; or an earlier call in the same reconcile would
+                undo this one.
             AdoptionError: an object with a wanted name has no owner or a different owner (an `OwnerError`).
             OwnerError: the reconciled object can't own a wanted object; see `setpoint.controller.owner`.
             Outdated: caches begin with lists of any age, and the reconciled object is not as its cache shows it.
@@ -279,6 +281,7 @@ class Context(ContextReads):
         Raises:
             AlreadyExists: an object with that name exists.
             OwnerError: as for `apply`.
+            ApiError: the server refused.
         """
         prepared = self._prepared(obj, controlled)
         try:

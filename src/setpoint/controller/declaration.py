@@ -147,8 +147,11 @@ class Declaration(Generic[K]):
         selector: AnySelector = None,
     ) -> Self:
         """Declares a kind of children. A change of a child leads to a reconcile of the object of its managing
-        controller (with ``any_owner``: of every owner of this kind), and `Context.owned` reads the children from
-        the cache.
+        controller (with ``any_owner``: of every owner of this kind), and `Context.owned` reads the children from the
+        cache.
+
+        Raises:
+            ValueError: the controller declares the kind twice, with different namespaces, selectors or forms.
         """
         handler = handlers.owner(self.resource, any_owner=any_owner)
         return self._declare(
@@ -179,6 +182,7 @@ class Declaration(Generic[K]):
 
         Raises:
             TypeError: ``map`` takes arguments other than a head, or a head and the caches.
+            ValueError: the controller declares the kind twice, with different namespaces, selectors or forms.
         """
         handlers.takes_caches(map, f"controller {self.name!r}")
         return self._declare(
@@ -203,7 +207,11 @@ class Declaration(Generic[K]):
         selector: AnySelector = None,
         metadata_only: bool = False,
     ) -> Self:
-        """Declares a cache to read from; its changes lead to no reconciles."""
+        """Declares a cache to read from; its changes lead to no reconciles.
+
+        Raises:
+            ValueError: the controller declares the kind twice, with different namespaces, selectors or forms.
+        """
         space = self._scope(kind) if namespace is None else namespace
         return self._declare(
             WatchedKind(kind, "reads", namespace=space, selector=selector, metadata_only=metadata_only)
@@ -284,7 +292,7 @@ class Declaration(Generic[K]):
         else goes on.
 
         Raises:
-            ValueError: another index of that kind has the name.
+            ValueError: another index of that kind has the name, or ``name`` is that of the built-in index by owner.
         """
         kind = of or self.kind
         index = DeclaredIndex(kind, name, function, as_ or kind)

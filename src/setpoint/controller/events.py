@@ -4,8 +4,9 @@ A report does not wait for the server, and refusals of the server do not reach t
 three filters before it is sent:
 
 * *series*: a repeated report is not a new Event but increases the count of the first (KEP-383);
-* *aggregation*: ten reports in ten minutes that differ only in their text are combined into one Event;
-* *spam*: one object gets 25 Events at once, and then one every 5 minutes.
+* *aggregation*: after ten reports in ten minutes that differ only in their text, further ones are combined into one
+  Event;
+* *spam*: an object gets 25 Events of one controller at once, and then one every 5 minutes.
 """
 
 from __future__ import annotations
