@@ -8,7 +8,21 @@ import io
 from factory import report
 
 import setpoint as sp
+from setpoint.client import InProcessTransport
 from setpoint.models.core_v1 import Container, Pod, PodSpec, Service, ServicePort, ServiceSpec
+from setpoint.models.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
+
+USER = "system:serviceaccount:default:controllers"
+
+
+def reader(*resources: str) -> list[sp.Object]:
+    """The role of a user who may list and watch these resources, and nothing else."""
+    role = ClusterRole.named("reader")
+    role.rules = [PolicyRule(api_groups=[""], resources=[*resources], verbs=["list", "watch"])]
+    whose = RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name="reader")
+    bound = ClusterRoleBinding.named("reader", role_ref=whose)
+    bound.subjects = [Subject(api_group="rbac.authorization.k8s.io", kind="User", name=USER)]
+    return [role, bound]
 
 
 @sp.testing.virtual_time
@@ -18,8 +32,9 @@ async def test_the_report_follows_what_the_caches_are_told() -> None:
     def last() -> list[str]:
         return out.getvalue().removesuffix("\n\n").rpartition("\n\n")[2].splitlines()
 
-    async with sp.testing.cluster() as cluster:
-        reporting = asyncio.create_task(report(cluster.client, out))
+    async with sp.testing.cluster(objects=reader("nodes", "pods", "services")) as cluster:
+        client = cluster.client.over(InProcessTransport(cluster.server.handle, user=USER))
+        reporting = asyncio.create_task(report(client, out))
         await asyncio.sleep(1)
         assert last() == ["hollow-0: -"]
         spec = ServiceSpec(selector={"app": "web", "tier": "front"}, ports=[ServicePort(port=80)])

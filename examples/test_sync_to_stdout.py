@@ -9,8 +9,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 from sync_to_stdout import Controller, controller_for
+from test_factory import USER, reader
 
 import setpoint as sp
+from setpoint.client import InProcessTransport
 from setpoint.models.core_v1 import Container, Pod, PodSpec
 
 OTHER = sp.ObjectKey("default/other")
@@ -34,8 +36,9 @@ class Flaky(io.StringIO):
 
 @asynccontextmanager
 async def running(out: Flaky, *, workers: int = 2) -> AsyncGenerator[tuple[sp.testing.Cluster, Controller]]:
-    async with sp.testing.cluster() as cluster:
-        controller = controller_for(cluster.client, "default", out)
+    async with sp.testing.cluster(objects=reader("pods")) as cluster:
+        client = cluster.client.over(InProcessTransport(cluster.server.handle, user=USER))
+        controller = controller_for(client, "default", out)
         controller.informer.store.add(Pod.named("mypod", "default"))
         task = asyncio.create_task(controller.run(workers))
         await cluster.settle()

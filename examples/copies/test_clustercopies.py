@@ -8,13 +8,28 @@ from typing import Any
 
 import pytest
 from clustercopies import CLUSTERS, HOME, PLACED, program
-from copies import TO
+from copies import TO, controllers
 
 import setpoint as sp
-from setpoint.client import Request, Response, Transport, TransportError
+from setpoint.client import InProcessTransport, Request, Response, Transport, TransportError
+from setpoint.meta import from_wire
 from setpoint.models.core_v1 import Namespace, Secret
+from setpoint.models.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
+from setpoint.permissions import declared, rules
 
 TEAMS = [Namespace.named("red", "", {"team": "red"}), Namespace.named("blue", "", {"team": "blue"})]
+USER = "system:serviceaccount:default:controllers"
+"""The program, in each cluster."""
+
+
+def role() -> list[sp.Object]:
+    """What the declarations of the program ask for, in each cluster, for its user there."""
+    made = ClusterRole.named("copies")
+    made.rules = [from_wire(PolicyRule, each) for each in rules(declared([*controllers, program()[1]]))]
+    whose = RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name="copies")
+    bound = ClusterRoleBinding.named("copies", role_ref=whose)
+    bound.subjects = [Subject(api_group="rbac.authorization.k8s.io", kind="User", name=USER)]
+    return [made, bound]
 
 
 class Way(Transport):
@@ -44,7 +59,7 @@ class World:
     def __init__(self, fleet: sp.Fleet, clusters: dict[str, sp.testing.Cluster]) -> None:
         self.fleet = fleet
         self.clusters = clusters
-        self.ways = {name: Way(each.client.transport) for name, each in clusters.items() if name != "home"}
+        self.ways = {name: Way(InProcessTransport(each.server.handle, user=USER)) for name, each in clusters.items()}
         self.home = clusters["home"]
 
     async def engage(self, name: str) -> None:
@@ -65,14 +80,18 @@ async def world(*engaged: str) -> AsyncGenerator[World]:
     fleet, controller = program()
     async with AsyncExitStack() as stack:
         clusters = {
-            name: await stack.enter_async_context(sp.testing.cluster(objects=TEAMS, control_plane=False, seed=seed))
+            name: await stack.enter_async_context(
+                sp.testing.cluster(objects=[*TEAMS, *role()], control_plane=False, seed=seed)
+            )
             for seed, name in enumerate(("home", "east", "west"))  # else their objects would have the same uids
         }
         made = World(fleet, clusters)
         for name in engaged:
             await made.engage(name)
         runtime = sp.Runtime(now=made.home.now, random=made.home.random)
-        manager = sp.Manager(made.home.client, controllers=[controller], fleet=fleet, runtime=runtime)
+        manager = sp.Manager(
+            made.home.client.over(made.ways["home"]), controllers=[controller], fleet=fleet, runtime=runtime
+        )
         await stack.enter_async_context(manager)
         yield made
 
