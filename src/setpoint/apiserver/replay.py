@@ -172,7 +172,9 @@ class Replay:
         return result
 
     def collect(self, asker: Asker, question: Any) -> bool:
-        """Whether the question is asked later, together with others; if so, the caller continues without an answer."""
+        """Notes the question, which is asked later together with others, and returns True; the caller
+        continues without an answer. Returns False if questions are not being collected.
+        """
         if self._collected is None:
             return False
         self._collected.append((asker, question))

@@ -94,7 +94,7 @@ def map_of(key: Type, value: Type) -> Type:
 
 
 def optional_of(value: Type) -> Type:
-    """The type of a value that may be missing."""
+    """The type of optionals whose value, if present, has this type."""
     return Type("opaque", "optional_type", (value,))
 
 

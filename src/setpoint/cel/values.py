@@ -255,7 +255,7 @@ _TYPES: Final[dict[type, Type]] = {
 
 
 def no_overload() -> EvaluationError:
-    """The error that the function does not accept operands of these types."""
+    """The error for a call whose operands no overload accepts."""
     return EvaluationError("no such overload")
 
 

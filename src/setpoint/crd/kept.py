@@ -21,12 +21,15 @@ __all__ = ["Tree", "loss", "restore"]
 
 JSON = Any
 Tree: TypeAlias = dict[str, Any]
-"""A plain JSON value, because it lives in an annotation:
+"""A plain JSON value, so that it can be stored in an annotation. It has one of these forms:
 
-``{"f": {field: tree}, "r": 1}`` fields of an object; ``r``: the other version has no such object, so make it if need be
-``{"k": [names], "i": [[[values], tree], ...]}`` items of a list with keys
-``{"i": [[left, tree, index], ...]}`` items of a list without keys, by what is left of them and, among equals, by index
-``{"v": value, "w": left}`` a value, and what is left of it; no ``v``: there was none, no ``w``: nothing is left
+* ``{"f": {field: tree}, "r": 1}``: the fields of an object; with ``r``, the other version does not have the
+  object, so it is created if it is missing;
+* ``{"k": [names], "i": [[[values], tree], ...]}``: the items of a list with keys;
+* ``{"i": [[left, tree, index], ...]}``: the items of a list without keys, identified by the fields that are left of
+  them and, among equal ones, by index;
+* ``{"v": value, "w": left}``: a value, and the value that is left in its place; without ``v`` there was no value,
+  without ``w`` nothing is left.
 """
 
 

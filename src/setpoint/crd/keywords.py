@@ -28,8 +28,11 @@ _LENGTHS = {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItem
 
 
 def metas_of(extras: Iterable[Any]) -> Iterator[msgspec.Meta]:
-    """The extras of an annotation, as msgspec's ``Meta``. Extras of other types are skipped; they don't concern the
-    schema.
+    """The extras of an annotation, as msgspec's ``Meta``. Extras of other types are skipped; they don't
+    concern the schema.
+
+    Raises:
+        ValueError: a ``msgspec.Meta`` has a pattern; `Field` must declare it instead.
     """
     for extra in extras:
         if isinstance(extra, msgspec.Meta):
@@ -60,7 +63,7 @@ def apply(schema: JSONSchema, metas: Iterable[msgspec.Meta]) -> None:
     """Adds the keywords of ``metas`` to ``schema``; a later keyword overrides an earlier one.
 
     Raises:
-        ValueError: a keyword does not apply to this schema.
+        ValueError: a keyword does not apply to this schema, or a pattern is not valid.
     """
     for meta in metas:
         _apply_meta(schema, meta)

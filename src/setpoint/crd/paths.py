@@ -16,7 +16,9 @@ _COLUMN_TYPES = ("integer", "number", "string", "boolean", "date")
 
 
 def field_at(schema: JSONSchema, path: str) -> JSONSchema | None:
-    """The schema at a simple path such as ``.spec.replicas``; None if the field does not exist."""
+    """The schema at a simple path such as ``.spec.replicas``; None if the field does not exist. Fields
+    of an object that keeps unknown fields exist, and their schema accepts any value.
+    """
     node = schema
     for step in path.split(".")[1:]:
         found = node.get("properties", {}).get(step) or node.get("additionalProperties")

@@ -103,7 +103,9 @@ class Versions:
     """
 
     def __init__(self, kind: type[Object]) -> None:
-        """Raises `DefinitionError` if a conversion omits a field or names an unknown one."""
+        """Raises `DefinitionError` if the classes are not versions of one kind, or if a conversion
+        omits a field or names an unknown one.
+        """
         self.classes: tuple[Any, ...] = family_of(kind)
         """The class of each version, the newest first."""
         resource = resource_of(kind)
@@ -127,7 +129,8 @@ class Versions:
         """The versions of a kind, given the class that lists its conversions; built once per class.
 
         Raises:
-            DefinitionError: a conversion omits a field, or names an unknown one.
+            DefinitionError: the classes are not versions of one kind, or a conversion omits a field or names an
+                unknown one.
         """
         return _versions(cast("Any", kind))
 

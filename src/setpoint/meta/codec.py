@@ -59,6 +59,7 @@ def from_wire(kind: type[M], value: Any) -> M:
     Raises:
         TooDeep: the values are nested too deeply.
         DecodeError: a value does not fit its field.
+        ValueError: a string in them is not Unicode; see `json_of`.
     """
     return decode(kind, json_of(value, kind.__name__))
 

@@ -106,7 +106,9 @@ class Pattern:
 
 @lru_cache(maxsize=_CACHED)
 def compile_pattern(pattern: str) -> Pattern:
-    """Compiles ``pattern`` as API servers understand it. Raises PatternError with Go's message."""
+    """Compiles ``pattern`` as API servers understand it. Raises PatternError with Go's message, or if
+    RE2 is not installed.
+    """
     if len(pattern) > _LONGEST:
         raise _refused("expression too large", f"{pattern[:30]}...")
     try:

@@ -85,9 +85,10 @@ async def decide(
 ) -> AdmissionResponse:
     """The decision on a request.
 
-    An object that does not fit its class is refused. If the schema of the class has an error for the object, the
-    refusal has code 422 and an API server's words; otherwise, or if the object is nested too deeply, the code is 400.
-    (API servers call mutating webhooks before they check the schema.)
+    An object that does not fit its class is refused, unless the update only removes finalizers of an
+    object that is being deleted. If the schema of the class has an error for the object, the refusal
+    has code 422 and an API server's words; otherwise, or if the object is nested too deeply, the code
+    is 400. (API servers call mutating webhooks before they check the schema.)
 
     Raises:
         Misdirected: the request is for a different admission.

@@ -155,10 +155,10 @@ async def _end_conversion(client: Client, name: str) -> None:
 
 
 def generated_samples(served: Iterable[Admission[Any] | Converter], namespace: str) -> list[Object]:
-    """Samples for `install`: the smallest object of each custom resource that is checked on create.
+    """Samples for `install`: the smallest object of each custom resource that has an admission.
 
-    ``namespace`` is where they would be created. They fit the schema but may break CEL rules. Admissions that select
-    only some objects are left out.
+    ``namespace`` is where they would be created. They fit the schema but may break CEL rules.
+    Admissions of subresources, and those that select only some objects, are left out.
     """
     found: dict[type[Object], Object] = {}
     for admission in served:

@@ -144,7 +144,9 @@ class Call:
             self.warnings.append(text)
 
     def manager(self, given: str) -> str:
-        """The field manager of this request: ``given``, or else the first word of the user agent."""
+        """The field manager of this request: ``given``, or else the user agent up to its first slash,
+        at most 128 characters; ``unknown`` if both are empty.
+        """
         if given:
             return given
         agent = self.request.headers.get("user-agent", "").split("/", 1)[0]

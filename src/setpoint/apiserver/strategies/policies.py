@@ -29,7 +29,7 @@ _MOST_TEXT: Final = 5 * 1024
 
 
 class AdmissionPolicies(AdmissionConfiguration):
-    """Mutating or validating policies."""
+    """Mutating or validating admission policies. The default failure policy is ``Fail``."""
 
     status_keeps = METADATA
 

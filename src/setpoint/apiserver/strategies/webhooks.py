@@ -36,7 +36,9 @@ _OPERATIONS: Final = ("CONNECT", "CREATE", "DELETE", "UPDATE")
 
 
 class WebhookConfigurations(AdmissionConfiguration):
-    """Mutating or validating webhook configurations."""
+    """Mutating or validating webhook configurations. The default failure policy is ``Fail``, the
+    default timeout 10 seconds.
+    """
 
     def default(self, obj: JsonObject) -> None:
         for webhook in obj.get("webhooks") or ():

@@ -34,7 +34,7 @@ class PortTunnel:
         """The error streams, by the id that both streams of a connection share."""
 
     async def serve(self) -> None:
-        """Serves connections until the client disconnects; all connections then end."""
+        """Serves connections until the client disconnects or violates SPDY; all connections then end."""
         async with TaskScope() as scope:
             while (message := await self._socket.receive()) is not None:
                 try:

@@ -27,7 +27,9 @@ _PODS: Final = "pods"
 
 
 def get_usage(call: Call) -> Response:
-    """The usage of one pod or node. Raises ApiStatusError (404), also for a pod without running containers."""
+    """The usage of one pod or node. Raises ApiStatusError: 404, also for a pod without running
+    containers, or 406.
+    """
     shape = Representation.negotiate(call)
     record = call.storage.get(call.served.resource.plural, call.path.namespace, call.path.name)
     found = [] if record is None else _measured(call, [record])
@@ -37,7 +39,9 @@ def get_usage(call: Call) -> Response:
 
 
 def list_usage(call: Call, options: ListOptions) -> Response:
-    """The usage of all matching pods or nodes. Raises ApiStatusError (400)."""
+    """The usage of all matching pods or nodes. Raises ApiStatusError: 400 for a field that selectors
+    can't use, or 406.
+    """
     shape = Representation.negotiate(call)
     records = call.storage.scan(call.served.resource.plural, call.path.namespace or None)
     matcher = Matcher.of(call, options)

@@ -34,13 +34,15 @@ class CompiledRule:
     program: Program | None = None
     error: str = ""
     cost: int = 0
-    """The highest cost for one value."""
+    """The estimated maximum cost for one value."""
     uses_old: bool = False
     message_program: Program | None = None
     message_error: str = ""
     message_cost: int = 0
     field_path: str = ""
-    """The field path of errors, relative to the rule's own."""
+    """The path of the field that errors name, relative to the rule's own field; empty for that field
+    itself.
+    """
 
     @property
     def optional_old(self) -> bool:

@@ -16,10 +16,10 @@ _YEAR = 24 * 365
 
 
 def human_duration(duration: timedelta) -> str:
-    """A duration in two or three significant figures, as kubectl prints ages: ``59s``, ``5m30s``, ``3h``, ``2d4h``.
+    """A duration in at most two units, as kubectl prints ages: ``59s``, ``5m30s``, ``3h``, ``2d4h``.
 
-    A negative duration of less than two seconds is shown as ``0s``, because clocks differ; a longer one as
-    ``<invalid>``.
+    A negative duration of less than two seconds is shown as ``0s``, because clocks differ; a longer one
+    as ``<invalid>``.
     """
     seconds = int(duration.total_seconds())  # towards zero, as Go does
     if seconds < -1:

@@ -47,7 +47,7 @@ class JsonPath:
         """Compiles ``text``.
 
         Raises:
-            JsonPathError: ``text`` is not a path, or it uses syntax that CRDs may not use.
+            JsonPathError: ``text`` is not a path, is too long, or uses syntax that CRDs may not use.
         """
         if len(text) > _LONGEST:
             raise JsonPathError(f"a path of {len(text)} characters is too long: at most {_LONGEST}")
