@@ -139,7 +139,7 @@ class State:
         """The annotations of requests that are written to the audit log, by the ids of the request objects."""
         self.metrics: Metrics | None = None
         self.at_once = False
-        """Whether a request is now running without interruption."""
+        """Whether the current request runs without interruption."""
 
     @property
     def damage(self) -> list[Damage]:

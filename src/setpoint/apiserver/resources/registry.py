@@ -81,7 +81,7 @@ class ServedResource:
         self.siblings: dict[str, ServedResource] = {}
         """All versions of a custom resource that has several, by apiVersion; objects may be stored in any of them."""
         self.asks = False
-        """Whether a webhook converts."""
+        """Whether a webhook converts objects between versions."""
         self._convert = convert
         self.has_status = "status" in resource.subresources
         self.head = b'{"apiVersion":"%s","kind":"%s",' % (resource.api_version.encode(), resource.kind.encode())

@@ -25,7 +25,7 @@ class Compaction:
 
     def __init__(self) -> None:
         self.due = 0.0
-        """The time of the loop from which on a compaction is due."""
+        """The loop's time from which a compaction is due."""
         self.floor = 0
         """The oldest revision that can be read."""
         self._mark = 0
