@@ -108,7 +108,9 @@ _TYPE_NAMES: Final[dict[str, Type]] = {
 
 
 class Environment:
-    """The declarations that expressions are checked against. Immutable; `extend` returns a new one."""
+    """The declarations against which expressions are checked. It is immutable; `extend` returns a new
+    one.
+    """
 
     __slots__ = ("functions", "provider", "types", "variables")
 

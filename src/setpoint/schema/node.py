@@ -89,7 +89,7 @@ class Schema:
     list_map_keys: tuple[str, ...] = ()
     map_type: MapType = ""
     patch_strategy: tuple[str, ...] = ()
-    """Strategic merge patch: any of ``merge``, ``replace``, ``retainKeys``."""
+    """The field's strategies in strategic merge patches: any of ``merge``, ``replace``, ``retainKeys``."""
     patch_merge_key: str = ""
     int_or_string: bool = False
     preserve_unknown: bool = False

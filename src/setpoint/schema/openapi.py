@@ -185,8 +185,12 @@ class Schemas(Mapping[str, Schema]):
 
 
 def load_openapi(document: Mapping[str, JSON]) -> Schemas:
-    """The definitions of a whole OpenAPI document, version 2 (``definitions``), 3 (``components.schemas``) or JSON
-    schema (``$defs``)."""
+    """The definitions of a whole OpenAPI document, version 2 (``definitions``), 3
+    (``components.schemas``) or JSON schema (``$defs``).
+
+    Raises:
+        ValueError: the document has no definitions in any of these places.
+    """
     for part in (document.get("definitions"), document.get("$defs"), document.get("components", {}).get("schemas")):
         if isinstance(part, Mapping):
             return Schemas(cast("Mapping[str, Mapping[str, JSON]]", part))
