@@ -141,8 +141,8 @@ def _made(
 class CustomResource(Object, metaclass=CustomResourceMeta):
     """The base class of your own kinds.
 
-    ```python class Mykind(CustomResource, group="grp.example.com", version="v1alpha1",
-    short_names=("mk",)):
+    ```python
+    class Mykind(CustomResource, group="grp.example.com", version="v1alpha1", short_names=("mk",)):
         spec: MykindSpec
         status: MykindStatus = MykindStatus()
     ```

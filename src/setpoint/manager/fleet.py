@@ -133,7 +133,9 @@ class Fleet:
         """A source for a controller in the manager's own cluster. ``map(cluster, head)`` returns the keys to reconcile
         when an object of ``kind`` has changed in the cluster named ``cluster``.
 
-        ```python sp.Controller(Rollout, reconcile).source(fleet.events(Deployment, rollouts_of)) ```
+        ```python
+        sp.Controller(Rollout, reconcile).source(fleet.events(Deployment, rollouts_of))
+        ```
 
         When a cluster leaves, all its objects count as changed. ``predicates`` and ``options`` are as for
         `Controller.watches` and `reads`.
