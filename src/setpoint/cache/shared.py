@@ -140,7 +140,7 @@ class SharedInformer:
 
     def add(self, registration: HandlerRegistration) -> None:
         """Registers handlers. They get the objects in the store as adds, with no gap and no duplicate before later
-        events.
+        events. Raises `InformerStopped` if the informer was stopped.
         """
         if self.stopped:
             raise InformerStopped(f"the informer of {self.scope.resource} has been stopped")

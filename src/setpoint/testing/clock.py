@@ -345,6 +345,9 @@ def virtual_time(function: Any = None, /, *, limit: float | None = DEFAULT_LIMIT
 
     Use it as ``@virtual_time`` or ``@virtual_time(limit=3600)``. The signature is preserved, so pytest's (synchronous)
     fixtures and parameters work, and so does hypothesis' ``@given`` above it.
+
+    Raises:
+        TypeError: the function is not a coroutine function.
     """
     if function is None:
         return functools.partial(virtual_time, limit=limit)
@@ -380,7 +383,7 @@ async def settle() -> None:
 
 async def advance(seconds: float) -> None:
     """Waits for ``seconds`` of virtual time, then calls `settle`: everything that is due by then is done, including its
-    consequences.
+    consequences. Raises `ValueError` if ``seconds`` is negative.
     """
     if seconds < 0:
         raise ValueError(f"time can't go back: advance({seconds})")

@@ -29,7 +29,11 @@ class RateLimiter(Protocol[K_contra]):
 
 
 class ItemExponentialFailureRateLimiter(Generic[K]):
-    """A limiter with a delay of ``base * 2**failures`` seconds for each key, at most ``max``."""
+    """A limiter with a delay of ``base * 2**failures`` seconds for each key, at most ``max``.
+
+    Raises:
+        ValueError: not ``0 < base <= max``, or ``max`` is infinite.
+    """
 
     def __init__(self, base: float = 0.005, max: float = 1000.0) -> None:
         if not 0 < base <= max < math.inf:
@@ -78,6 +82,9 @@ class BucketRateLimiter(Generic[K]):
 
     Each call of `when` reserves a token, possibly a future token. ``clock`` returns seconds, by default the running
     loop's time.
+
+    Raises:
+        ValueError: ``qps`` is not a positive finite number, or ``burst`` is less than 1.
     """
 
     def __init__(self, qps: float = 10, burst: int = 100, *, clock: Callable[[], float] | None = None) -> None:

@@ -65,6 +65,9 @@ class HollowNodes:
 
     *Caveats*: a Lease is written when the node is registered or recovers, not every ten seconds: a hollow node is known
     to be alive without a Lease, and a cluster with nothing to do does not poll.
+
+    Raises:
+        ValueError: there is no node, or two nodes have the same name.
     """
 
     leader_only = False
