@@ -80,6 +80,7 @@ async def reconcile(announcement: Announcement, ctx: sp.Context) -> sp.Outcome:
     if ctx.status.told:  # this text is over now, even if the note of the next one is lost and this one comes back
         ctx.status.told = ""
         return sp.after(0)
+    await ctx.ensure_current()  # no server guards the endpoint: an old view would tell it an old text
     app = ctx.state(App)
     async with app.session.post(app.endpoint, data=announcement.spec.text, raise_for_status=True):
         app.told.inc()

@@ -83,6 +83,12 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
     )
 
 
+def test_a_process_that_begins_with_an_old_view_tells_no_old_text() -> None:
+    old = (("behind", "MODIFIED announcements.news.example.com default/a #3"),)
+    plan = sp.simulation.Plan((sp.simulation.Fault("restart", "step 4", old),))
+    simulated(sp.simulation.Budget(runs=1), replay=plan.token("", ""), workers=1)
+
+
 def test_it_survives_some_bad_days() -> None:
     simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
 
