@@ -23,7 +23,7 @@ USER = "system:serviceaccount:default:controllers"
 
 
 def role() -> list[sp.Object]:
-    """What the declarations of the program ask for, in each cluster, for its user there."""
+    """The objects that give the program's user in each cluster the permissions that its declarations need."""
     made = ClusterRole.named("copies")
     made.rules = [from_wire(PolicyRule, each) for each in rules(declared([*controllers, program()[1]]))]
     whose = RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name="copies")

@@ -104,7 +104,7 @@ class Rest:
             raise Moved(f"{len(told)} writes in {SECONDS:g} s in which nothing was to be done:\n  {text}")
 
     async def _unasked(self, changing: list[RunningController[Any]]) -> list[_Write]:
-        """What is written in `SECONDS`, but for the moments at which a key of one of these controllers is due."""
+        """The writes within `SECONDS`, except at the moments at which a key of one of these controllers is due."""
         loop = asyncio.get_running_loop()
         end = loop.time() + SECONDS
         unasked: list[_Write] = []
