@@ -58,10 +58,10 @@ async def test_the_objects_that_are_not_as_wanted_come_first_with_the_reason() -
         await client.patch(Pod, "stuck", {"status": status}, namespace="default", subresource="status")
         listing = await asked(pages, "named", find="DEFAULT stuck")
         assert [(each["controller"], each["key"], each["state"], each["text"]) for each in listing["objects"]] == [
-            ("pods", "default/stuck", "in progress", "PodScheduled=False: Unschedulable: 0/1 nodes fit")
+            ("pods", "default/stuck", "stuck", "no node can take it: 0/1 nodes fit")
         ]
         assert (await asked(pages, "named", state="failed"))["objects"] == []
-        assert (await asked(pages, "named", kind="pods"))["counts"] == {"in progress": 1}
+        assert (await asked(pages, "named", kind="pods"))["counts"] == {"stuck": 1}
         kinds = await asked(pages, "kinds")
         assert (kinds[0]["name"], kinds[0]["objects"], kinds[0]["attention"]) == ("pods", 1, 1)
 
@@ -245,7 +245,7 @@ async def test_an_object_is_read_once_a_version_however_often_the_page_asks(monk
         (
             {"metadata": {"generation": 3}, "status": {"observedGeneration": 2}},
             "in progress",
-            "its controller has seen generation 2, not 3 yet",
+            "its controller has not acted on the last change of its spec yet (generation 3; it has seen 2)",
         ),
         (
             {"apiVersion": "apps/v1", "spec": {"replicas": 2}, "status": {"replicas": 2}},
@@ -257,7 +257,7 @@ async def test_an_object_is_read_once_a_version_however_often_the_page_asks(monk
             {"kind": "Pod", "status": {"phase": "Running", "containerStatuses": [
                 {"name": "c", "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}}}]}},
             "failed",
-            "container c: CrashLoopBackOff: back-off 10s",
+            "container c ends again and again (CrashLoopBackOff); back-off 10s",
         ),
         ({"status": {"phase": "Failed", "reason": "Evicted"}}, "failed", "Failed: Evicted"),
         (
@@ -268,12 +268,18 @@ async def test_an_object_is_read_once_a_version_however_often_the_page_asks(monk
         (
             {"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "Silent"}]}},
             "in progress",
-            "Ready=Unknown: Silent",
+            "its condition Ready is Unknown (Silent)",
         ),
         (
             {"status": {"conditions": [{"type": "Progressing", "status": "False", "reason": "Deadline"}]}},
             "failed",
-            "Progressing=False: Deadline",
+            "its rollout does not go on (Deadline)",
+        ),
+        (
+            {"apiVersion": "v1", "kind": "ResourceQuota", "status": {"hard": {"cpu": "2", "pods": "4"},
+                                                                     "used": {"cpu": "1"}}},
+            "current",
+            "1 of 2 cpu used, 0 of 4 pods used",
         ),
         ({"kind": "Job", "status": {"active": 1}}, "in progress", "1 of its pods run"),
         (
@@ -281,7 +287,12 @@ async def test_an_object_is_read_once_a_version_however_often_the_page_asks(monk
             "in progress",
             "0 of 1 complete, 2 failed, none running",
         ),
-        ({"apiVersion": "batch/v1", "kind": "Job", "spec": {"completions": 1, "suspend": True}}, "current", ""),
+        ({"apiVersion": "batch/v1", "kind": "Job", "spec": {"completions": 1, "suspend": True}}, "paused",
+         "it is suspended (spec.suspend)"),
+        ({"kind": "Deployment", "spec": {"paused": True, "replicas": 2}}, "paused", "it is paused (spec.paused)"),
+        ({"spec": {"paused": "no"}}, "current", ""),
+        ({"spec": {"size": 3}, "status": {"size": 1}}, "in progress", "size: 3 wanted, 1 there"),
+        ({"spec": {"replicas": 3}, "status": {"updatedReplicas": 1}}, "in progress", "1 of 3 updated"),
         (
             {"kind": "Service", "spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": {}}},
             "in progress",

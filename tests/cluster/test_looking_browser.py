@@ -12,10 +12,19 @@ from typing import Any
 import pytest
 from tests.manager.test_ui_browser import browser, browser_without_errors
 
-from setpoint.client import PatchType
+from setpoint.client import Client, PatchType
 from setpoint.cluster.embedded import EmbeddedCluster
+from setpoint.meta import from_wire
 from setpoint.models.apps_v1 import Deployment, DeploymentSpec
-from setpoint.models.core_v1 import ConfigMap, PersistentVolumeClaimVolumeSource, Pod, Secret, Volume
+from setpoint.models.core_v1 import (
+    ConfigMap,
+    Namespace,
+    PersistentVolumeClaimVolumeSource,
+    Pod,
+    ResourceQuota,
+    Secret,
+    Volume,
+)
 
 from .workloads import claim, selector, template
 
@@ -46,8 +55,8 @@ async def test_two_clicks_lead_from_a_cluster_to_the_reason_for_which_a_deployme
     async with cluster() as embedded, browser(embedded.page_url) as page:
         await link(page, "default/stuck").click()
         await page.get_by_role("heading", name="Deployment default/stuck").wait_for()
-        reason = page.get_by_text("is in progress: PodScheduled=False: Unschedulable")
-        await reason.filter(has_text="(and 2 more objects of the same reason)").wait_for()
+        reason = page.get_by_text("and 2 more like it: no node can take it: of 1 node, 1 does not have the labels")
+        await reason.wait_for()
         await (
             page.get_by_role("region", name="Wanted fields, and the fields that are there")
             .get_by_text("differs")
@@ -73,10 +82,9 @@ async def test_the_first_screen_leads_from_a_pod_to_its_claim_which_says_its_las
         await embedded.client.create(asks)
         await embedded.client.create(Pod.named("db", "default", spec=template(volumes=[volume]).spec))
         listed = page.get_by_role("region", name="Objects, their states and the reasons")
-        why = 'ProvisioningFailed: storageclass.storage.k8s.io "fast-ssd" not found'
-        await listed.get_by_role("row").filter(has_text="PersistentVolumeClaim").get_by_text(why).wait_for()
         await listed.get_by_text("Deployment, 0 of 3 ready").wait_for()
-        waits = listed.get_by_role("row").filter(has_text="waits for PersistentVolumeClaim")
+        waits = listed.get_by_role("row").filter(has=link(page, "default/db"))
+        await waits.get_by_text("ProvisioningFailed: StorageClass fast-ssd does not exist").wait_for()
         await waits.get_by_role("link", name="default/data").click()
 
         await page.get_by_role("heading", name="PersistentVolumeClaim default/data apiVersion v1").wait_for()
@@ -90,6 +98,31 @@ async def test_the_first_screen_leads_from_a_pod_to_its_claim_which_says_its_las
         assert full is not None
         assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d GMT\+5:45", full)
         await event.get_by_text(full).wait_for()
+
+
+async def test_one_row_tells_the_problem_of_a_rollout_and_what_it_names_is_a_link() -> None:
+    quota = {"metadata": {"name": "team", "namespace": "default"}, "spec": {"hard": {"pods": "1"}}}
+    async with EmbeddedCluster(ui="127.0.0.1:0") as embedded, browser(embedded.page_url) as page:
+        await embedded.client.create(from_wire(ResourceQuota, quota))
+        await embedded.client.create(deployment("shop", 2))
+        listed = page.get_by_role("region", name="Objects, their states and the reasons")
+        row = listed.get_by_role("row").filter(has_text="failed")
+        await row.get_by_text("its pods can't be created: ResourceQuota team does not allow").wait_for()
+        assert await row.count() == 1
+        await row.get_by_role("link", name="ResourceQuota team").click()
+        await page.get_by_role("heading", name="ResourceQuota default/team").wait_for()
+        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="paused").wait_for(state="detached")
+
+
+async def test_a_name_without_an_object_leads_to_the_list_of_its_kind_and_back_to_all() -> None:
+    async with cluster() as embedded, browser(embedded.page_url) as page:
+        await page.get_by_role("link", name="1 node").first.click()
+        only = page.get_by_role("button", name="only nodes")
+        await only.wait_for()
+        await link(page, "hollow-0").wait_for()
+        await only.click()
+        await link(page, "default/stuck").wait_for()
 
 
 async def test_yaml_and_changes_are_shown_and_what_secrets_hold_is_not() -> None:
@@ -121,6 +154,7 @@ async def test_axe_finds_no_fault_in_a_cluster(scheme: str) -> None:
                 await page.get_by_role("heading", name="As YAML").wait_for()
             else:
                 await page.get_by_role("button", name="Deployment").wait_for()
+                await page.get_by_text("with it: ").click()
             found = await Axe().run(page)
             assert found.violations_count == 0, found.generate_report()
             if name:
@@ -128,10 +162,11 @@ async def test_axe_finds_no_fault_in_a_cluster(scheme: str) -> None:
                 await link(page, "default/till").wait_for()
 
 
-async def test_a_phone_needs_no_scrolling_sideways_in_a_cluster() -> None:
-    size = {"width": 360, "height": 640}
+@pytest.mark.parametrize("width", [360, 390])
+async def test_a_phone_needs_no_scrolling_sideways_in_a_cluster(width: int) -> None:
+    size = {"width": width, "height": 640}
     async with cluster() as embedded, browser(embedded.page_url, viewport=size) as page:
-        await link(page, "default/stuck").wait_for()
+        await page.get_by_text("with it: ").click()
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         await link(page, "default/stuck").click()
         await page.get_by_role("heading", name="As YAML").wait_for()
@@ -140,9 +175,9 @@ async def test_a_phone_needs_no_scrolling_sideways_in_a_cluster() -> None:
 
 async def test_the_reasons_of_objects_are_in_sight_on_a_phone() -> None:
     async with cluster() as embedded, browser(embedded.page_url, viewport={"width": 360, "height": 640}) as page:
-        row = page.get_by_role("row").filter(has_text="PodScheduled=False").first
+        row = page.get_by_role("row").filter(has_text="no node can take it").first
         await row.wait_for()
-        box = await row.get_by_text("PodScheduled=False").bounding_box()
+        box = await row.get_by_text("no node can take it").first.bounding_box()
         assert box is not None
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 360
@@ -173,26 +208,63 @@ async def test_a_cluster_that_ends_and_comes_back_is_shown_again_and_lost_object
             await link(page, "default/mine").click()
             await page.get_by_role("heading", name="As YAML").wait_for()
             await first.__aexit__(None, None, None)
-            await page.get_by_text("The cluster does not answer").wait_for()
+            gone = page.get_by_text("The cluster does not answer: it has been stopped, or the way to it")
+            await gone.wait_for()
             await page.get_by_text("not live: last answer at").wait_for()
+            assert "fetch" not in await page.get_by_role("alert").inner_text()
             place = address.removeprefix("http://").partition("/")[0]
             async with EmbeddedCluster(ui=place, control_plane=False):
                 await page.get_by_text("live", exact=True).wait_for()
                 await page.get_by_text("there is no such object").wait_for()
+                await gone.wait_for(state="detached")
+
+
+async def stuck_objects(client: Client) -> None:
+    """Makes objects that are stuck, each for another reason, and waits until the controllers have met them."""
+    for name in ("shop", "data", "old-project"):
+        await client.create(Namespace.named(name))
+    quota = {"metadata": {"name": "team-limit", "namespace": "shop"}, "spec": {"hard": {"requests.cpu": "2"}}}
+    await client.create(from_wire(ResourceQuota, quota))
+    main = {"name": "main", "image": "shop/checkout:3", "resources": {"requests": {"cpu": "500m"}}}
+    for place, name, replicas, spec, notes in (
+        ("shop", "checkout", 5, {"containers": [main]}, {}),
+        ("data", "recommender", 2, {"containers": [{"name": "main", "image": "recommender:1"}],
+                                    "nodeSelector": {"accelerator": "gpu"}}, {}),
+        ("default", "web", 1, {"containers": [{"name": "main", "image": "web:1"}]},
+         {"hollow.setpoint.io/exit-code": "1"}),
+    ):  # fmt: skip
+        pods = {"metadata": {"labels": {"app": name}, "annotations": notes}, "spec": spec}
+        wanted = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": pods}
+        await client.create(from_wire(Deployment, {"metadata": {"name": name, "namespace": place}, "spec": wanted}))
+    asks = claim("reports")
+    asks.metadata.namespace, asks.spec.storage_class_name = "data", "fast-ssd"
+    await client.create(asks)
+    volume = Volume(name="data", persistent_volume_claim=PersistentVolumeClaimVolumeSource(claim_name="reports"))
+    await client.create(Pod.named("reporter", "data", spec=template(volumes=[volume]).spec))
+    held = ConfigMap.named("last-year", "old-project")
+    held.metadata.finalizers = ["backup.example.com/archive"]
+    await client.create(held)
+    await client.delete(Namespace, "old-project")
 
 
 def pictures(folder: Path) -> None:
     """Writes the pictures of the docs: `python -m tests.cluster.test_looking_browser docs/looking`."""
 
     async def take() -> None:
-        size = {"width": 960, "height": 560}
-        async with cluster() as embedded, browser(embedded.page_url, viewport=size) as page:
-            await link(page, "default/stuck").wait_for()
-            await page.wait_for_timeout(4000)
-            await page.screenshot(path=folder / "cluster.png")
-            await link(page, "default/stuck").click()
-            await page.get_by_text("is in progress: PodScheduled=False").wait_for()
-            await page.screenshot(path=folder / "stored.png", full_page=True)
+        size = {"width": 960, "height": 760}
+        async with EmbeddedCluster(ui="127.0.0.1:0") as embedded:
+            await stuck_objects(embedded.client)
+            async with browser(embedded.page_url, viewport=size) as page:
+                await page.get_by_text("StorageClass fast-ssd does not exist").wait_for()
+                await page.get_by_text("ResourceQuota team-limit").first.wait_for()
+                await page.get_by_text("CrashLoopBackOff").first.wait_for()
+                await page.screenshot(path=folder / "cluster.png")
+                await link(page, "shop/checkout").click()
+                await page.get_by_role("link", name="ResourceQuota team-limit").wait_for()
+                await page.screenshot(path=folder / "stored.png", full_page=True)
+                await page.get_by_role("link", name="ResourceQuota team-limit").first.click()
+                await page.get_by_role("heading", name="As YAML").wait_for()
+                await page.screenshot(path=folder / "cause.png")
 
     asyncio.run(take())
 

@@ -100,7 +100,7 @@ async def test_the_reason_of_an_object_whose_status_gives_none_is_its_last_warni
         await report(client, made, "ProvisioningFailed", MISSING, later=5)
         await report(client, made, "Provisioning", "it is tried once more", type="Normal", later=6)
         told = await row(pages, "default/data", "persistentvolumeclaims")
-        assert (told["state"], told["text"]) == ("in progress", f"ProvisioningFailed: {MISSING}")
+        assert (told["state"], told["text"]) == ("stuck", f"ProvisioningFailed: {MISSING}")
         created = made.metadata.creation_timestamp
         assert created is not None
         assert datetime.fromisoformat(told["since"]) == created + timedelta(seconds=5)
@@ -158,12 +158,12 @@ async def test_the_reason_is_said_once_and_the_owners_say_where() -> None:
             await change(client, each, status, subresource="status")
         listed = (await asked(pages, "named", state="failed"))["objects"]
         assert [(each["key"], each["text"], each["ready"], [one["key"] for one in each["see"]]) for each in listed] == [
-            ("default/web-1", "ReplicaFailure=True: FailedCreate: exceeded quota", "1 of 3 ready", []),
-            ("default/web", "1 of 3 ready", "1 of 3 ready", ["default/web-1"]),
-        ], "the cause comes first"
+            ("default/web", "1 of 3 ready", "1 of 3 ready", ["default/web-1"])
+        ], "one row for one problem"
+        assert [each["key"] for each in listed[0]["others"]] == ["default/web-1"]
         told = await asked(pages, "stored", kind="deployments.apps", key="default/web")
         assert [(each["kind"], each["state"], each["text"]) for each in told["see"]] == [
-            ("ReplicaSet", "failed", "ReplicaFailure=True: FailedCreate: exceeded quota")
+            ("ReplicaSet", "failed", "its pods can't be created: exceeded quota")
         ]
 
 
@@ -181,7 +181,9 @@ async def test_many_pods_with_one_reason_do_not_hide_the_other_reasons() -> None
             await change(client, pod, {"status": {"containerStatuses": [{**waiting, **full}]}}, "status")
         listed = (await asked(pages, "named", state="failed"))["objects"]
         assert [each["key"] for each in listed] == ["default/a-1", "default/a-3", "default/z", "default/a-2"]
-        assert listed[0]["text"] == "container main: CrashLoopBackOff: back-off of", "the pod's own name is left out"
+        assert listed[0]["text"] == "container main ends again and again (CrashLoopBackOff); back-off of", (
+            "the pod's own name is left out"
+        )
 
 
 @virtual_time
@@ -194,10 +196,14 @@ async def test_a_pod_names_the_claim_that_it_waits_for_and_no_claim_that_waits_f
         await change(client, pod, {"status": {"phase": "Pending", "conditions": [condition]}}, subresource="status")
         await report(client, made, "ProvisioningFailed", MISSING, later=5)
         told = await row(pages, "default/db", "pods")
-        assert told["see"] == [
-            {"resource": "persistentvolumeclaims", "kind": "PersistentVolumeClaim", "key": "default/data",
-             "state": "in progress", "text": f"ProvisioningFailed: {MISSING}", "more": 0}
-        ]  # fmt: skip
+        (seen,) = told["see"]
+        assert (seen["resource"], seen["key"], seen["state"]) == ("persistentvolumeclaims", "default/data", "stuck")
+        assert seen["text"] == f"ProvisioningFailed: {MISSING}"
+        assert seen["said"] == [
+            {"text": "ProvisioningFailed: ", "resource": "", "key": ""},
+            {"text": "StorageClass fast", "resource": "storageclasses.storage.k8s.io", "key": ""},
+            {"text": " does not exist", "resource": "", "key": ""},
+        ]
         await report(client, made, "WaitForFirstConsumer", "waits for a pod", type="Normal", later=50)
         assert (await row(pages, "default/db", "pods"))["see"] == []
 
@@ -301,8 +307,8 @@ def test_how_many_parts_are_ready_is_counted(obj: dict[str, Any], said: str) -> 
             {"name": "main", "state": {"waiting": {
                 "reason": "CrashLoopBackOff", "message": "back-off 20s restarting failed container=main pod=a_b(c)"}},
              "lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]},
-         "container main: CrashLoopBackOff: back-off 20s restarting failed; "
-         "before, it ended with exit code 137 (OOMKilled)"),
+         "container main ends again and again (CrashLoopBackOff); the last run ended with exit code 137 (OOMKilled); "
+         "it is started again after 20s"),
     ],
 )  # fmt: skip
 def test_the_end_of_a_container_is_the_reason_of_its_pod(status: dict[str, Any], text: str) -> None:
@@ -331,7 +337,10 @@ def test_a_pod_without_a_node_says_which_labels_it_asks_for_and_nothing_of_preem
         "status": {"phase": "Pending", "conditions": [condition]},
     }
     told = standing(pod).text
-    assert told.endswith("node affinity/selector. The pod asks for a node with accelerator=gpu, zone=a.")
+    assert told == (
+        "no node can take it: of 3 nodes, 3 do not have the labels that it asks for. "
+        "The pod asks for a node with accelerator=gpu, zone=a."
+    )
 
 
 @virtual_time
@@ -345,7 +354,10 @@ async def test_what_the_scheduler_says_in_status_and_event_is_said_once() -> Non
         await change(client, made, {"status": {"phase": "Pending", "conditions": [condition]}}, subresource="status")
         await report(client, made, "FailedScheduling", note, later=1)
         told = await row(pages, "default/web", "pods")
-        assert told["text"] == f"PodScheduled=False: Unschedulable: {message} The pod asks for a node with disk=fast."
+        assert told["text"] == (
+            "no node can take it: of 1 node, 1 does not have the labels that it asks for. "
+            "The pod asks for a node with disk=fast."
+        )
 
 
 @virtual_time

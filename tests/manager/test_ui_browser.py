@@ -139,6 +139,16 @@ async def test_why_an_object_is_stuck_is_on_the_first_page_and_two_clicks_say_ev
         await page.get_by_role("status").get_by_text("idle", exact=True).wait_for()
 
 
+async def test_failures_that_repeat_are_one_row() -> None:
+    async with operator() as (_, address), browser(address) as page:
+        await page.get_by_role("link", name="default/kathmandu").click()
+        again = page.get_by_text("times before, since")
+        await again.click()
+        await page.get_by_text(", because of retry, took ").first.wait_for()
+        attempts = page.get_by_role("region", name="Last reconciles, the newest first").locator("tbody tr")
+        assert await attempts.count() == 1
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_axe_finds_no_fault(scheme: str) -> None:
     from axe_playwright_python.async_playwright import Axe
@@ -190,10 +200,12 @@ async def test_an_operator_that_does_not_answer_any_more_is_not_taken_for_a_quie
     async with operator() as (_, address), browser_without_errors(address) as page:
         await page.get_by_text("live", exact=True).wait_for()
         await page.route("**/debug/**", lambda route: route.abort())
-        await page.get_by_text("The operator does not answer").wait_for()
+        gone = page.get_by_text("The operator does not answer: it has been stopped, or the way to it")
+        await gone.wait_for()
         await page.get_by_text("not live: last answer at").wait_for()
         await page.unroute("**/debug/**")
         await page.get_by_text("live", exact=True).wait_for()
+        await gone.wait_for(state="detached")
         await page.route("**/debug/**", lambda route: route.fulfill(status=401, body="a token is required"))
         await page.get_by_label("Bearer token").fill("secret-token")
         await page.unroute("**/debug/**")

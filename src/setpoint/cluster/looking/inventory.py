@@ -13,7 +13,7 @@ from setpoint.apiserver import ApiServer
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Record
 from setpoint.cluster.looking.reported import Report, report_of
-from setpoint.cluster.looking.standing import Standing, ready, standing
+from setpoint.cluster.looking.standing import Standing, progress, ready, standing
 from setpoint.meta import Resource
 
 TURN: Final = 200
@@ -29,6 +29,8 @@ class Held(NamedTuple):
     owners: tuple[str, ...]
     standing: Standing
     ready: str = ""
+    progress: str = ""
+    """The time (RFC 3339) of its last recorded step; see `setpoint.cluster.looking.standing.progress`."""
     claims: tuple[str, ...] = ()
     """The keys of a pod's claims, if the pod has no node yet."""
     report: Report | None = None
@@ -127,6 +129,7 @@ def _held(resource: Resource, record: Record) -> Held:
         owners,
         standing(obj),
         ready(obj),
+        progress(obj),
         tuple(_claims(resource, record, obj)),
         report_of(resource, obj),
     )

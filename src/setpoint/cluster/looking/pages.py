@@ -5,22 +5,24 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
 from setpoint.apiserver import ApiServer
-from setpoint.cluster.looking.history import History, Version
+from setpoint.cluster.looking.history import History
 from setpoint.cluster.looking.inventory import Held, Inventory
+from setpoint.cluster.looking.mentions import Mentions
+from setpoint.cluster.looking.problems import Problem, problems
 from setpoint.cluster.looking.reasons import RANK, Reason, Reasons, common
 from setpoint.cluster.looking.removers import removers
 from setpoint.cluster.looking.reported import Report
 from setpoint.cluster.looking.standing import URGENCY, differences, ready
+from setpoint.cluster.looking.told import By, KindTold, Link, Pair, Row, Seen, StoredTold, With
 from setpoint.controller import RunningController
-from setpoint.controller.detail import ConditionTold, EventTold, conditions_of
+from setpoint.controller.detail import EventTold, conditions_of
 from setpoint.controller.explain import explain
-from setpoint.controller.survey import Listed, Listing
+from setpoint.controller.survey import Listing
 from setpoint.manager.documents import as_yaml
 from setpoint.manager.http_server import Answer, Handler
 from setpoint.manager.looking import as_json, asked_for, missing
@@ -34,6 +36,8 @@ TURN: Final = 500
 DEPTH: Final = 5
 SEEN: Final = 2
 """The maximum number of causes that are named for one object's state."""
+OTHERS: Final = 20
+"""The maximum number of other objects that are named for one problem."""
 OWNED: Final = 200
 """The maximum number of objects in a tree of owned objects."""
 EVENTS: Final = 50
@@ -43,104 +47,13 @@ _QUIET: Final = frozenset({*_EVENTS, "leases.coordination.k8s.io"})
 """The resources that change all the time and say nothing by themselves; they are listed only by their name."""
 
 
-class KindTold(msgspec.Struct, rename="camel", kw_only=True):
-    """A stored resource. ``name`` is PLURAL or PLURAL.GROUP, and ``attention`` is the number of its objects that are
-    not in their wanted state.
-    """
-
-    name: str
-    kind: str
-    api_version: str
-    custom: bool
-    objects: int
-    attention: int
-
-
-class Seen(msgspec.Struct, rename="camel", kw_only=True):
-    """An object that is the cause of another one's state. ``more`` is the number of further objects with the same
-    reason.
-    """
-
-    resource: str
-    kind: str
-    key: str
-    state: str
-    text: str
-    more: int
-
-
-class Row(Listed, kw_only=True):
-    """An object of a cluster in a listing. ``ready`` says how many of the object's parts are ready (``1 of 3 ready``);
-    it is ``""`` if the object does not count its parts. ``see`` has the objects that are the cause of its state, one
-    for each reason, the worst first.
-    """
-
-    ready: str
-    see: list[Seen]
-
-
-class Link(msgspec.Struct, rename="camel", kw_only=True):
-    """An object in a tree, with the objects that it owns."""
-
-    resource: str
-    kind: str
-    key: str
-    state: str
-    text: str
-    ready: str
-    owns: list[Link]
-
-
-class By(msgspec.Struct, rename="camel", kw_only=True):
-    """A controller of the control plane, and the state that it reports for the object. The state is ``warned`` if the
-    controller is idle, the object is not as wanted, and the controller's last event about it is a warning.
-    """
-
-    controller: str
-    state: str
-    text: str
-
-
-class Pair(msgspec.Struct, rename="camel", kw_only=True):
-    """A field with the wanted value, and the field with the actual one."""
-
-    wanted: str
-    is_wanted: Any
-    there: str
-    is_there: Any
-    differs: bool
-
-
-class StoredTold(msgspec.Struct, rename="camel", kw_only=True):
-    """An object as it is stored, with further facts about it. ``hidden`` describes the data that are not shown."""
-
-    resource: str
-    kind: str
-    api_version: str
-    key: str
-    revision: int
-    state: str
-    text: str
-    since: datetime | None
-    ready: str
-    see: list[Seen]
-    conditions: list[ConditionTold]
-    controllers: list[By]
-    owners: list[Link]
-    owned: list[Link]
-    events: list[EventTold]
-    pairs: list[Pair]
-    yaml: str
-    hidden: str
-    versions: list[Version]
-
-
 class ClusterPages:
     """The pages about an embedded cluster's objects; see `setpoint.manager.parts.Browser`.
 
     - ``/debug/kinds``: the stored resources (`KindTold`);
-    - ``/debug/named?find=WORDS&state=STATE&kind=NAME&limit=NUMBER``: a `Listing` of objects, beginning with those
-      that are not in the wanted state and ending with those that every cluster has;
+    - ``/debug/named?find=WORDS&state=STATE&kind=NAME&limit=NUMBER``: a `Listing` of problems (`Row`), followed by the
+      objects in the wanted state, of which those that every cluster has are the last. Objects that match and have the
+      same problem are one row, whose state is that of its first object;
     - ``/debug/stored?kind=NAME&key=NAMESPACE/OBJECT``: one object (`StoredTold`), as YAML and with its last versions.
 
     The data of Secrets are never shown.
@@ -175,7 +88,9 @@ class ClusterPages:
                 api_version=served.resource.api_version,
                 custom=served.custom,
                 objects=number,
-                attention=sum(reasons.state(held) != "current" for held in self._inventory.of(name).values()),
+                attention=sum(
+                    reasons.state(held) not in ("current", "paused") for held in self._inventory.of(name).values()
+                ),
             )
             for name, served, number in self._inventory.kinds()
             if number or served.custom
@@ -183,7 +98,7 @@ class ClusterPages:
         return as_json(sorted(told, key=lambda each: (not each.attention, not each.custom, each.name)))
 
     def _reasons(self, controllers: Mapping[str, RunningController[Any]]) -> Reasons:
-        return Reasons(self._inventory, removers(controllers, self._others))
+        return Reasons(self._inventory, removers(controllers, self._others), self._server.state.now())
 
     async def _named(self, query: Mapping[str, list[str]], controllers: Mapping[str, RunningController[Any]]) -> Answer:
         await self._inventory.refresh()
@@ -196,44 +111,36 @@ class ClusterPages:
         words = " ".join(query.get("find", [])).lower().split()
         searched = kinds or [name for name in served if name not in _QUIET]
         counts: dict[str, int] = {}
-        found: list[tuple[int, bool, str, str, Held]] = []
-        first_of: dict[tuple[str, ...], str] = {}
+        rows: list[Problem] = []
+        wanting: list[tuple[str, Held]] = []
         for looked, (name, held) in enumerate(self._inventory.all(searched)):
             if not looked % TURN:
                 await asyncio.sleep(0)
             if words and not _has(f"{name}/{held.key}".lower(), words):
                 continue
+            if reasons.state(held) == "current":
+                rows.append(Problem((name, held), ()))
+            else:
+                wanting.append((name, held))
+        found: list[tuple[int, bool, str, str, Problem]] = []
+        first_of: dict[tuple[str, ...], str] = {}
+        for problem in [*problems(wanting, reasons), *rows]:
+            name, held = problem.head
             state = reasons.state(held)
             counts[state] = counts.get(state, 0) + 1
             if not states or state in states:
-                found.append((RANK[state], _is_the_clusters(held, served[name].custom), name, held.key, held))
+                found.append((RANK[state], _is_the_clusters(held, served[name].custom), name, held.key, problem))
                 alike = _alike(name, held)
                 first_of[alike] = min(first_of.get(alike, held.key), held.key)
 
-        def order(each: tuple[int, bool, str, str, Held]) -> tuple[Any, ...]:
-            rank, clusters, name, key, held = each
-            # Causes, then their effects, then further objects of the same owner with the same reason.
-            place = 2 if first_of[_alike(name, held)] != key else 0 if reasons.is_root(held) else 1
-            return rank, clusters, place, name, key
+        def order(each: tuple[int, bool, str, str, Problem]) -> tuple[Any, ...]:
+            rank, clusters, name, key, problem = each
+            # Further objects of one owner with the same reason are after all others.
+            return rank, clusters, first_of[_alike(name, problem.head[1])] != key, name, key
 
-        first = heapq.nsmallest(limit, found, key=order)
-        objects: list[Listed] = [
-            Row(
-                controller=name,
-                kind=held.resource.kind,
-                key=held.key,
-                state=reason.state,
-                text=reason.text,
-                since=reason.since,
-                until=None,
-                failures=0,
-                ready=held.ready,
-                see=_seen(reasons, reason),
-            )
-            for *_, name, _, held in first
-            for reason in [reasons.of(name, held)]
-        ]
-        return as_json(Listing(counts=counts, matched=len(found), objects=objects))
+        mentions = Mentions(self._inventory)
+        objects = [_row(problem, reasons, mentions) for *_, problem in heapq.nsmallest(limit, found, key=order)]
+        return as_json(Listing(counts=counts, matched=len(found), objects=[*objects]))
 
     async def _stored(
         self, query: Mapping[str, list[str]], controllers: Mapping[str, RunningController[Any]]
@@ -250,6 +157,7 @@ class ClusterPages:
         obj: dict[str, Any] = msgspec.json.decode(shown.value) if shown is not None else {}
         uid = str(obj.get("metadata", {}).get("uid", ""))
         reasons, held = self._reasons(controllers), self._inventory.of(name).get(key)
+        mentions = Mentions(self._inventory)
         reason = None if held is None or record is None else reasons.of(name, held)
         state, text = ("unknown", "there is no such object") if shown is None else _GONE
         if reason is not None:
@@ -264,9 +172,10 @@ class ClusterPages:
             revision=0 if shown is None else shown.revision,
             state=state,
             text=text,
+            said=mentions.parts(text, namespace),
             since=None if reason is None else reason.since,
             ready=ready(obj),
-            see=[] if reason is None else _seen(reasons, reason),
+            see=[] if reason is None else _seen(reasons, reason, mentions),
             conditions=list(conditions_of(obj)),
             controllers=[
                 each
@@ -317,6 +226,29 @@ class ClusterPages:
         ]
 
 
+def _row(problem: Problem, reasons: Reasons, mentions: Mentions) -> Row:
+    name, held = problem.head
+    reason = reasons.of(name, held)
+    return Row(
+        controller=name,
+        kind=held.resource.kind,
+        key=held.key,
+        state=reason.state,
+        text=reason.text,
+        said=mentions.parts(reason.text, held.record.namespace),
+        since=reason.since,
+        until=None,
+        failures=0,
+        ready=held.ready,
+        see=_seen(reasons, reason, mentions),
+        others=[
+            With(resource=resource, kind=each.resource.kind, key=each.key, state=reasons.state(each))
+            for resource, each in problem.others[:OTHERS]
+        ],
+        more=max(len(problem.others) - OTHERS, 0),
+    )
+
+
 def _has(place: str, words: Iterable[str]) -> bool:
     return all(word in place for word in words)
 
@@ -349,7 +281,7 @@ def _link(name: str, held: Held, reasons: Reasons, owns: list[Link]) -> Link:
     )
 
 
-def _seen(reasons: Reasons, reason: Reason) -> list[Seen]:
+def _seen(reasons: Reasons, reason: Reason, mentions: Mentions) -> list[Seen]:
     """The causes of a state: one object for each of the different reasons, at most `SEEN`."""
     found: dict[str, Seen] = {}
     for name, held in reason.roots:
@@ -359,8 +291,9 @@ def _seen(reasons: Reasons, reason: Reason) -> list[Seen]:
         if known is not None:
             known.more += 1
             continue
+        said = mentions.parts(own.text, held.record.namespace)
         kind = held.resource.kind
-        found[same] = Seen(resource=name, kind=kind, key=held.key, state=own.state, text=own.text, more=0)
+        found[same] = Seen(resource=name, kind=kind, key=held.key, state=own.state, text=own.text, said=said, more=0)
     return list(found.values())[:SEEN]
 
 

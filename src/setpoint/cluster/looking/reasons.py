@@ -12,7 +12,8 @@ import msgspec
 
 from setpoint.cluster.looking.inventory import Held, Inventory
 from setpoint.cluster.looking.reported import Report
-from setpoint.cluster.looking.standing import URGENCY, State, progress, without_preemption
+from setpoint.cluster.looking.standing import URGENCY, State
+from setpoint.cluster.looking.wording import message
 from setpoint.controller.removers import Removers
 from setpoint.meta import GroupResource
 
@@ -24,6 +25,10 @@ _SLACK: Final = timedelta(seconds=2)
 """A controller reports before it writes the status, whose times are whole seconds."""
 _WAITS_FOR_A_POD: Final = frozenset({"WaitForFirstConsumer", "WaitForPodScheduled"})
 """The reasons of events about claims that wait for the pod, and not the pod for them."""
+PATIENCE: Final = timedelta(minutes=10)
+"""An object that is not as it is wanted is *stuck* after this time without progress."""
+_UNTOUCHED: Final = frozenset({"current", "paused"})
+"""The states of objects that are not a cause of another object's state."""
 
 
 class Reason(NamedTuple):
@@ -41,17 +46,41 @@ class Reason(NamedTuple):
 class Reasons:
     """The reasons for the states of an inventory's objects, as of its last refresh."""
 
-    def __init__(self, inventory: Inventory, removers: Removers) -> None:
+    def __init__(self, inventory: Inventory, removers: Removers, now: datetime) -> None:
         self._inventory = inventory
         self._removers = removers
+        self._now = now
+        self._states: dict[int, State] = {}
         self._below: dict[str, list[tuple[str, Held]]] | None = None
         self._known: dict[tuple[str, str], Reason] = {}
 
     def state(self, held: Held) -> State:
-        """The state of an object, without its reason; see `of`."""
+        """The state of an object; `of` has the same one. Beyond its `standing`, an object that is in progress has
+        *failed* if a cause of its state has, and is *stuck* if a warning says why, if a cause is stuck, or after
+        `PATIENCE` without progress.
+        """
+        return self._state(held, DEPTH)
+
+    def _state(self, held: Held, depth: int) -> State:
+        known = self._states.get(id(held))
+        if known is not None:
+            return known
         state = held.standing.state
-        silent = state == "current" and not held.standing.text
-        return "warned" if silent and self._warning(held, last=True) is not None else state
+        self._states[id(held)] = state  # owners can be a circle
+        if state == "current" and not held.standing.text and self._warning(held, last=True) is not None:
+            state = "warned"
+        elif state == "in progress":
+            behind = {self._state(each, depth - 1) for _, each in self._all_causes(held)} if depth else set()
+            if "failed" in behind:
+                state = "failed"
+            elif "stuck" in behind or self._warning(held) is not None or self._waits_long(held):
+                state = "stuck"
+        self._states[id(held)] = state
+        return state
+
+    def _waits_long(self, held: Held) -> bool:
+        moment = _time(held.progress)
+        return moment is not None and self._now - moment >= PATIENCE
 
     def of(self, name: str, held: Held) -> Reason:
         """The reason for the state of an object of the resource ``name``."""
@@ -59,10 +88,6 @@ class Reasons:
         if known is None:
             known = self._known[name, held.key] = self._reason(name, held)
         return known
-
-    def is_root(self, held: Held) -> bool:
-        """Whether no other object is known to be the cause of the state."""
-        return held.standing.state == "current" or not any(True for _ in self._causes(held))
 
     def below(self, uid: str) -> Sequence[tuple[str, Held]]:
         """The objects with an owner reference to the object with that uid."""
@@ -97,12 +122,13 @@ class Reasons:
             roots = (same[0], *(each for each in roots if each != same[0]))
         report = self._warning(held)
         if report is not None and not (state == "failed" and explained):
-            if without_preemption(report.note) not in text:
-                text, since = "; ".join(each for each in (report.text, text if explained else "") if each), report.since
+            if message(report.note) not in text:
+                told = _told(report)
+                text, since = "; ".join(each for each in (told, text if explained else "") if each), report.since
         elif not explained and not roots:
             latest = next((each for each in self._inventory.reports(held.uid) if self._is_fresh(held, each)), None)
             if latest is not None:
-                text, since = ": ".join(each for each in (text, latest.text) if each), latest.since
+                text, since = ": ".join(each for each in (text, _told(latest)) if each), latest.since
         return Reason(state, text, since, roots)
 
     # -- events --------------------------------------------------------------------------------------------------------
@@ -117,7 +143,7 @@ class Reasons:
         return None
 
     def _is_fresh(self, held: Held, report: Report) -> bool:
-        moment = _time(progress(_decoded(held)))
+        moment = _time(held.progress)
         return moment is None or report.at + _SLACK >= moment
 
     # -- objects behind it ---------------------------------------------------------------------------------------------
@@ -125,12 +151,12 @@ class Reasons:
     def _roots(self, name: str, held: Held) -> tuple[tuple[str, Held], ...]:
         found = {each[1].uid: each for each in self._ends(name, held, DEPTH, {held.uid})}
         found.pop(held.uid, None)
-        return tuple(sorted(found.values(), key=lambda each: (RANK[each[1].standing.state], each[0], each[1].key)))
+        return tuple(sorted(found.values(), key=lambda each: (RANK[self.state(each[1])], each[0], each[1].key)))
 
     def _ends(self, name: str, held: Held, depth: int, met: set[str]) -> Iterator[tuple[str, Held]]:
         """The objects at the ends of the chains of causes that begin with this one."""
         ends = True
-        for cause in self._causes(held) if depth else ():
+        for cause in self.causes(held) if depth else ():
             ends = False
             if cause[1].uid not in met:
                 met.add(cause[1].uid)
@@ -138,11 +164,15 @@ class Reasons:
         if ends:
             yield name, held
 
-    def _causes(self, held: Held) -> Iterator[tuple[str, Held]]:
+    def causes(self, held: Held) -> Iterator[tuple[str, Held]]:
         """The objects that this one waits for: those that it owns, the claims of a pod without a node, and what is left
-        in a namespace that is being deleted.
+        in a namespace that is being deleted. None for an object that does not wait.
         """
-        yield from (each for each in self.below(held.uid) if each[1].standing.state != "current")
+        if self.state(held) not in ("current", "warned", "paused"):
+            yield from self._all_causes(held)
+
+    def _all_causes(self, held: Held) -> Iterator[tuple[str, Held]]:
+        yield from (each for each in self.below(held.uid) if each[1].standing.state not in _UNTOUCHED)
         if held.resource.group_resource == _NAMESPACES and held.standing.state == "being deleted":
             yield from (each for each in self._inventory.all() if _stuck_in(held.record.name, each[1]))
         for claim in held.claims:
@@ -161,6 +191,11 @@ def _stuck_in(namespace: str, held: Held) -> bool:
 def common(held: Held, text: str) -> str:
     """The text without the name and uid of the object, so the texts of objects with the same reason are equal."""
     return text.replace(held.record.name, "").replace(held.uid, "") if held.uid else text
+
+
+def _told(report: Report) -> str:
+    """The reason and the note of an event in plain words."""
+    return ": ".join(each for each in (report.reason, message(report.note)) if each)
 
 
 def _decoded(held: Held) -> dict[str, Any]:

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-State = Literal["failed", "being deleted", "in progress", "warned", "current"]
-URGENCY: Final[tuple[State, ...]] = ("failed", "being deleted", "in progress", "warned", "current")
+from setpoint.cluster.looking import wording
+
+State = Literal["failed", "stuck", "being deleted", "in progress", "warned", "paused", "current"]
+URGENCY: Final[tuple[State, ...]] = ("failed", "stuck", "being deleted", "in progress", "warned", "paused", "current")
 """The states in the order in which objects are listed. An object is *warned* if its status gives no message and the
-last event about it is a warning.
+last event about it is a warning, and *paused* if its spec says that nothing is to happen.
 """
 
 _BROKEN: Final = frozenset({
@@ -28,7 +30,6 @@ _NEEDED: Final = (
     "Ready", "Available", "Established", "NamesAccepted", "Bound", "Healthy", "Synced", "PodScheduled",
 )  # fmt: skip
 """The types of conditions that mean that something is missing while they are not true."""
-_PREEMPTION: Final = re.compile(r"(?: no new claims to deallocate,)? preemption: .*", re.DOTALL)
 _FAILED: Final = frozenset({"Failed", "Error", "Lost"})
 _UNDER_WAY: Final = frozenset({"Pending", "Creating", "Progressing", "Provisioning", "Updating"})
 _REMAINING: Final = (
@@ -39,6 +40,8 @@ _REMAINING: Final = (
 _UNWANTED: Final = frozenset({"f:metadata", "f:status"})
 """The parts of an object that do not say what is wanted, as managed fields name them."""
 _COUNTED: Final = ("readyReplicas", "updatedReplicas", "availableReplicas")
+_PAUSES: Final = {"suspend": "it is suspended (spec.suspend)", "paused": "it is paused (spec.paused)"}
+"""The fields of a spec that stop the work on an object, with their meaning."""
 
 
 class Standing(NamedTuple):
@@ -73,12 +76,21 @@ def standing(obj: Mapping[str, Any]) -> Standing:
     conditions = list(_conditions(status))
     if metadata.get("deletionTimestamp"):
         return Standing("being deleted", *_kept(metadata, conditions))
-    if trouble := next(_troubles(status, conditions), None):
+    if trouble := next(_troubles(str(obj.get("kind")), status, conditions), None):
         return Standing("failed", *_dated(trouble, conditions))
     if status.get("phase") == "Succeeded" or any(_is(each, "Complete") for each in conditions):
         return Standing("current", "complete")
+    spec = _mapping(obj, "spec")
+    for name, meaning in _PAUSES.items():
+        if spec.get(name) is True:
+            return Standing("paused", meaning, explained=True)
+    for each in conditions:
+        if _is(each, "PodScheduled", "False"):  # a pod that has no node has no other trouble worth telling
+            return Standing("stuck", *_unscheduled(_said(each), spec))
     if lacking := next(_lacking(obj, status, conditions), None):
         return Standing("in progress", *_dated(lacking, conditions))
+    if obj.get("kind") == "ResourceQuota" and _group(obj) == "":
+        return Standing("current", _used(status))
     return Standing("current", _fine(status, conditions))
 
 
@@ -170,18 +182,15 @@ def _kept(metadata: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> _
     return _Why("is being stopped", since)
 
 
-def _troubles(status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> Iterator[_Why]:
+def _troubles(kind: str, status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> Iterator[_Why]:
     """The reasons why the object will not reach its wanted state by itself."""
     for each in _containers(status):
         waiting = _mapping(_mapping(each, "state"), "waiting")
         if waiting.get("reason") in _BROKEN:
-            message = _PLACE.sub("", str(waiting.get("message") or ""))
-            text = _joined(f"container {each.get('name')}", waiting.get("reason"), message)
-            last = _ended(_mapping(each, "lastState"))
-            yield _Why(f"{text}; before, it {last}" if last else text, explained=True)
+            yield _waits(each, waiting)._replace(explained=True)
     for each in conditions:
         if each.get("status") == "True" and each.get("type") in _FAILING:
-            yield _said(each)
+            yield _said(each, kind)
         if _is(each, "Progressing", "False"):
             yield _said(each)
     if status.get("phase") in _FAILED:
@@ -190,22 +199,24 @@ def _troubles(status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) ->
 
 def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> Iterator[_Why]:
     """The reasons why the object is not yet in its wanted state."""
-    # A pod that has no node has no other trouble worth telling.
-    for each in conditions:
-        if _is(each, "PodScheduled", "False"):
-            yield _unscheduled(_said(each), _mapping(_mapping(obj, "spec"), "nodeSelector"))
     for each in _containers(status):
-        waiting = _mapping(_mapping(each, "state"), "waiting")
-        if waiting:
-            text = _joined(f"container {each.get('name')}", waiting.get("reason"), waiting.get("message"))
-            yield _Why(text, explained=bool(waiting.get("message")))
+        if waiting := _mapping(_mapping(each, "state"), "waiting"):
+            yield _waits(each, waiting)
     for pair in differences(obj):
         if pair.differs and pair.wanted == "metadata.generation":
-            yield _Why(f"its controller has seen generation {pair.is_there}, not {pair.is_wanted} yet")
+            seen = f"generation {pair.is_wanted}; it has seen {pair.is_there}"
+            yield _Why(f"its controller has not acted on the last change of its spec yet ({seen})")
         elif pair.differs and pair.there in ("status.readyReplicas", "status.numberReady"):
             yield _Why(ready(obj))
         elif pair.differs and pair.there.startswith("status.") and isinstance(pair.is_there, int):
-            yield _Why(f"{pair.wanted} is {pair.is_wanted}, {pair.there} is {pair.is_there}")
+            name = pair.there.removeprefix("status.")
+            counted = name in _COUNTED
+            text = (
+                f"{pair.is_there} of {pair.is_wanted} {name.removesuffix('Replicas')}"
+                if counted
+                else (f"{name}: {pair.is_wanted} wanted, {pair.is_there} there")
+            )
+            yield _Why(text)
     for name in _NEEDED:
         for each in conditions:
             if each.get("type") == name and each.get("status") != "True":
@@ -256,6 +267,12 @@ def _fine(status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> str
     return next((f"{name}=True" for name in _NEEDED for each in conditions if _is(each, name)), "")
 
 
+def _used(status: Mapping[str, Any]) -> str:
+    """The amounts that a quota allows, with those that are used."""
+    used = _mapping(status, "used")
+    return ", ".join(f"{used.get(name, 0)} of {most} {name} used" for name, most in _mapping(status, "hard").items())
+
+
 def _containers(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for name in ("initContainerStatuses", "containerStatuses"):
         for each in _list(status, name):
@@ -271,28 +288,30 @@ def _is(condition: Mapping[str, Any], type_: str, status: str = "True") -> bool:
     return condition.get("type") == type_ and condition.get("status") == status
 
 
-def _said(condition: Mapping[str, Any]) -> _Why:
-    text = _joined(
-        f"{condition.get('type')}={condition.get('status')}", condition.get("reason"), condition.get("message")
-    )
+def _said(condition: Mapping[str, Any], kind: str = "") -> _Why:
+    text = wording.condition(condition, kind)
     return _Why(text, str(condition.get("lastTransitionTime") or ""), explained=bool(condition.get("message")))
 
 
-def _unscheduled(why: _Why, wanted: Mapping[str, Any]) -> _Why:
-    """The scheduler's words without those about preemption, and with the labels that the pod wants a node to have."""
-    text = without_preemption(why.text)
-    if wanted and "selector" in text:
-        text = f"{text} The pod asks for a node with {', '.join(f'{name}={wanted[name]}' for name in wanted)}."
-    return why._replace(text=text)
+def _waits(container: Mapping[str, Any], waiting: Mapping[str, Any]) -> _Why:
+    reason, message = (str(waiting.get(name) or "") for name in ("reason", "message"))
+    last = _ended(_mapping(container, "lastState"))
+    text = wording.container(container.get("name"), reason, _PLACE.sub("", message), last)
+    return _Why(text, explained=bool(message))
 
 
-def without_preemption(text: str) -> str:
-    """The scheduler's message without the part about preemption, about which a reader can't do anything."""
-    return _PREEMPTION.sub("", text)
-
-
-def _joined(head: str, reason: Any, message: Any) -> str:
-    return ": ".join([head, *(str(each) for each in (reason, message) if each)])
+def _unscheduled(why: _Why, spec: Mapping[str, Any]) -> _Why:
+    """The scheduler's words, with the labels or amounts that the pod wants of a node if these are the reason."""
+    text, asks = why.text, []
+    if "labels" in text:
+        asks += [f"{name}={value}" for name, value in _mapping(spec, "nodeSelector").items()]
+    if "too little" in text:
+        for each in _list(spec, "containers"):
+            wanted = _mapping(_mapping(each, "resources"), "requests") if isinstance(each, dict) else {}
+            asks += [f"{amount} {name}" for name, amount in wanted.items() if f"too little {name} " in text]
+    if asks:
+        text = f"{text.rstrip('.')}. The pod asks for a node with {', '.join(asks)}."
+    return why._replace(text=text, explained=True)
 
 
 def _group(obj: Mapping[str, Any]) -> str:

@@ -34,11 +34,16 @@ async function ask(path, parameters = {}) {
 }
 
 // The object in the address: #/CONTROLLER/NAMESPACE/NAME for one that a controller has, #!/KIND/NAMESPACE/NAME for one
-// that an embedded cluster stores; both also without a namespace.
+// that an embedded cluster stores; both also without a namespace. #!/KIND is the list of that kind.
 function chosen() {
   const [first, ...key] = location.hash.replace(/^#!?\/?/, '').split('/').map(decoded);
   if (!first || !key.length) return null;
   return { [location.hash.startsWith('#!') ? 'kind' : 'controller']: first, key: key.join('/') };
+}
+
+function chosenKind() {
+  const [, kind] = location.hash.match(/^#!\/([^/]+)$/) || [];
+  return kind ? decoded(kind) : '';
 }
 
 function decoded(text) {
@@ -47,7 +52,7 @@ function decoded(text) {
 
 const address = (start, first, key) => `${start}/${[first, ...key.split('/')].map(encodeURIComponent).join('/')}`;
 const link = (controller, key) => address('#', controller, key);
-const stored = (kind, key) => address('#!', kind, key);
+const stored = (kind, key) => (key ? address('#!', kind, key) : `#!/${encodeURIComponent(kind)}`);
 
 // The content of an object, for which a token is required everywhere; a refusal is about this part of the page only.
 async function document_(object) {
@@ -87,12 +92,16 @@ async function look() {
   } catch (problem) {
     if (mine !== generation) return;
     if (problem instanceof Refused) view.asksToken = true;
-    else view.problem = problem.name === 'TimeoutError' ? 'no answer within 10 s' : problem.message;
+    else view.problem = problem instanceof Answered ? problem.message : unanswered(problem);
     view.answers = problem instanceof Answered;
   }
   show();
   if (!view.paused && !document.hidden && !view.asksToken) timer = setTimeout(look, EVERY);
 }
+
+// A browser does not tell why it has no answer.
+const unanswered = (problem) => (problem.name === 'TimeoutError' ? 'no answer came within 10 s'
+  : 'it has been stopped, or the way to it (such as kubectl port-forward) has ended');
 
 // Rates are those of the last ten seconds.
 function remember(controllers, now) {
@@ -150,8 +159,12 @@ function Troubles() {
   const failing = manager ? { ...manager.unready, ...manager.unhealthy } : {};
   const lines = Object.entries(failing).map(([name, why]) => `${name}: ${why}`);
   const name = manager && manager.cluster ? 'cluster' : 'operator';
-  if (view.problem) lines.unshift(view.answers ? `The ${name} answers: ${view.problem}` : `The ${name} does not answer: ${view.problem}`);
-  return lines.map((line) => h('p', { class: 'trouble', key: line }, line));
+  if (view.problem) {
+    const old = view.at ? ` What is below is from ${clock(view.at)}.` : '';
+    lines.unshift(view.answers ? `The ${name} answers: ${view.problem}`
+      : `The ${name} does not answer: ${view.problem}.${old} This page asks again every 2 s.`);
+  }
+  return h('div', { role: 'alert' }, lines.map((line) => h('p', { class: 'trouble', key: line }, line)));
 }
 
 function Controllers() {
@@ -216,7 +229,7 @@ function Objects() {
     h('td', { class: 'number', ...(each.failures && { 'data-head': 'failures in a row' }) }, each.failures || '')));
   const heads = ['state', 'object', 'why', ...(cluster ? ['since'] : ['#next try', '#failures in a row'])];
   return h('section', { 'aria-labelledby': 'objects' },
-    h('h2', { id: 'objects' }, 'Objects ', h('span', { class: 'soft' }, 'those that need attention first')),
+    h('h2', { id: 'objects' }, 'Objects ', h('span', { class: 'soft' }, cluster ? 'a row for each problem, the worst first' : 'those that need attention first')),
     h('div', { class: 'filters', role: 'search' }, h('label', { for: 'find' }, cluster ? 'Find by kind, namespace or name' : 'Find by namespace or name'),
       h('input', {
         id: 'find', type: 'search', value: view.find, autocomplete: 'off', spellcheck: false,
@@ -227,7 +240,7 @@ function Objects() {
       states.filter((state) => counts[state] || view.state === state).map((state) =>
         chip(state, `${state} ${(counts[state] || 0).toLocaleString('en')}`)),
       cluster && view.controller && h('button', {
-        type: 'button', key: 'of', 'aria-pressed': 'true', onClick: () => { view.controller = ''; look(); },
+        type: 'button', key: 'of', 'aria-pressed': 'true', onClick: () => { view.controller = ''; if (chosenKind()) location.hash = '#/'; else look(); },
       }, `only ${view.controller}`),
       several && !cluster && view.controllers.filter((each, at, list) => list.findIndex((one) => one.name === each.name) === at)
         .map(({ name }) => h('button', {
@@ -288,15 +301,30 @@ const owned = (each) => [`${each.kind} `, h('code', null, each.key), ' ', each.s
   each.deleting && h('span', { class: 'state odd' }, 'being deleted')];
 
 function Attempts({ told }) {
-  const rows = [...told.timeline].reverse().map((each) => h('tr', { key: each.at, class: 'new' },
+  const rows = runs([...told.timeline].reverse()).map(([each, ...same], at) => h('tr', { key: each.at, class: 'new' },
     h('td', { class: 'time' }, h(When, { at: each.at, now: told.now, beside: true })), h('td', null, h(State, { state: each.result.replace('requeue_after', 'waiting') })),
-    h('td', { class: 'text' }, each.detail, each.next && h('div', { class: 'soft' }, `next at ${moment(each.next)}`)),
+    h('td', { class: 'text' }, each.detail, !at && each.next && h('div', { class: 'soft' }, `next at ${moment(each.next)}`),
+      same.length > 0 && h('details', { class: 'others' }, h('summary', null, `and ${count(same.length, 'time')} before, since `, h(When, { at: same.at(-1).at, now: told.now })),
+        h('ul', null, same.map((one) => h('li', { key: one.at }, `${moment(one.at)}, because of ${one.causes.join(', ')}, took ${seconds(one.seconds)}`))))),
     h('td', null, each.causes.join(', ')),
     h('td', null, h(Doings, { attempt: each })),
     h('td', { class: 'number' }, seconds(each.seconds))));
   const heads = ['time', 'outcome', 'reason or error', 'because of', 'reads and writes', '#took'];
   return h(Table, { caption: 'Last reconciles, the newest first', cards: true, heads, rows, empty: 'none is remembered' });
 }
+
+// Reconciles in groups: one after the other with the same end, and without reads and writes that are worth a row.
+function runs(attempts) {
+  const groups = [];
+  for (const each of attempts) {
+    const last = groups.at(-1);
+    if (last && alike(last[0], each)) last.push(each); else groups.push([each]);
+  }
+  return groups;
+}
+
+const alike = (one, other) => one.result === 'error' && other.result === 'error' && one.detail === other.detail
+  && [one, other].every((each) => !each.reads.length && !each.writes.length && !each.moreWrites);
 
 function Doings({ attempt }) {
   const reads = attempt.reads.map((each) =>
@@ -353,6 +381,7 @@ function show() {
 
 addEventListener('hashchange', () => {
   Object.assign(view, { detail: null, wantsYaml: false, yaml: null });
+  if (chosenKind()) Object.assign(view, { listing: null, controller: chosenKind(), state: '', find: '' });
   show();
   (document.getElementById('object') || document.getElementById('main')).focus();
   look();
@@ -365,5 +394,6 @@ document.addEventListener('keydown', (event) => {
   if (event.key === '/' && document.getElementById('find')) { event.preventDefault(); document.getElementById('find').focus(); }
   if (event.key === 'p') pause();
 });
+view.controller = chosenKind();
 show();
 look();

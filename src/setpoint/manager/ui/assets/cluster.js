@@ -1,6 +1,6 @@
 // The views of an embedded cluster: the kinds that it has, and one object as it is stored.
 import { h } from './preact.js';
-import { Conditions, Events, State, Table, Tree, When, Yaml } from './parts.js';
+import { Conditions, Events, Said, State, Table, Tree, When, Yaml } from './parts.js';
 import { STANDING, count, tone } from './words.js';
 
 export function Kinds({ view, choose }) {
@@ -15,15 +15,34 @@ export function Kinds({ view, choose }) {
     empty: 'no object yet' }));
 }
 
-// The rows of a listing: of each object its state, how far it is, and where to look for the cause.
+// The rows of a listing: of each problem the object that has it, the cause, and the other objects that have it.
 export const rows = ({ objects, stored, now }) => objects.map((each) => h('tr', { key: `${each.controller} ${each.key}` },
   h('td', null, h(State, { state: each.state })),
   h('th', { scope: 'row' }, h('a', { href: stored(each.controller, each.key) }, each.key),
     h('div', { class: 'soft' }, each.kind, each.ready && `, ${each.ready}`)),
   h('td', { class: 'text' },
-    each.see.slice(0, 1).map((one) => h('div', { key: one.key }, `${one.resource === 'persistentvolumeclaims' ? 'waits for' : 'see'} ${one.kind} `, h('a', { href: stored(one.resource, one.key) }, one.key), one.more > 0 && ` and ${one.more} more`)),
-    (each.text !== each.ready || !each.see.length) && h('div', { class: each.see.length ? 'soft' : '' }, each.text)),
+    each.see.map((one) => h('div', { key: one.key }, h(Cause, { one, stored }))),
+    (each.text !== each.ready || !each.see.length) && h('div', { class: each.see.length ? 'soft' : '' }, h(Said, { parts: each.said, stored })),
+    h(Others, { row: each, stored })),
   h('td', each.since ? { 'data-head': 'since' } : null, h(When, { at: each.since, now }))));
+
+// The object that is the cause of another one's state, with its reason.
+const Cause = ({ one, stored }) => [`${one.kind} `, h('a', { href: stored(one.resource, one.key) }, one.key),
+  one.more > 0 && ` and ${one.more} more like it`, ': ', h(Said, { parts: one.said, stored })];
+
+// The objects that have the problem of a row and are not named in it: "with it: 1 ReplicaSet, 3 Pods".
+function Others({ row, stored }) {
+  const named = new Set(row.see.map((one) => `${one.resource} ${one.key}`));
+  const others = row.others.filter((one) => !named.has(`${one.resource} ${one.key}`));
+  if (!others.length) return null;
+  const numbers = new Map();
+  for (const { kind } of others) numbers.set(kind, (numbers.get(kind) || 0) + 1);
+  const words = [...[...numbers].map(([kind, number]) => count(number, kind)), ...(row.more ? [`${row.more} more`] : [])];
+  return h('details', { class: 'others' }, h('summary', null, `with it: ${words.join(', ')}`),
+    h('ul', null, others.map((one) => h('li', { key: one.resource + one.key }, `${one.kind} `,
+      h('a', { href: stored(one.resource, one.key) }, one.key), ' ', h(State, { state: one.state }))),
+    row.more > 0 && h('li', null, `and ${count(row.more, 'more object')}`)));
+}
 
 export function Stored({ object, view, link, stored }) {
   const told = view.detail;
@@ -38,9 +57,9 @@ export function Stored({ object, view, link, stored }) {
     h('h2', { id: 'object', tabIndex: -1 }, `${told.kind} ${told.key} `, h('span', { class: 'soft' }, `apiVersion ${told.apiVersion}`)),
     h('div', { class: `verdict ${tone(told.state)}` }, h('strong', { role: 'status' }, told.state),
       told.ready && h('span', null, ` ${told.ready}`),
-      told.see.map((each) => h('p', { key: each.resource + each.key },
-        `${each.kind} `, h('a', { href: stored(each.resource, each.key) }, each.key), ` is ${each.state}: ${each.text}`, each.more > 0 && ` (and ${count(each.more, 'more object')} of the same reason)`)),
-      (told.text ? told.text !== told.ready : told.state === 'current') && h('p', null, told.text || 'nothing says that anything is missing',
+      told.see.map((each) => h('p', { key: each.resource + each.key, class: 'why' }, h(Cause, { one: each, stored }))),
+      (told.text ? told.text !== told.ready : told.state === 'current') && h('p', { class: told.see.length ? '' : 'why' },
+        told.text ? h(Said, { parts: told.said, stored }) : 'nothing says that anything is missing',
         told.since && [' – ', h(When, { at: told.since, now })]),
       STANDING[told.state] && h('p', null, `${told.state} means: ${STANDING[told.state]}`)),
     h('h3', null, 'Wanted and there'), h(Pairs, { pairs: told.pairs }),
@@ -56,13 +75,16 @@ export function Stored({ object, view, link, stored }) {
 
 const value = (any) => (any === null || any === undefined ? 'nothing' : typeof any === 'string' ? any : JSON.stringify(any));
 
+// "ready replicas" for status.readyReplicas
+const spelled = (path) => path.replace(/^status\./, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
 function Pairs({ pairs }) {
   const rows = pairs.map((each) => h('tr', { key: each.wanted + each.there },
-    h('th', { scope: 'row' }, each.wanted), h('td', null, value(each.isWanted)),
-    h('td', null, each.there), h('td', null, value(each.isThere)),
+    h('th', { scope: 'row' }, spelled(each.there), h('div', { class: 'soft' }, each.wanted, ', ', each.there)),
+    h('td', null, value(each.isWanted)), h('td', null, value(each.isThere)),
     h('td', null, each.differs ? h('span', { class: 'state odd' }, 'differs') : h('span', { class: 'soft' }, 'equal'))));
   return h(Table, {
-    caption: 'Wanted fields, and the fields that are there', heads: ['wanted', 'value', 'there', 'value', 'compared'], rows,
+    caption: 'Wanted fields, and the fields that are there', heads: ['field', 'wanted', 'there', 'compared'], rows,
     empty: 'its status has no field that can be compared with its spec',
   });
 }

@@ -4,6 +4,10 @@ import { moment, relative, tone } from './words.js';
 
 export const State = ({ state }) => h('span', { class: `state ${tone(state)}` }, state);
 
+// A sentence whose names of objects and kinds are links.
+export const Said = ({ parts, stored }) => parts.map((each, at) => (each.resource
+  ? h('a', { key: at, href: stored(each.resource, each.key) }, each.text) : each.text));
+
 // How long ago something was, or when it will be; the whole date with its zone is beside it, or at a pointer on it.
 export const When = ({ at, now, beside = false }) => (at ? [h('time', { dateTime: at, title: moment(at) }, relative(at, now)),
   beside && h('div', { class: 'soft moment' }, moment(at))] : null);

@@ -20,10 +20,12 @@ export const MEANING = {
 };
 // What the states of objects in an embedded cluster mean.
 export const STANDING = {
-  failed: 'its status says that it does not get there by itself',
+  failed: 'it, or an object that it waits for, does not get there by itself',
+  stuck: 'it is not as wanted, and a warning says why, or nothing has changed for ten minutes',
   'being deleted': 'its deletion was asked for, and something has to be done before it ends',
   'in progress': 'what is there is not yet what is wanted',
   warned: 'its status says nothing, and the last event about it is a warning',
+  paused: 'its spec says that nothing is to happen',
   current: 'its status says nothing else than what is wanted',
 };
 export const STATES = Object.keys(MEANING);
@@ -31,7 +33,7 @@ export const STATES = Object.keys(MEANING);
 // Which states are trouble, which are work under way.
 export function tone(state) {
   if (['stopped', 'failed', 'backing off', 'slowed down', 'error'].includes(state)) return 'bad';
-  if (['not synced', 'being deleted', 'filtered', 'requeue', 'unknown', 'in progress', 'warned', 'Warning'].includes(state)) return 'odd';
+  if (['not synced', 'being deleted', 'filtered', 'requeue', 'unknown', 'stuck', 'paused', 'warned', 'Warning'].includes(state)) return 'odd';
   if (['idle', 'deleted', 'success', 'current'].includes(state)) return 'good';
   return 'busy';
 }

@@ -1,0 +1,56 @@
+"""Problems: the objects that are not as they are wanted, together with those which are so for the same cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from setpoint.cluster.looking.inventory import Held
+from setpoint.cluster.looking.reasons import RANK, Reasons
+
+Named = tuple[str, Held]
+"""An object with the name of its resource."""
+
+
+class Problem(NamedTuple):
+    """The object that stands for a problem, and the others that have it, in the order of their resources and keys."""
+
+    head: Named
+    others: tuple[Named, ...]
+
+
+def problems(found: Iterable[Named], reasons: Reasons) -> list[Problem]:
+    """The problems that these objects have. Objects are in one problem if one is a cause of the other's state.
+
+    The head of a problem is the object that is not a cause of another one: the Deployment and not its pods. Where
+    several objects wait for one, such as pods for a claim, the head is the one that they wait for.
+    """
+    objects = {(name, held.key): (name, held) for name, held in found}
+    causes = {
+        place: [each for name, held in reasons.causes(one[1]) if (each := (name, held.key)) in objects]
+        for place, one in objects.items()
+    }
+    groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    group_of: dict[tuple[str, str], tuple[str, str]] = {}
+    for place in objects:
+        groups[place], group_of[place] = [place], place
+    for place, found_causes in causes.items():
+        for cause in found_causes:
+            one, other = group_of[place], group_of[cause]
+            if one == other:
+                continue
+            if len(groups[one]) < len(groups[other]):
+                one, other = other, one
+            for each in groups[other]:
+                group_of[each] = one
+            groups[one] += groups.pop(other)
+    told: list[Problem] = []
+    for members in groups.values():
+        members.sort()
+        is_cause = {cause for place in members for cause in causes[place] if cause != place}
+        tops = [each for each in members if each not in is_cause]
+        ends = [each for each in members if not causes[each]]
+        heads = ends if len(tops) > 1 and len(ends) == 1 else tops or members
+        head = min(heads, key=lambda each: (RANK[reasons.state(objects[each][1])], each))
+        told.append(Problem(objects[head], tuple(objects[each] for each in members if each != head)))
+    return told

@@ -1,0 +1,137 @@
+"""Plain words for the conditions, waiting containers and messages of Kubernetes.
+
+A message that no rule here knows is shown as it is; the raw ones are in the table of conditions and in the events.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+_HEADS: Final[Mapping[tuple[str, str], str]] = {
+    ("ReplicaFailure", "True"): "its pods can't be created",
+    ("PodScheduled", "False"): "no node can take it",
+    ("Progressing", "False"): "its rollout does not go on",
+    ("FailureTarget", "True"): "it has given up",
+    ("Failed", "True"): "it has failed",
+    ("Stalled", "True"): "it is stalled",
+    ("Degraded", "True"): "it is degraded",
+}
+"""The meaning of a condition with that type and status."""
+_CLEAR: Final = frozenset({("ReplicaFailure", "True"), ("PodScheduled", "False"), ("FailureTarget", "True")})
+"""The conditions of Kubernetes whose reason says no more than their message."""
+_ADJECTIVES: Final = frozenset({"Ready", "Available", "Established", "Bound", "Healthy", "Synced"})
+_PREEMPTION: Final = re.compile(r"(?: no new claims to deallocate,)? preemption: .*", re.DOTALL)
+_FORBIDDEN: Final = re.compile(r'^\S+ "[^"]*" is forbidden: (?=.)')
+_QUOTA: Final = re.compile(r"exceeded quota: (\S+), requested: (\S+), used: (\S+), limited: (\S+)$")
+_CLASS: Final = re.compile(r"no PriorityClass with name (\S+) was found")
+_WEBHOOK: Final = re.compile(
+    r'failed calling webhook ("[^"]+"): failed to call webhook: (?:Post "[^"]*": )?(.*)', re.DOTALL
+)
+_SERVICE: Final = re.compile(r'https://([^./:"]+)\.([^./:"]+)\.svc[:/"]')
+_NODES: Final = re.compile(r"^0/(\d+) nodes are available: (.*?)\.?\s*$", re.DOTALL)
+_PULL: Final = re.compile(
+    r'^(?:Back-off pulling image "[^"]*"(?:: ErrImagePull: )?)?(?:failed to pull and unpack image "[^"]*": )?'
+)
+_RESTARTS: Final = re.compile(r"^back-off (\S+) restarting failed(?: container)?$")
+_BACKOFF_LIMIT: Final = "Job has reached the specified backoff limit"
+_REFUSALS: Final[tuple[tuple[re.Pattern[str], str, str], ...]] = tuple(
+    (re.compile(pattern), one, many)
+    for pattern, one, many in (
+        (r"node\(s\) had untolerated taint(?:\(s\))?( \{.*\})?", r"has a taint\1 that it does not tolerate",
+         r"have a taint\1 that it does not tolerate"),
+        (r"Insufficient (\S+)", r"has too little \1 left", r"have too little \1 left"),
+        (r"node\(s\) didn't match Pod's node affinity/selector", "does not have the labels that it asks for",
+         "do not have the labels that it asks for"),
+        (r"node\(s\) didn't satisfy plugin\(s\) \[NodeAffinity\]", "does not have the labels that it asks for",
+         "do not have the labels that it asks for"),
+        (r"node\(s\) were unschedulable", "is cordoned", "are cordoned"),
+        (r"Too many pods", "has its full number of pods", "have their full number of pods"),
+    )
+)  # fmt: skip
+"""The scheduler's words about some nodes, with the plain ones about one node and about several."""
+
+
+def condition(told: Mapping[str, Any], kind: str = "") -> str:
+    """The meaning of a condition whose status is not the wanted one, as a sentence about an object of that kind."""
+    type_, status = str(told.get("type")), str(told.get("status"))
+    reason, text = (str(told.get(name) or "") for name in ("reason", "message"))
+    head = _HEADS.get((type_, status), "")
+    if not head and status == "False":
+        head = f"it is not {type_.lower()}" if type_ in _ADJECTIVES else ""
+    head = head or f"its condition {type_} is {status}"
+    is_clear = (type_, status) in _CLEAR or (type_ == "Failed" and kind == "Job")
+    if reason and not (is_clear and text):
+        head = f"{head} ({reason})"
+    return f"{head}: {message(text)}" if text else head
+
+
+def message(text: str) -> str:
+    """The message of a condition or of an event in plain words; itself if no rule knows it."""
+    text = without_preemption(text).removeprefix("Internal error occurred: ")
+    text = _FORBIDDEN.sub("", text)
+    text = _CLASS.sub(r"PriorityClass \1 does not exist", text)
+    text = text.replace(_BACKOFF_LIMIT, "more of its pods have failed than its backoffLimit allows")
+    if found := _QUOTA.search(text):
+        return text[: found.start()] + _quota(*found.groups())
+    if found := _WEBHOOK.search(text):
+        return text[: found.start()] + _webhook(found)
+    if found := _NODES.match(text):
+        return _nodes(int(found[1]), found[2])
+    return text
+
+
+def container(name: Any, reason: str, text: str, ended: str) -> str:
+    """The meaning of a waiting container. ``ended`` tells of the end of its last run, ``""`` if there was none."""
+    if reason in ("ImagePullBackOff", "ErrImagePull"):
+        rest = _PULL.sub("", text)
+        return f"the image of container {name} can't be pulled ({reason})" + (f": {rest}" if rest else "")
+    if reason == "CrashLoopBackOff":
+        again = _RESTARTS.match(text)
+        rest = f"it is started again after {again[1]}" if again else text
+        parts = [f"container {name} ends again and again ({reason})", f"the last run {ended}" if ended else "", rest]
+        return "; ".join(each for each in parts if each)
+    said = f"container {name} waits ({reason})" if reason else f"container {name} waits"
+    said = f"{said}: {text}" if text else said
+    return f"{said}; its last run {ended}" if ended else said
+
+
+def without_preemption(text: str) -> str:
+    """The scheduler's message without the part about preemption, about which a reader can't do anything."""
+    return _PREEMPTION.sub("", text)
+
+
+def _quota(name: str, requested: str, used: str, limited: str) -> str:
+    """The amounts that a quota does not allow; arguments but the name are lists of NAME=AMOUNT, separated by commas."""
+    wanted, there, most = (
+        dict(each.partition("=")[::2] for each in text.split(",")) for text in (requested, used, limited)
+    )
+    parts = [
+        f"{amount} more of {each}, of which {there.get(each, '?')} of {most.get(each, '?')} is used"
+        for each, amount in wanted.items()
+    ]
+    return f"ResourceQuota {name} does not allow {'; '.join(parts)}"
+
+
+def _webhook(found: re.Match[str]) -> str:
+    place = _SERVICE.search(found[0])
+    rest = found[2]
+    if place:  # the message names the service without its namespace
+        rest = rest.replace(f'service "{place[1]}"', f'service "{place[2]}/{place[1]}"')
+    return f"the webhook {found[1]} can't be called: {rest}"
+
+
+def _nodes(number: int, text: str) -> str:
+    if text.startswith("pod has unbound immediate PersistentVolumeClaims"):
+        return "it waits for its PersistentVolumeClaims"
+    parts = [_refused(each.strip()) for each in text.split(", ")]
+    return f"of {number} node{'s' if number != 1 else ''}, {', '.join(parts)}"
+
+
+def _refused(text: str) -> str:
+    count, _, why = text.partition(" ")
+    for pattern, one, many in _REFUSALS:
+        if count.isdigit() and (found := pattern.fullmatch(why)):
+            return f"{count} {found.expand(one if count == '1' else many)}"
+    return text
