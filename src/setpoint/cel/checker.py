@@ -50,7 +50,7 @@ class Checked:
     overloads: dict[int, list[Overload]] = field(default_factory=dict)
     """The possible overloads of each call, by the call's id; several if types are not known."""
     names: dict[int, Type] = field(default_factory=dict)
-    """Nodes that are the name of a type."""
+    """The types that nodes name, by the ids of these nodes."""
     used: set[str] = field(default_factory=set)
     """The environment's variables that the expression uses."""
 

@@ -29,7 +29,9 @@ class Issue:
 
 
 class CompileError(ValueError):
-    """The text is not a valid expression. ``str(error)`` shows every issue below its line."""
+    """The text is not a valid expression. ``str(error)`` shows the issues, at most 100, each with its
+    line.
+    """
 
     def __init__(self, source: str, issues: list[Issue]) -> None:
         self.source = source

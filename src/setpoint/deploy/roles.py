@@ -99,8 +99,8 @@ def _kinds_without_namespaces(operator: Operator) -> set[tuple[str, str]]:
 
 
 def user_roles(operator: Operator) -> list[Document]:
-    """ClusterRoles for the users of the operator's kinds. Kubernetes adds them to its own roles admin, edit and
-    view.
+    """ClusterRoles for the users of the operator's kinds. Kubernetes aggregates them into its own roles
+    admin, edit and view.
     """
     documents = []
     for resource in operator.own_resources:

@@ -30,15 +30,15 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """The lifetimes of the CA and of the serving certificate. Each is renewed when two thirds of its lifetime have
-    passed.
+    """The lifetimes of the CA and of the serving certificate. Each is renewed when two thirds of its
+    lifetime have passed.
 
-    A new CA is trusted for ``overlap`` before any certificate that it signed is served, and an old one for ``overlap``
-    after the last certificate that it signed was replaced. In that time every API server must see the new bundle, and
-    every replica the new certificate.
+    A new CA is trusted for ``overlap`` before any certificate that it signed is served, and an old one
+    for ``overlap`` after the last certificate that it signed was replaced. In that time every API
+    server must see the new bundle, and every replica the new certificate.
 
     Raises:
-        ValueError: ``overlap`` is negative, or too long for the remaining third of a lifetime.
+        ValueError: ``overlap`` is negative, or a third of a lifetime is not longer than three overlaps.
     """
 
     authority_lifetime: timedelta = timedelta(days=365)
