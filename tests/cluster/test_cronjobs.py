@@ -173,3 +173,20 @@ async def test_a_schedule_or_zone_that_the_server_once_took_and_is_none_ends_nob
         await world.create(cron_job())
         await advance(301)
         assert len(await world.list(Job)) >= 1
+
+
+@virtual_time
+async def test_a_job_that_somebody_else_made_for_it_is_told_and_does_not_count() -> None:
+    async with cluster() as world:
+        await world.create(cron_job(seconds="100", concurrency_policy="Forbid"))
+        parent = await world.get(CronJob, "tick")
+        by_hand = job("manual", annotations={"hollow.setpoint.io/run-seconds": "400"})
+        by_hand.metadata.owner_references = [parent.owner_reference(block_owner_deletion=False)]
+        await world.create(by_hand)
+        await advance(301)
+        found = await world.get(CronJob, "tick")
+        assert len(found.status.active) == 1
+        assert found.status.active[0].name != "manual"
+        assert "Saw a job that the controller did not create or forgot: manual" in {
+            each.note for each in await world.list(Event) if each.reason == "UnexpectedJob"
+        }

@@ -122,7 +122,11 @@ ENTRIES: Final = (
     Entry("cronjob-controller", lambda _: [CronJobs().controller], (CronJob,)),
     Entry("daemonset-controller", lambda _: [DaemonSets().controller], (DaemonSet,)),
     Entry("deployment-controller", lambda _: [Deployments().controller], (Deployment,)),
-    Entry("disruption-controller", lambda _: [DisruptionBudgets().controller], (PodDisruptionBudget,)),
+    Entry(
+        "disruption-controller",
+        lambda parts: [DisruptionBudgets(parts.resources).controller],
+        (PodDisruptionBudget,),
+    ),
     Entry(
         "endpointslice-controller",
         lambda _: [ServiceEndpoints().controller, StaleEndpoints().controller],

@@ -15,6 +15,7 @@ from setpoint.models.batch_v1 import CronJob, Job
 from setpoint.models.core_v1 import ObjectReference
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+"""The annotation of the Jobs that are made here: the time for which each was made."""
 MANY: Final = 100
 
 
@@ -59,7 +60,10 @@ class CronJobs:
     # -- what there is -------------------------------------------------------------------------------------------------
 
     def _look_back(self, cron_job: CronJob, jobs: list[Job], ctx: Context) -> None:
-        """Removes Jobs that have finished or gone from the status's list of active Jobs."""
+        """Removes Jobs that have finished or gone from the status's list of active Jobs, and adds those that were made
+        before a crash. Jobs that others made for the CronJob (``kubectl create job --from``) are not in the list, so
+        the concurrency policy does not count them.
+        """
         by_uid = {job.uid: job for job in jobs}
         status = cron_job.status
         active = []
@@ -73,7 +77,14 @@ class CronJobs:
                 how = "Complete" if job.is_complete else "Failed"
                 ctx.event("Normal", "SawCompletedJob", f"Saw completed job: {job.name}, condition: {how}")
         known = {reference.uid for reference in active}
-        active += [_reference(job) for job in jobs if not job.is_finished and job.uid not in known]
+        for job in jobs:
+            if job.is_finished or job.uid in known:
+                continue
+            if SCHEDULED in job.metadata.annotations:
+                active.append(_reference(job))
+            else:
+                said = f"Saw a job that the controller did not create or forgot: {job.name}"
+                ctx.event("Warning", "UnexpectedJob", said)
         if [each.uid for each in active] != [each.uid for each in status.active]:
             status.active = active
         ends = [job.status.completion_time for job in jobs if job.is_complete and job.status.completion_time]

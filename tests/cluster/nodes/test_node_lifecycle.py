@@ -118,6 +118,42 @@ async def test_a_taint_that_executes_ends_pods_when_they_tolerate_it_no_longer()
 
 
 @virtual_time
+async def test_the_first_toleration_that_fits_a_taint_counts_and_finished_pods_go_too() -> None:
+    async with cluster(nodes=1) as world:
+        seconds = Toleration(key="broken", operator="Exists", effect="NoExecute", toleration_seconds=60)
+        for_ever = Toleration(operator="Exists")
+        for name, tolerations in (("short", [seconds, for_ever]), ("long", [for_ever, seconds])):
+            await world.create(pod(name, tolerations=tolerations))
+        ended = pod("ended", restart_policy="Never")
+        ended.metadata.annotations = {"hollow.setpoint.io/run-seconds": "1"}
+        await world.create(ended)
+        await advance(5)
+        node = await world.get(Node, "hollow-0")
+        node.spec.taints = [Taint(key="broken", effect="NoExecute")]
+        await world.update(node)
+        await advance(1)
+        assert [found.name for found in await world.list(Pod)] == ["long", "short"]
+        await advance(60)
+        assert [found.name for found in await world.list(Pod)] == ["long"]
+
+
+@virtual_time
+async def test_a_taint_that_goes_in_time_lets_the_pods_stay_and_says_so() -> None:
+    async with cluster(nodes=1) as world:
+        seconds = Toleration(key="broken", operator="Exists", effect="NoExecute", toleration_seconds=60)
+        await world.create(pod("a", tolerations=[seconds]))
+        await world.settle()
+        for taints_then in ([Taint(key="broken", effect="NoExecute")], []):
+            node = await world.get(Node, "hollow-0")
+            node.spec.taints = taints_then
+            await world.update(node)
+            await advance(40)
+        await advance(100)
+        assert (await world.get(Pod, "a")).is_ready
+        assert ("Normal", "TaintManagerEviction", "Cancelling deletion of Pod default/a") in await told(world, "a")
+
+
+@virtual_time
 async def test_conditions_and_cordons_become_taints_and_go_with_them() -> None:
     async with cluster(nodes=1) as world:
         await world.settle()

@@ -131,7 +131,7 @@ class NodeLifecycle:
 
 class TaintEvictions:
     """Deletes pods that don't tolerate a ``NoExecute`` taint of their node, either at once or at the end of the time
-    for which they tolerate it.
+    for which they tolerate it. Pods that have finished go, too.
     """
 
     def __init__(self) -> None:
@@ -166,20 +166,23 @@ class TaintEvictions:
 
     async def _reconcile(self, node: Node, ctx: Context) -> Outcome:
         taints = [taint for taint in node.spec.taints if taint.effect == "NoExecute"]
-        if not taints:
+        known = self._began.pop(node.name, {})
+        if taints:
+            self._tainted.add(node.name)
+        else:
             self._tainted.discard(node.name)
-            self._began.pop(node.name, None)
-            return done()
-        self._tainted.add(node.name)
+            if not known:
+                return done()
         now = asyncio.get_running_loop().time()
-        known = self._began.get(node.name, {})
-        began = self._began[node.name] = {}
+        began = {}
         waits = []
         for pod in ctx.lister(Pod).list(index=(_NODE_INDEX, node.name)):
-            if pod.is_deleting or pod.is_finished:
+            if pod.is_deleting:
                 continue
             seconds = tolerated(pod, taints)
             if seconds is None:
+                if pod.uid in known:
+                    ctx.event("Normal", "TaintManagerEviction", f"Cancelling deletion of Pod {pod.key}", about=pod)
                 continue
             began[pod.uid] = known.get(pod.uid, now)
             left = began[pod.uid] + seconds - now
@@ -187,6 +190,8 @@ class TaintEvictions:
                 waits.append(left)
             else:
                 await self._evict(pod, ctx)
+        if began:
+            self._began[node.name] = began
         return after(min(waits), "pods tolerate a taint for some time") if waits else done()
 
     @staticmethod
@@ -223,12 +228,13 @@ def tolerated(pod: Pod, taints: Iterable[Taint]) -> float | None:
     """The seconds for which a pod tolerates the ``NoExecute`` taints: 0.0 if it does not tolerate one of them, None if
     it tolerates them for ever.
 
-    If several tolerations apply, the one with the shortest time counts.
+    For each taint the first toleration that fits counts; of the times of several taints, the shortest.
     """
     seconds: list[float] = []
     for taint in taints:
-        used = [each for each in pod.spec.tolerations if covers(each, taint)]
-        if not used:
+        used = next((each for each in pod.spec.tolerations if covers(each, taint)), None)
+        if used is None:
             return 0.0
-        seconds += [float(each.toleration_seconds) for each in used if each.toleration_seconds is not None]
+        if used.toleration_seconds is not None:
+            seconds.append(float(used.toleration_seconds))
     return max(min(seconds), 0.0) if seconds else None
