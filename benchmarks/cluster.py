@@ -1,16 +1,17 @@
 """The embedded control plane at work: Deployments of three replicas that converge on hollow nodes.
 
     python benchmarks/cluster.py [--deployments 100 300 1000] [--nodes 100] [--profile FILE]
-    python benchmarks/cluster.py --real DIR [--deployments 100]
+    python benchmarks/cluster.py --real DIR [--deployments 100] [--nodes 100]
 
 Each number of Deployments is tried in a process of its own, in memory and without HTTP: all are created, then the
 program waits until every replica is ready. Figures: seconds until then, the CPU time, the memory that was added, and
 each of them for one object (a Deployment, its ReplicaSet and three pods are five).
 
-With ``--real`` the same Deployments are created in programs as processes of their own, over TLS by one client:
-`setpoint server`, and ``DIR``'s kube-apiserver, etcd and kube-controller-manager. Neither side has nodes: all pods must
-be there, and none is scheduled. CPU time and memory are those of all processes of a side. The limits on the requests of
-kube-controller-manager are lifted.
+With ``--real`` the same Deployments are created in programs as processes of their own, over TLS by 16 clients at once:
+`setpoint server`, and ``DIR``'s kube-apiserver, etcd and kube-controller-manager. If ``DIR`` has kwok (with its stages
+in ``kwok.yaml``) and kube-scheduler, both sides have nodes, and a measurement ends when every replica is ready.
+Otherwise neither has nodes: it ends when all pods are there, and none is scheduled. CPU time and memory are those of
+all processes of a side. The limits on the requests of kube-controller-manager and kube-scheduler are lifted.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import cProfile
+import json
 import multiprocessing
 import os
 import resource
@@ -95,35 +97,44 @@ def measured(count: int, nodes: int, profile: str | None) -> dict[str, float]:
 
 SIDES: Final = ("setpoint", "kubernetes")
 LIFTED: Final = ("--kube-api-qps=10000", "--kube-api-burst=10000", "--leader-elect=false")
-"""Flags of kube-controller-manager."""
+"""Flags of kube-controller-manager and kube-scheduler."""
 
 
 @contextmanager
-def ours(folder: Path) -> Iterator[Server]:
+def ours(folder: Path, nodes: int) -> Iterator[Server]:
     port = free_port()
     (folder / "tokens.csv").write_bytes(USERS)
     words = [sys.executable, "-m", "setpoint", "server", f"--port={port}", "--auth", "--token-auth-file=tokens.csv"]
-    with started([*words, "--nodes=0", "--data-dir=data"], folder) as process:
+    with started([*words, f"--nodes={nodes}", "--data-dir=data"], folder) as process:
         yield Server(f"https://127.0.0.1:{port}", [process])
 
 
 @contextmanager
-def theirs(folder: Path, programs: Path) -> Iterator[Server]:
-    """kube-apiserver, etcd and, when the server is ready, kube-controller-manager."""
+def theirs(folder: Path, programs: Path, nodes: int) -> Iterator[Server]:
+    """kube-apiserver, etcd and kube-controller-manager; with nodes also kube-scheduler and kwok."""
     with real(folder, programs) as server, ExitStack() as stack:
-        kubeconfig = folder / "kubeconfig"
         named = {
             "clusters": [{"name": "real", "cluster": {"server": server.url, "insecure-skip-tls-verify": True}}],
             "users": [{"name": "admin", "user": {"token": TOKEN}}],
             "contexts": [{"name": "real", "context": {"cluster": "real", "user": "admin"}}],
         }
-        kubeconfig.write_bytes(
+        (folder / "kubeconfig").write_bytes(
             yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "real", **named}).encode()
         )
+        flags: dict[str, tuple[str, ...]] = {"kube-controller-manager": LIFTED}
+        if nodes:
+            stages = f"--config={programs / 'kwok.yaml'}"
+            flags["kube-scheduler"] = LIFTED
+            flags["kwok"] = ("--manage-all-nodes", "--node-lease-duration-seconds=40", stages)
         processes: list[subprocess.Popen[bytes]] = list(server.processes)
         asyncio.run(ready(server))
-        words = [str(programs / "kube-controller-manager"), f"--kubeconfig={kubeconfig}", *LIFTED]
-        processes.append(stack.enter_context(started([*words, f"--secure-port={free_port()}"], folder)))
+        for program, given in flags.items():
+            words = [str(programs / program), "--kubeconfig=kubeconfig", *given]
+            if program != "kwok":
+                words.append(f"--secure-port={free_port()}")
+            processes.append(stack.enter_context(started(words, folder)))
+        if nodes:
+            asyncio.run(register(server, nodes))
         yield Server(server.url, processes)
 
 
@@ -144,14 +155,38 @@ async def ready(server: Server) -> None:
             await Measurement(server, http, 0.0).ready()
 
 
-async def over_tls(server: Server, count: int) -> dict[str, float]:
-    """The Deployments are created by 16 clients at once; then one looks every second until all have their pods."""
+async def register(server: Server, count: int) -> None:
+    """Creates nodes for kwok, as large as the hollow ones."""
+    status = {"capacity": (has := {"cpu": "32", "memory": "256Gi", "pods": "10000"}), "allocatable": has}
+    with session() as make:
+        async with make() as http:
+            one = Measurement(server, http, 0.0)
+            for number in range(count):
+                node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"kwok-{number}"}, "status": status}
+                await one.request("POST", "/api/v1/nodes", node)
+
+
+def usable(nodes: bytes) -> int:
+    """The number of nodes in a list that are ready and without taints."""
+    return sum(
+        not node["spec"].get("taints")
+        and any(each["type"] == "Ready" and each["status"] == "True" for each in node["status"].get("conditions", ()))
+        for node in json.loads(nodes)["items"]
+    )
+
+
+async def over_tls(server: Server, count: int, nodes: int) -> dict[str, float]:
+    """The Deployments are created by 16 clients at once; then one looks every second until all have their pods, on
+    nodes ready ones.
+    """
     with session() as make:
         async with make() as http:
             one = Measurement(server, http, 0.0)
             await one.ready()
             account = "/api/v1/namespaces/default/serviceaccounts"
             while b'"name":"default"' not in await one.request("GET", account):  # noqa: ASYNC110 - not measured
+                await asyncio.sleep(0.5)
+            while usable(await one.request("GET", "/api/v1/nodes")) < nodes:  # noqa: ASYNC110 - not measured
                 await asyncio.sleep(0.5)
             cpu, memory, began = server.cpu(), server.memory(), time.perf_counter()
             left = iter(range(count))
@@ -165,7 +200,7 @@ async def over_tls(server: Server, count: int) -> dict[str, float]:
                 for _ in range(AT_ONCE):
                     group.create_task(client())
             created = time.perf_counter() - began
-            wanted = b'"updatedReplicas":%d' % REPLICAS
+            wanted = b'"%s":%d' % (b"readyReplicas" if nodes else b"updatedReplicas", REPLICAS)
             while (await one.request("GET", "/apis/apps/v1/deployments")).count(wanted) < count:  # noqa: ASYNC110
                 await asyncio.sleep(1.0)
             return {
@@ -177,16 +212,19 @@ async def over_tls(server: Server, count: int) -> dict[str, float]:
             }
 
 
-def side_by_side(programs: Path, counts: list[int]) -> dict[str, Any]:
+def side_by_side(programs: Path, counts: list[int], nodes: int) -> dict[str, Any]:
     """The figures of both sides, for each number of Deployments."""
+    if not (programs / "kwok").exists() or not (programs / "kube-scheduler").exists():
+        nodes = 0
+    print(f"{nodes} nodes")
     print("side         Deployments   seconds   CPU s   MiB in the end   CPU ms/object")
-    figures: dict[str, Any] = {side: {} for side in SIDES}
+    figures: dict[str, Any] = {"nodes": nodes} | {side: {} for side in SIDES}
     for count in counts:
         for side in SIDES:
             with tempfile.TemporaryDirectory() as name:
                 folder, is_real = Path(name), side == "kubernetes"
-                with theirs(folder, programs) if is_real else ours(folder) as server:
-                    found = asyncio.run(over_tls(server, count))
+                with theirs(folder, programs, nodes) if is_real else ours(folder, nodes) as server:
+                    found = asyncio.run(over_tls(server, count, nodes))
             print(
                 f"{side:12} {count:11d} {found['seconds']:9.1f} {found['cpu']:7.1f} {found['peak'] / 2**20:16.0f} "
                 f"{found['cpu'] / (count * OBJECTS) * 1e3:15.2f}"
@@ -204,7 +242,7 @@ def main() -> None:
     output_options(parser, "cluster")
     options = parser.parse_args()
     if options.real is not None:
-        figures = side_by_side(options.real.absolute(), options.deployments)
+        figures = side_by_side(options.real.absolute(), options.deployments, options.nodes)
         write(options, "cluster-real", figures, set)
         return
     print("Deployments   seconds   CPU s   MiB   CPU ms/object   KiB/object")
