@@ -5,12 +5,12 @@ from __future__ import annotations
 from setpoint.simulation import Fault
 
 MISSED: dict[str, str] = {
-    "members-in-no-order": "found by comparing ways once; no fault is known that shows it since",
     "a-budget-of-one-reconcile": "no fault is known yet that makes two members wait at once",
 }
 """Pairs whose bug is not found yet, or whose twin is accused, and why."""
 
 KNOWN: dict[str, tuple[Fault, ...]] = {
+    "members-in-no-order": (Fault("lost-request", "apply pods default/main-0 #1"),),
     "two-secrets-one-guard": (Fault("crash-after", "create secrets default/one-ca #1"),),
     "act-on-the-way-into-a-state": (Fault("crash-after", "patch pods default/one-0 #1"),),
     "restart-by-a-note-in-the-status": (Fault("crash-after", "apply configmaps default/one #3"),),
