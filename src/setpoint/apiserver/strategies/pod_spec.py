@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from setpoint.apiserver.strategies.label_selectors import labels_errors
 from setpoint.apiserver.strategies.pod_containers import containers_errors
 from setpoint.apiserver.strategies.pod_fields import between_errors
@@ -31,6 +33,13 @@ _RESTART: Final = ("Always", "OnFailure", "Never")
 _DNS: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _WITH_NODE: Final = "must match `containerPort` when `hostNetwork` is true"
 _NOT_APART: Final = "when `hostUsers` is false"
+_ENCODER: Final = msgspec.json.Encoder()
+_KEPT: Final = 256
+"""The number of specs without errors that are remembered."""
+_KEPT_BYTES: Final = 4096
+"""The size in bytes, as JSON, up to which a spec is remembered."""
+_SOUND: Final[set[tuple[bytes, str | None]]] = set()
+"""Specs without errors, as JSON, each with the part of the pod's name on which the errors depend (see `_name_part`)."""
 
 
 def template_errors(template: Any, path: str, *, restart: tuple[str, ...] = ("Always",)) -> Errors:
@@ -52,7 +61,28 @@ def template_errors(template: Any, path: str, *, restart: tuple[str, ...] = ("Al
 
 
 def pod_spec_errors(spec: JsonObject, path: str, *, pod: str | None = None) -> Errors:
-    """The errors in a pod's spec. ``pod``: the name of the pod; None in a template."""
+    """The errors in a pod's spec. ``pod``: the name of the pod; None in a template.
+
+    The errors depend on nothing else, and controllers create many pods with the same spec, so the specs that had no
+    errors are remembered and not checked again.
+    """
+    key = (_ENCODER.encode(spec), _name_part(spec, pod))
+    if key in _SOUND:
+        return []
+    errors = _spec_errors(spec, path, pod)
+    if not errors and len(key[0]) <= _KEPT_BYTES:
+        if len(_SOUND) >= _KEPT:
+            _SOUND.clear()
+        _SOUND.add(key)
+    return errors
+
+
+def _name_part(spec: JsonObject, pod: str | None) -> str | None:
+    """The pod's name if it is part of the names of claims for its volumes, otherwise empty; None in a template."""
+    return pod if pod is None or spec.get("volumes") else ""
+
+
+def _spec_errors(spec: JsonObject, path: str, pod: str | None) -> Errors:
     errors: Errors = []
     volumes, wrong = volumes_errors(spec.get("volumes") or [], f"{path}.volumes", pod or "")
     errors += wrong
