@@ -104,14 +104,17 @@ def without_preemption(text: str) -> str:
 
 def _quota(name: str, requested: str, used: str, limited: str) -> str:
     """The amounts that a quota does not allow; arguments but the name are lists of NAME=AMOUNT, separated by commas."""
-    wanted, there, most = (
-        dict(each.partition("=")[::2] for each in text.split(",")) for text in (requested, used, limited)
-    )
+    wanted, there, most = (_amounts(text) for text in (requested, used, limited))
     parts = [
         f"{amount} more of {each}, of which {there.get(each, '?')} of {most.get(each, '?')} is used"
         for each, amount in wanted.items()
     ]
     return f"ResourceQuota {name} does not allow {'; '.join(parts)}"
+
+
+def _amounts(text: str) -> dict[str, str]:
+    """The amounts in a list of NAME=AMOUNT, by name."""
+    return {name: amount for name, _, amount in (each.partition("=") for each in text.split(","))}
 
 
 def _webhook(found: re.Match[str]) -> str:
