@@ -370,3 +370,45 @@ async def test_an_empty_text_is_not_a_missing_one_where_upstream_tells_them_apar
 ) -> None:
     refused = (await api.post(path, {"metadata": {"name": "one"}, **body})).failed(422, "Invalid")
     assert field in [where for where, _ in causes(refused)]
+
+
+@pytest.mark.parametrize(
+    ("own", "template", "kept"),
+    [(None, None, False), (None, {"a": "b"}, False), ({"a": "b"}, {"a": "b"}, True), ({"a": "b"}, None, True)],
+)
+async def test_a_job_has_its_templates_labels_only_if_it_has_none_of_its_own(
+    own: dict[str, str] | None, template: dict[str, str] | None, kept: bool
+) -> None:
+    spec = {
+        "template": {
+            "metadata": {"labels": template},
+            "spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"},
+        }
+    }
+    async with serving() as api:
+        body = {"metadata": {"name": "j", "labels": own}, "spec": spec}
+        made = (await api.post(JOBS, body)).ok()
+    labels = made["spec"]["template"]["metadata"]["labels"]
+    assert labels["job-name"] == "j"
+    assert made["metadata"]["labels"] == (own if kept else labels)
+
+
+async def test_a_name_that_no_label_may_have_is_named_where_the_job_has_that_label() -> None:
+    spec = {"template": {"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}}}
+    async with serving() as api:
+        answer = await api.post(JOBS, {"metadata": {"name": "150%"}, "spec": spec})
+    assert [cause["field"] for cause in answer.json["details"]["causes"]] == ["metadata.name", "spec.template.labels"]
+
+
+@pytest.mark.parametrize("key", ["apiVersion", "kind"])
+@pytest.mark.parametrize("wrong", [5, [], [{}], {}])
+async def test_the_kind_of_a_claim_template_is_a_text(key: str, wrong: object) -> None:
+    claim: dict[str, Any] = {"metadata": {"name": "v"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    claim["spec"]["resources"] = {"requests": {"storage": "1Gi"}}
+    claims = [{**claim, key: wrong}]
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template, "volumeClaimTemplates": claims}
+    async with serving() as api:
+        answer = await api.post(SETS, {"metadata": {"name": "s"}, "spec": spec})
+    assert answer.status == 400
+    assert answer.json["message"].endswith(f".{key} of type string")

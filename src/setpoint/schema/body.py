@@ -14,6 +14,7 @@ from .node import JSON
 __all__ = ["go_syntax_error", "has_no_repeats", "parse_json"]
 
 _TEXTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_GO_ESCAPES: Final = {"'": "\\'", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
 _PART: Final = re.compile(rb'(?:[^"]*+"(?:[^"\\]++|\\.)*+"){1,2048}|[^"]++', re.DOTALL)
 """Some texts and what is around them."""
 _ESCAPE: Final = re.compile(
@@ -110,6 +111,13 @@ def _locate(value: JSON, path: str, doubles: dict[int, tuple[dict[str, Any], lis
             _locate(item, f"{path}[{index}]", doubles, paths)
 
 
+def _go_char(char: str) -> str:
+    """The character in quotes, as Go's decoder shows it."""
+    if char in _GO_ESCAPES:
+        return f"'{_GO_ESCAPES[char]}'"
+    return f"'\\u{ord(char):04x}'" if "\x80" <= char <= "\xff" and not char.isprintable() else repr(char)
+
+
 def go_syntax_error(error: json.JSONDecodeError, *, place: bool = True) -> str:
     """The message that Go's decoder gives for the error. With ``place``, the line and column are added, which Go omits,
     unless the text ended too early.
@@ -125,6 +133,7 @@ def go_syntax_error(error: json.JSONDecodeError, *, place: bool = True) -> str:
         "Expecting ':' delimiter": "after object key",
         "Expecting ',' delimiter": "after object key:value pair or array element",
         "Extra data": "after top-level value",
+        "Invalid control character at": "in string literal",
     }.get(error.msg, f"({error.msg})")
     where = f" (line {error.lineno}, column {error.colno})" if place else ""
-    return f"invalid character {text[at]!r} {wanted}{where}"
+    return f"invalid character {_go_char(text[at])} {wanted}{where}"

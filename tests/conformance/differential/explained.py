@@ -11,6 +11,7 @@ from .mutations import Mutation
 __all__ = ["NAMES", "explanation"]
 
 _LINE: Final = r"\s*[-+] "
+_DRAWN: Final = "names that each server draws at random"
 _LATER: Final = "a status that a controller within upstream's server writes later"
 _WRITTEN: Final = r"Operation cannot be fulfilled on (apiservices|flowschemas|prioritylevelconfigurations)\.[^\n]*"
 _NO_ACCOUNT: Final = "a service account that does not exist is not a reason to refuse a pod"
@@ -52,6 +53,14 @@ _EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
     (_LATER, "accepted-where-refused", re.compile(_WRITTEN)),
     (_LATER, "code", re.compile(rf"409 {_WRITTEN} \| 422 .*", re.DOTALL)),
     (
+        "403 where upstream answers 500: the name of a runtime class that can't be in a path",
+        "code",
+        re.compile(
+            r"500 (?:invalid resource name|resource name may not be empty)[^\n]* \| "
+            r"403 [^\n]*: pod rejected: RuntimeClass [^\n]* not found"
+        ),
+    ),
+    (
         "the words in which CEL's parser refuses an expression",
         "causes",
         re.compile(
@@ -60,7 +69,7 @@ _EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
         ),
     ),
     (
-        "names that each server draws at random",
+        _DRAWN,
         "causes",
         re.compile(
             rf"(?:{_LINE}(?:metadata\.name: [^\n]*must not contain dots|[^\n]*\"kube-api-access-<5>\"|"
@@ -70,21 +79,48 @@ _EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
 )
 """Name, class of `compare`, and the whole text of the difference."""
 _EMPTY: Final = "an empty list or map, which is told apart from a missing one in what upstream shows of an object"
+_NOTHING: Final = re.compile(r'\[\]|\{\}|(?<=Invalid value: )""(?=: )')
+_SUFFIX: Final = re.compile(r"(?<=[^\"])[bcdfghjklmnpqrstvwxz2456789]{5}(?=\": a lowercase RFC 1123 )")
+_REFUSAL: Final = re.compile(r'\S+ "[^"]*" is invalid: (?P<field>[A-Za-z.]+): [^\n]*')
 NAMES: Final = frozenset({name for name, _, _ in _EXPLAINED} | {_EMPTY})
 
 
 def explanation(sort: str, text: str, changes: Sequence[Mutation]) -> str | None:
     """The name of the kind of difference; None if nothing explains it. ``changes``: what the request changes."""
-    if sort == "causes" and _same_but_for_empty(text):
+    if sort == "causes" and _same_but_for(_NOTHING, text):
         return _EMPTY
-    nothing = all(how == "set" and value in ([], {}) for how, _, value in changes)
-    if nothing and (sort == "accepted-where-refused" or (sort, text) == ("object", ".metadata.generation: 2 | 1")):
+    if sort == "causes" and _same_but_for(_SUFFIX, text):
+        return _DRAWN
+    emptied = [path for how, path, value in changes if how == "set" and _is_empty(value)]
+    if len(emptied) == len(changes) and (sort, text) == ("object", ".metadata.generation: 2 | 1"):
+        return _EMPTY
+    if (
+        sort == "accepted-where-refused"
+        and " is invalid: " in text
+        and (len(emptied) == len(changes) or _about_one_of(emptied, text))
+    ):
         return _EMPTY
     return next((name for name, of, form in _EXPLAINED if of == sort and form.fullmatch(text)), None)
 
 
-def _same_but_for_empty(text: str) -> bool:
+def _is_empty(value: object) -> bool:
+    """Whether a list or map holds nothing, or nothing but empty ones."""
+    if isinstance(value, dict):
+        return all(_is_empty(item) for item in value.values())
+    return isinstance(value, list) and all(_is_empty(item) for item in value)
+
+
+def _about_one_of(emptied: Sequence[Sequence[str | int]], text: str) -> bool:
+    """Whether ``text`` is the refusal of one field, which is one of those emptied, or holds it."""
+    found = _REFUSAL.fullmatch(text)
+    if found is None:
+        return False
+    field = found["field"].split(".")
+    return any([step for step in path if isinstance(step, str)][: len(field)] == field for path in emptied)
+
+
+def _same_but_for(form: re.Pattern[str], text: str) -> bool:
     sides: dict[str, set[str]] = {"-": set(), "+": set()}
     for line in text.split("\n      "):
-        sides.setdefault(line[:1], set()).add(re.sub(r"\[\]|\{\}", "null", line[2:]))
+        sides.setdefault(line[:1], set()).add(form.sub("null", line[2:]))
     return sides["-"] == sides["+"]

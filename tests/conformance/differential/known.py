@@ -19,7 +19,6 @@ TOKENS: Final = "the volume with the service account's token, which an admission
 KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
     ("APIService", OBJECT): (236, 400),
     ("CSIDriver", CAUSES): (639,),
-    ("EndpointSlice", OBJECT): (375,),
     ("FlowSchema", OBJECT): (540,),
     ("IngressClass", CAUSES): (461,),
     ("NetworkPolicy", OBJECT): (546,),

@@ -284,6 +284,8 @@ def report(run: Differential, shown: int) -> str:
     """Shares of each class, then counts by kind and field with an example each."""
     asked = run.asked.total()
     lines = [f"{asked} requests"]
+    if not asked:
+        return f"{lines[0]}: the real server answered none"
     for name in CLASSES:
         found = run.differences.get(name, [])
         lines.append(f"  {len(found) / asked:7.2%} {len(found):5} {name}")

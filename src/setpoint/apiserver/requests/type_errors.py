@@ -167,7 +167,15 @@ def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:
         msgspec.convert(obj, model, dec_hook=_decode)
     except (msgspec.ValidationError, RecursionError):
         return False
-    return True
+    return _names_fit(obj)
+
+
+def _names_fit(obj: dict[str, Any]) -> bool:
+    """Whether the claim templates of a StatefulSet have texts for version and kind. They are the only objects with
+    these fields within another; a model passes the fields over.
+    """
+    within = (obj.get("spec") or {}).get("volumeClaimTemplates") or ()
+    return all(isinstance(claim.get(key), str | None) for claim in within if claim for key in ("apiVersion", "kind"))
 
 
 @lru_cache(maxsize=512)

@@ -79,7 +79,7 @@ class Jobs(_WithTemplate):
         _default_job_spec(spec)
         labels = (template.get("metadata") or {}).get("labels")
         if labels and not obj["metadata"].get("labels"):
-            obj["metadata"]["labels"] = dict(labels)
+            obj["metadata"]["labels"] = labels  # the same map, as upstream
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj["status"] = {}
@@ -90,9 +90,7 @@ class Jobs(_WithTemplate):
         labels = spec["template"].setdefault("metadata", {}).setdefault("labels", {})
         for key, value in (("job-name", name), (_NAME, name), ("controller-uid", uid), (_UID, uid)):
             labels.setdefault(key, value)
-        # Upstream the labels of a job that has none of its own are its template's, and the same map.
-        own = obj["metadata"].get("labels")
-        if own is None or own.items() <= labels.items():
+        if obj["metadata"].get("labels") is labels:
             obj["metadata"]["labels"] = dict(labels)
         selector = spec.setdefault("selector", {})
         selector["matchLabels"] = {_UID: uid, **(selector.get("matchLabels") or {})}
@@ -105,6 +103,11 @@ class Jobs(_WithTemplate):
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
         return job_status_errors(obj, old)
+
+    def foresee(self, call: WriteContext, obj: JsonObject) -> None:
+        labels = ((obj["spec"].get("template") or {}).get("metadata") or {}).get("labels")
+        if labels and not obj["metadata"].get("labels"):
+            obj["metadata"]["labels"] = dict(labels)
 
 
 _CRON_JOB: Final = Table(

@@ -92,6 +92,7 @@ class EndpointSlices(Strategy):
     """Endpoint slices. A change to the labels increases the generation, too."""
 
     generation = True
+    counts_dropped = True
 
     def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
         labels = [item["metadata"].get("labels") or {} for item in (new, old)]

@@ -306,7 +306,7 @@ def job_change_errors(new: JsonObject, old: JsonObject) -> Errors:
     elif count not in (None, before.get("completions")) and count != at_once:
         text = "can only be modified in tandem with spec.parallelism"
         errors.append(invalid("spec.completions", count, text))
-    errors += _kept(spec, before, "selector", "")
+    errors += _kept(spec, before, "selector", "*v1.LabelSelector")
     errors += _template_errors(new, old)
     for name, kind in (
         ("completionMode", ""),

@@ -35,6 +35,8 @@ class AdmissionPolicies(AdmissionConfiguration):
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
+        if spec is None:
+            spec = obj["spec"] = {}
         if isinstance(spec, dict):
             spec.setdefault("failurePolicy", "Fail")
             _default_resources(spec.get("matchConstraints"))

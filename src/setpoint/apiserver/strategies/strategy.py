@@ -150,7 +150,9 @@ class Strategy:
         return obj
 
     def foresee(self, call: WriteContext, obj: JsonObject) -> None:
-        """Makes preparations that take long, as the last step before the object is stored."""
+        """The last step before the object is stored: preparations that take long, and defaults that validation must not
+        see.
+        """
 
     def after_create(self, call: WriteContext, record: Record) -> Record:
         """Handles an object that was just stored; returns the record for the response."""

@@ -131,23 +131,22 @@ def rule_errors(rule: JsonObject, path: str) -> list[FieldError]:
     operations = rule.get("operations") or []
     if not operations:
         errors.append(required(f"{path}.operations"))
-    elif "*" in operations:
-        if len(operations) > 1:
-            text = "if '*' is present, must not specify other operations"
-            errors.append(invalid(f"{path}.operations", operations, text))
-    else:
-        errors += [
-            not_supported(f"{path}.operations[{index}]", name, ("*", *_OPERATIONS))
-            for index, name in enumerate(operations)
-            if name not in _OPERATIONS
-        ]
+    elif "*" in operations and len(operations) > 1:
+        text = "if '*' is present, must not specify other operations"
+        errors.append(invalid(f"{path}.operations", operations, text))
+    known = ("*", *_OPERATIONS)
+    errors += [
+        not_supported(f"{path}.operations[{index}]", name, known)
+        for index, name in enumerate(operations)
+        if name not in known
+    ]
     for key, what in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
         values = rule.get(key) or []
         if not values:
             errors.append(required(f"{path}.{key}"))
         elif "*" in values and len(values) > 1:
             errors.append(invalid(f"{path}.{key}", values, f"if '*' is present, must not specify other {what}"))
-        elif key == "apiVersions":
+        if key == "apiVersions":
             errors += [required(f"{path}.{key}[{index}]") for index, value in enumerate(values) if not value]
     errors += _resource_errors(rule.get("resources") or [], f"{path}.resources")
     scope = rule.get("scope", "*")

@@ -70,7 +70,7 @@ def _template(spec: JsonObject, kind: str, problem: str | None, *, template: Jso
 def _same_selector(spec: JsonObject, old: JsonObject | None) -> Errors:
     if old is None or spec.get("selector") == old.get("selector"):
         return []
-    return [invalid("spec.selector", spec.get("selector"), _IMMUTABLE)]
+    return [invalid("spec.selector", dump("*v1.LabelSelector", spec.get("selector")), _IMMUTABLE)]
 
 
 def deployment_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
@@ -202,7 +202,7 @@ def stateful_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
     if start < 0:
         errors.append(invalid("spec.ordinals.start", start, _NOT_NEGATIVE))
     service = spec.get("serviceName", "")
-    if service:
+    if service and old is None:
         errors += [invalid("spec.serviceName", service, text) for text in dns1123_label(service)]
     errors += _selector_errors(spec.get("selector"), "statefulset")
     errors += _template(spec, "StatefulSet", "", template=_with_claims(spec, claims))

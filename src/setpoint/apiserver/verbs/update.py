@@ -99,7 +99,10 @@ def modify(
         track(call, served, old, new, options.field_manager, subresource=subresource)
     admission = call.admission
     asked = partial(AdmissionAttributes.of, call, served, "UPDATE", options=options, subresource=subresource)
-    plugins.mutate(asked(new, old))
+    attributes = asked(new, old)
+    if plugins.mutates(attributes):
+        plugins.mutate(attributes)
+        _count(served, old, new, subresource)
     if admission is not None and shown is None:
         new["metadata"]["resourceVersion"] = str(record.revision)
         attributes = asked(new, old)
@@ -137,16 +140,28 @@ def _prepared(call: Call, served: ServedResource, old: JsonObject, new: JsonObje
             new["status"] = old["status"]
         else:
             new.pop("status", None)
-    changed = strategy.counts_dropped and strategy.wants_something_else(new, old)
+    dropped = strategy.counts_dropped and strategy.wants_something_else(new, old)
     if not served.custom:
         drop_disabled(str(served.group_resource), new)
     _keep_system_fields(new["metadata"], old["metadata"])
     new["metadata"].pop("resourceVersion", None)  # a strategy that keeps the old metadata keeps this, too
     if not partial:
         strategy.prepare_update(call, new, old)
-    if strategy.generation and subresource != "status" and (changed or strategy.wants_something_else(new, old)):
-        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    _count(served, old, new, subresource, changed=dropped)
     return new
+
+
+def _count(
+    served: ServedResource, old: JsonObject, new: JsonObject, subresource: str, *, changed: bool = False
+) -> None:
+    """Sets the generation: one more than before if ``changed``, or if the object has changed."""
+    strategy, before = served.strategy, old["metadata"].get("generation", 0)
+    if not strategy.generation or subresource == "status":
+        return
+    if changed or strategy.wants_something_else(new, old):
+        new["metadata"]["generation"] = before + 1
+    elif "generation" in old["metadata"]:
+        new["metadata"]["generation"] = before
 
 
 def kind_of(document: JsonObject) -> tuple[str, str, str]:

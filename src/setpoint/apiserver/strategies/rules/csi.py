@@ -140,6 +140,12 @@ def _attach_kept(place: Place) -> list[FieldError]:
     return [invalid("spec.attachedRequired", error.bad_value, error.detail) for error in immutable(place)]
 
 
+def _kept_selector(place: Place) -> list[FieldError]:
+    """The error in a selector that was changed; it is shown in the order of Go's fields."""
+    shown = dump("*v1.LabelSelector", place.value)
+    return [invalid(error.field, shown, IMMUTABLE) for error in immutable(place)]
+
+
 RULES: Final[dict[str, tuple[Row, ...]]] = {
     "volumeattachments.storage.k8s.io": (
         row("spec.attacher", _attacher),
@@ -157,7 +163,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
     ),
     "csinodes.storage.k8s.io": (row("spec.drivers", _drivers),),
     "csistoragecapacities.storage.k8s.io": (
-        row("nodeTopology", selector, immutable),
+        row("nodeTopology", selector, _kept_selector),
         row("storageClassName", named(dns1123_subdomain, empty=True), immutable),
         row("capacity", amount),
     ),

@@ -247,8 +247,9 @@ def _topologies(place: Place) -> list[FieldError]:
     return errors
 
 
-def _lower_name(name: str) -> list[str]:
-    return qualified_name(name.lower())
+def _lower_name(place: Place) -> list[FieldError]:
+    name = (place.value or "").lower()
+    return [invalid(place.path, name, text) for text in qualified_name(name) if name]
 
 
 RULES: Final[dict[str, tuple[Row, ...]]] = {
@@ -269,7 +270,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("spec", _claim_kept),
     ),
     "storageclasses.storage.k8s.io": (
-        row("provisioner", needed(), named(_lower_name), settled),
+        row("provisioner", needed(), unless_missing(_lower_name), settled),
         row("parameters", _parameters(needs=False), settled),
         row("reclaimPolicy", one_of("Delete", "Retain"), settled),
         row("volumeBindingMode", unless_missing(one_of("Immediate", "WaitForFirstConsumer", empty=True)), settled),
@@ -279,7 +280,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row(
             "driverName",
             needed(),
-            named(_lower_name),
+            unless_missing(_lower_name),
             frozen("updates to driverName are forbidden."),
         ),
         row("parameters", _parameters(needs=True), frozen("updates to parameters are forbidden.")),
