@@ -36,7 +36,7 @@ class _Scale(NamedTuple):
 
 
 class _NoScaleError(Exception):
-    """Nobody says how many pods are wanted; the message has the reason."""
+    """The wanted number of pods is unknown; the message has the reason."""
 
 
 class DisruptionBudgets:
@@ -134,7 +134,7 @@ class DisruptionBudgets:
         return sum(dict(found.values()).values())
 
     async def _of_other(self, reference: OwnerReference, namespace: str, ctx: Context) -> _Scale | None:
-        """What the ``scale`` subresource of the object says; None if the object is gone.
+        """The scale of the object, from its ``scale`` subresource; None if the object is gone.
 
         Raises:
             _NoScaleError: objects of this kind are not served, or have no such subresource.
@@ -156,7 +156,7 @@ class DisruptionBudgets:
 
 
 async def _of_workload(reference: OwnerReference, ctx: Context) -> _Scale | None:
-    """What the workload says, or the Deployment of a ReplicaSet; None if it is gone or of another kind."""
+    """The scale of the workload, or of the Deployment of a ReplicaSet; None if it is gone or of another kind."""
     owner = await _controller_of(reference, ctx)
     if isinstance(owner, ReplicaSet):
         above = await _controller_of(owner.metadata.controller, ctx)
