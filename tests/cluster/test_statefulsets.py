@@ -56,6 +56,8 @@ async def test_pods_have_names_places_and_labels_of_their_own() -> None:
             "apps.kubernetes.io/pod-index": "1",
             "controller-revision-hash": revision.name,
             "statefulset.kubernetes.io/pod-name": "web-1",
+            "topology.kubernetes.io/region": "hollow",
+            "topology.kubernetes.io/zone": "hollow-a",
         }
         status = made.status
         assert (status.replicas, status.ready_replicas, status.available_replicas) == (3, 3, 3)

@@ -31,6 +31,8 @@ Progress = Callable[[Report, str], None]
 
 PLACES: Final = dict.fromkeys(
     (
+        "pods metadata.labels.topology.kubernetes.io/region",
+        "pods metadata.labels.topology.kubernetes.io/zone",
         "pods spec.nodeName",
         "pods status.hostIP",
         "pods status.hostIPs[]",
