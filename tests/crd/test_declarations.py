@@ -29,6 +29,7 @@ from setpoint.crd import (
     schema_of,
     schema_of_type,
 )
+from setpoint.crd.keywords import apply
 from setpoint.meta import Condition, LabelSelector, Model, Object, ObjectMeta, Quantity, decode
 from setpoint.models.batch_v1 import JobTemplateSpec
 from setpoint.models.core_v1 import PersistentVolumeClaim, PodTemplateSpec, ResourceRequirements
@@ -431,3 +432,10 @@ def test_descriptions_are_the_users_own_words_or_the_apis() -> None:
     assert selector["description"] == "A label selector is a label query over a set of resources."
     assert selector["x-kubernetes-map-type"] == "atomic"
     assert "``" not in json.dumps(schema), "that is how our docstrings are written"
+
+
+def test_a_schema_is_unchanged_by_keywords_that_are_refused() -> None:
+    schema = {"type": "string", "maxLength": 5}
+    with pytest.raises(ValueError, match="unsupported Perl syntax"):
+        apply(schema, [msgspec.Meta(max_length=9), Field(pattern="^(?=a)")])
+    assert schema == {"type": "string", "maxLength": 5}

@@ -28,7 +28,8 @@ def serve(
     ui: str = "0",
     security: Security | None = None,
 ) -> None:
-    """Serves until a signal arrives. When the server is ready, prints its URL and, if there is a page, the page's URL.
+    """Serves until a signal arrives. When the server is ready, prints its URL and, if there is a page, the page's URL;
+    without ``kubeconfig``, also the flag that writes one.
 
     Without ``controllers`` no control plane runs; without ``security`` the server serves plain HTTP; ``ui`` is the
     address of the page, or ``"0"`` for none.
@@ -65,6 +66,8 @@ def serve(
             print(f"setpoint: serving Kubernetes 1.37 at {cluster.url} ({kept})", flush=True)  # noqa: T201
             if cluster.page_url:
                 print(f"setpoint: the page is at {cluster.page_url}", flush=True)  # noqa: T201
+            if kubeconfig is None:
+                print("setpoint: kubectl needs a kubeconfig: --kubeconfig FILE writes one", flush=True)  # noqa: T201
             freeze_heap()
             await asyncio.Event().wait()
 

@@ -63,14 +63,17 @@ def apply(schema: JSONSchema, metas: Iterable[msgspec.Meta]) -> None:
     """Adds the keywords of ``metas`` to ``schema``; a later keyword overrides an earlier one.
 
     Raises:
-        ValueError: a keyword does not apply to this schema, or a pattern is not valid.
+        ValueError: a keyword does not apply to this schema, or a pattern is not valid. ``schema`` is then unchanged.
     """
+    made = dict(schema)
     for meta in metas:
-        _apply_meta(schema, meta)
+        _apply_meta(made, meta)
         for option in options_of([meta]):
-            _apply_options(schema, option)
-    if "pattern" in schema:
-        compile_pattern(schema["pattern"])  # as in API servers: no look-around, no back-references
+            _apply_options(made, option)
+    if "pattern" in made:
+        compile_pattern(made["pattern"])  # as in API servers: no look-around, no back-references
+    schema.clear()
+    schema.update(made)
 
 
 def _apply_meta(schema: JSONSchema, meta: msgspec.Meta) -> None:
