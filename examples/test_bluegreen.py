@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from bluegreen import OTHER, BlueGreenDeployment, BlueGreenDeploymentSpec, ServiceTemplate, controller
 
 import setpoint as sp
@@ -118,6 +117,7 @@ def has_pods_where_traffic_goes(objects: sp.simulation.Objects) -> bool:
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    """Simulates the scenario under faults; test_survival.py runs it."""
     return sp.simulation.check(
         scenario,
         lambda: [controller],
@@ -132,13 +132,3 @@ def test_the_pods_that_serve_stay_when_the_operator_starts_on_an_old_view() -> N
     old = (("behind", "MODIFIED replicasets.apps default/web-blue #3"),)
     plan = sp.simulation.Plan((sp.simulation.Fault("restart", "step 3", old),))
     simulated(sp.simulation.Budget(runs=1), replay=plan.token("", ""), workers=1)
-
-
-def test_it_survives_some_bad_days() -> None:
-    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
-
-
-@pytest.mark.long
-def test_it_survives_every_single_fault() -> None:
-    report = simulated(sp.simulation.Budget(runs=600))
-    assert report.complete, report

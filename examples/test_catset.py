@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from catset import CatSet, CatSetSpec, controller
 
 import setpoint as sp
@@ -135,15 +134,6 @@ async def scenario(cluster: sp.testing.Cluster) -> None:
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    """Simulates the scenario under faults; test_survival.py runs it."""
     plane = ["garbage-collector", "persistentvolumeclaim-protection"]
     return sp.simulation.check(scenario, lambda: [controller], control_plane=plane, budget=budget, **options)
-
-
-def test_it_survives_some_bad_days() -> None:
-    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
-
-
-@pytest.mark.long
-def test_it_survives_every_single_fault() -> None:
-    report = simulated(sp.simulation.Budget(runs=900))
-    assert report.complete, report

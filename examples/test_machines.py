@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
 from machines import Cloud, Machine, controller
 
 import setpoint as sp
@@ -56,6 +55,7 @@ async def scenario(cluster: sp.testing.Cluster) -> None:
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    """Simulates the scenario under faults; test_survival.py runs it."""
     cloud = DistantCloud()
 
     @asynccontextmanager
@@ -65,13 +65,3 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
     return sp.simulation.check(
         scenario, lambda: [controller], externals=[cloud], lifespan=lifespan, budget=budget, **options
     )
-
-
-def test_it_survives_some_bad_days() -> None:
-    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
-
-
-@pytest.mark.long
-def test_it_survives_every_single_fault() -> None:
-    report = simulated(sp.simulation.Budget(runs=600))
-    assert report.complete, report

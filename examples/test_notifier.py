@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
 from notifier import Announcement, AnnouncementSpec, App, controller
 from prometheus_client import CollectorRegistry, Counter
 
@@ -65,6 +64,7 @@ async def scenario(cluster: sp.testing.Cluster) -> None:
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    """Simulates the scenario under faults; test_survival.py runs it."""
     endpoint = DistantEndpoint()
     uncounted = SimpleNamespace(inc=lambda: None)
 
@@ -87,13 +87,3 @@ def test_a_process_that_begins_with_an_old_view_tells_no_old_text() -> None:
     old = (("behind", "MODIFIED announcements.news.example.com default/a #3"),)
     plan = sp.simulation.Plan((sp.simulation.Fault("restart", "step 4", old),))
     simulated(sp.simulation.Budget(runs=1), replay=plan.token("", ""), workers=1)
-
-
-def test_it_survives_some_bad_days() -> None:
-    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
-
-
-@pytest.mark.long
-def test_it_survives_every_single_fault() -> None:
-    report = simulated(sp.simulation.Budget(runs=600))
-    assert report.complete, report

@@ -286,6 +286,7 @@ async def test_lengths_come_over_http_and_failures_are_told() -> None:
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    """Simulates the scenario under faults; test_survival.py runs it."""
     queues = Fake(jobs=40)
 
     async def scenario(cluster: sp.testing.Cluster) -> None:
@@ -309,13 +310,3 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
         budget=budget,
         **options,
     )
-
-
-def test_it_survives_some_bad_days() -> None:
-    simulated(sp.simulation.Budget(runs=5), workers=1, off={"hash-seed": "costs a process; see below"})
-
-
-@pytest.mark.long
-def test_it_survives_every_single_fault() -> None:
-    report = simulated(sp.simulation.Budget(runs=550))
-    assert report.complete, report

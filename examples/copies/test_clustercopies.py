@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
-import pytest
 from clustercopies import CLUSTERS, HOME, PLACED, program
 from copies import TO, controllers
 
@@ -213,16 +212,7 @@ async def scenario(cluster: sp.testing.Cluster) -> None:
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    """Simulates the scenario under faults; test_survival.py runs it."""
     return sp.simulation.check(
         scenario, program, objects=TEAMS, fleet=True, control_plane=False, budget=budget, **options
     )
-
-
-def test_it_survives_some_bad_days_in_two_clusters() -> None:
-    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
-
-
-@pytest.mark.long
-def test_it_survives_every_single_fault_in_two_clusters() -> None:
-    report = simulated(sp.simulation.Budget(runs=900))
-    assert report.complete, report

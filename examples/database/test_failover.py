@@ -237,6 +237,7 @@ async def has_primary(cluster: sp.testing.Cluster, but_not_on: str = "") -> bool
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    """Simulates the scenario under faults; test_survival.py runs it."""
     twin = Twin()
 
     def is_last_made(objects: sp.simulation.Objects) -> bool:
@@ -254,13 +255,3 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
         budget=budget,
         **options,
     )
-
-
-def test_it_survives_some_bad_days() -> None:
-    simulated(sp.simulation.Budget(runs=1), workers=1, off={"hash-seed": "costs a process; see below"})
-
-
-@pytest.mark.long
-def test_it_survives_every_single_fault() -> None:
-    report = simulated(sp.simulation.Budget(runs=1050))
-    assert report.complete, report

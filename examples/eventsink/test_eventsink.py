@@ -242,6 +242,7 @@ async def test_a_collector_over_http_gets_cloud_events_with_the_token_of_the_fil
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    """Simulates the scenario under faults; test_survival.py runs it."""
     collector = Fake()
 
     async def scenario(cluster: sp.testing.Cluster) -> None:
@@ -264,13 +265,3 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
         budget=budget,
         **options,
     )
-
-
-def test_it_survives_some_bad_days() -> None:
-    simulated(sp.simulation.Budget(runs=20), workers=1, off={"hash-seed": "costs a process; see below"})
-
-
-@pytest.mark.long
-def test_it_survives_every_single_fault() -> None:
-    report = simulated(sp.simulation.Budget(runs=350))
-    assert report.complete, report

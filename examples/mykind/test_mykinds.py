@@ -104,14 +104,5 @@ async def scenario(c: sp.testing.Cluster) -> None:
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
+    """Simulates the scenario under faults; test_survival.py runs it."""
     return sp.simulation.check(scenario, lambda: [controller], webhooks=[admission], budget=budget, **options)
-
-
-def test_it_survives_some_bad_days() -> None:
-    simulated(sp.simulation.Budget(runs=12), workers=1, off={"hash-seed": "costs a process; see below"})
-
-
-@pytest.mark.long
-def test_it_survives_every_single_fault() -> None:
-    report = simulated(sp.simulation.Budget(runs=600))
-    assert report.complete, report

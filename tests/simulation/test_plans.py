@@ -25,7 +25,7 @@ def test_every_example_is_simulated() -> None:
         if "__main__" in file.read_text() and not file.stem.startswith("test_")
     }
     assert programs - setups().keys() - PARTS == WITHOUT.keys(), (
-        "a new example needs a complete search in its test, which `plans` takes its setup from"
+        "a new example needs a line in examples/test_survival.py, which `plans` takes its setup from"
     )
 
 
