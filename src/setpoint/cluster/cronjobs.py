@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from setpoint.client import AlreadyExists, ApiError
 from setpoint.cluster.cron import Cron, CronError
 from setpoint.controller import Context, Controller, Outcome, after, done
+from setpoint.controller.reference import reference_to
 from setpoint.meta import ObjectMeta
 from setpoint.models.batch_v1 import CronJob, Job
-from setpoint.models.core_v1 import ObjectReference
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 """The annotation of the Jobs that are made here: the time for which each was made."""
@@ -81,7 +81,7 @@ class CronJobs:
             if job.is_finished or job.uid in known:
                 continue
             if SCHEDULED in job.metadata.annotations:
-                active.append(_reference(job))
+                active.append(reference_to(job))
             else:
                 said = f"Saw a job that the controller did not create or forgot: {job.name}"
                 ctx.event("Warning", "UnexpectedJob", said)
@@ -136,7 +136,7 @@ class CronJobs:
                         await self._delete(each, ctx)
                 status.active = []
             there = await self._create(cron_job, job, ctx)
-            status.active = [*status.active, _reference(there)]
+            status.active = [*status.active, reference_to(there)]
         status.last_schedule_time = due
 
     async def _create(self, cron_job: CronJob, job: Job, ctx: Context) -> Job:
@@ -186,17 +186,6 @@ def job_of(cron_job: CronJob, due: datetime, zone: tzinfo) -> Job:
             annotations={**template.metadata.annotations, SCHEDULED: moment},
         ),
         spec=copy.deepcopy(template.spec),
-    )
-
-
-def _reference(job: Job) -> ObjectReference:
-    return ObjectReference(
-        api_version="batch/v1",
-        kind="Job",
-        namespace=job.namespace,
-        name=job.name,
-        uid=job.uid,
-        resource_version=job.metadata.resource_version,
     )
 
 

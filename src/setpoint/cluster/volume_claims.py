@@ -31,11 +31,11 @@ from setpoint.cluster.volumes import (
 )
 from setpoint.controller import Context, Controller, Outcome, done
 from setpoint.controller.caches import Caches
+from setpoint.controller.reference import reference_to
 from setpoint.meta import ObjectMeta, to_wire
 from setpoint.models.core_v1 import (
     CSIPersistentVolumeSource,
     Node,
-    ObjectReference,
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeSpec,
@@ -245,17 +245,6 @@ def hollow_volume(claim: PersistentVolumeClaim, storage_class: StorageClass) -> 
     )
     annotations = {PROVISIONED_BY: HOLLOW, BOUND_BY_CONTROLLER: "yes"}
     return PersistentVolume(metadata=ObjectMeta(name=f"pvc-{claim.uid}", annotations=annotations), spec=spec)
-
-
-def reference_to(claim: PersistentVolumeClaim) -> ObjectReference:
-    return ObjectReference(
-        api_version="v1",
-        kind="PersistentVolumeClaim",
-        namespace=claim.namespace,
-        name=claim.name,
-        uid=claim.uid,
-        resource_version=claim.metadata.resource_version,
-    )
 
 
 async def _selected_node(claim: PersistentVolumeClaim, ctx: Context) -> Node | None:

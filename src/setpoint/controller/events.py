@@ -21,7 +21,8 @@ from typing import Final, NamedTuple
 
 from setpoint.client import ApiError, Client, NotFound, PatchType, TransportError
 from setpoint.controller.failures import is_terminating
-from setpoint.meta import MicroTime, Object, format_micro_time, resource_of
+from setpoint.controller.reference import reference_to
+from setpoint.meta import MicroTime, Object, format_micro_time
 from setpoint.meta.text import unicode_text
 from setpoint.models.core_v1 import ObjectReference
 from setpoint.models.events_v1 import Event
@@ -127,8 +128,8 @@ class EventRecorder:
             self.dropped += 1
             return
         report = _Report(
-            _reference(obj),
-            _reference(related) if related is not None else None,
+            reference_to(obj),
+            reference_to(related) if related is not None else None,
             type,
             unicode_text(reason),
             unicode_text(note)[:MAX_NOTE],
@@ -337,15 +338,3 @@ def _identity(report: _Report) -> tuple[str, ...]:
         report.by, report.type, report.reason, report.action, regarding.kind or "", regarding.namespace or "",
         regarding.name or "", regarding.uid or "", related,
     )  # fmt: skip
-
-
-def _reference(obj: Object) -> ObjectReference:
-    resource = resource_of(type(obj))
-    return ObjectReference(
-        api_version=resource.api_version,
-        kind=resource.kind,
-        name=obj.name,
-        namespace=obj.namespace or None,
-        uid=obj.uid or None,
-        resource_version=obj.metadata.resource_version or None,
-    )

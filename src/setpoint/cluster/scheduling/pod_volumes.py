@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from setpoint.client import NotFound
 from setpoint.cluster.scheduling.refusal import Refusal
-from setpoint.cluster.volume_claims import DELAYED, reference_to
+from setpoint.cluster.volume_claims import DELAYED
 from setpoint.cluster.volumes import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -18,6 +18,7 @@ from setpoint.cluster.volumes import (
     reaches,
 )
 from setpoint.controller import Context
+from setpoint.controller.reference import reference_to
 from setpoint.meta import Object, to_wire
 from setpoint.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod, PodSpec
 from setpoint.models.storage_v1 import StorageClass
