@@ -27,18 +27,13 @@ class CustomStrategy(Strategy):
         self._gone = gone
         self._has_status = "status" in resource.subresources
 
-    def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
-        # Only the status is taken; of the metadata nothing but the books.
+    def status_metadata(self, new: JsonObject, old: JsonObject) -> JsonObject:
+        """The metadata of ``old``, with the managed fields of ``new``."""
         metadata = dict(old["metadata"])
         metadata.pop("managedFields", None)
         if new["metadata"].get("managedFields"):
             metadata["managedFields"] = new["metadata"]["managedFields"]
-        made = {**old, "metadata": metadata}
-        if "status" in new:
-            made["status"] = new["status"]
-        else:
-            made.pop("status", None)
-        return made
+        return metadata
 
     def ignored_fields(self, subresource: str) -> FieldSet:
         return _NOT_STATUS if subresource == "status" else FieldSet()

@@ -90,17 +90,21 @@ class Strategy:
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
         """The object that results from an update of ``/status``; ``new`` is the object that was sent."""
-        metadata = dict(new.get("metadata") or {})
-        for name in self.status_keeps:
-            metadata.pop(name, None)
-            if name in old["metadata"]:
-                metadata[name] = old["metadata"][name]
-        made = {**old, "metadata": metadata}
+        made = {**old, "metadata": self.status_metadata(new, old)}
         if "status" in new:
             made["status"] = new["status"]
         else:
             made.pop("status", None)
         return made
+
+    def status_metadata(self, new: JsonObject, old: JsonObject) -> JsonObject:
+        """The metadata of the object that results from an update of ``/status``."""
+        metadata = dict(new.get("metadata") or {})
+        for name in self.status_keeps:
+            metadata.pop(name, None)
+            if name in old["metadata"]:
+                metadata[name] = old["metadata"][name]
+        return metadata
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         """The errors in the object beyond those of its schema; ``old`` is None on creation."""
