@@ -15,6 +15,7 @@ import msgspec
 from setpoint.apiserver import AccessRecord
 from setpoint.apiserver.http_types import Response as Answered
 from setpoint.client.transport import Request, Response, TransportError
+from setpoint.simulation import injected
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.asked import Asked
 from setpoint.simulation.history import History
@@ -25,7 +26,7 @@ from setpoint.simulation.steps import Steps
 from setpoint.simulation.stream import Gate, Stream, uids_in
 from setpoint.simulation.strikes import Strikes
 from setpoint.simulation.traffic import Traffic
-from setpoint.testing.answers import Answer, refusal
+from setpoint.testing.answers import Answer
 
 T = TypeVar("T")
 LATENCY: Final = 0.001
@@ -146,7 +147,8 @@ class Wire:
             await asyncio.sleep(self.latency())
             return await self._plain(request)
         if caching:
-            request = self._from_cache(request, asked)
+            since = self.gate(asked.collection).since
+            request = replace(request, query=injected.lagging(request.query, since))
             await asyncio.sleep(self.latency())
             listed = self._reordered(await self._plain(request))
             if listed.status == 200:
@@ -160,7 +162,7 @@ class Wire:
             await life.freeze(before["freeze"])
         if "slow-request" in before:
             await self._linger(before["slow-request"])
-        if (refused := _refusal(faults)) is not None:
+        if (refused := injected.refused(faults)) is not None:
             network.traffic.told(point, f"{refused.status} injected")
             return refused
         if "lost-request" in before:
@@ -215,10 +217,7 @@ class Wire:
         selection = _selection(request)
         streaming = any(name == "sendInitialEvents" for name, _ in request.query)
         if streaming and not self.streams_lists:
-            return refusal(
-                422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the "
-                "WatchList feature gate is enabled",
-            )  # fmt: skip
+            return injected.no_streamed_list()
         query = [pair for pair in request.query if pair[0] != "timeoutSeconds"]
         request = replace(request, query=(*query, ("timeoutSeconds", FOREVER)), idle_timeout=None)
         await asyncio.sleep(self.latency())
@@ -229,22 +228,6 @@ class Wire:
         stream = Stream(self, self._network.server_actor, request, gate, answer.body)
         self.streams.append(stream)
         return stream
-
-    def _from_cache(self, request: Request, asked: Asked) -> Request:
-        """The request; if a watch cache that lags behind may serve it, the request asks for a list as old as that
-        cache.
-        """
-        query = dict(request.query)
-        wanted = query.get("resourceVersion", "")
-        since = self.gate(asked.collection).since
-        if not wanted or "continue" in query or since is None or since < 1:
-            return request
-        shown = since - 1
-        if wanted.isdecimal() and int(wanted) > shown:
-            return request
-        query.pop("limit", None)
-        query |= {"resourceVersion": str(shown), "resourceVersionMatch": "Exact"}
-        return replace(request, query=tuple(query.items()))
 
     def _reordered(self, answer: Answer) -> Answer:
         if (self.reverses or self.rolls is not None) and answer.status == 200:
@@ -298,13 +281,3 @@ class Exchange:
             if response in self._wire.streams:
                 self._wire.streams.remove(response)
             await response.aclose()
-
-
-def _refusal(faults: Iterable[Fault]) -> Answer | None:
-    for each in faults:
-        if each.kind == "error-429":
-            seconds = str(each.get("seconds", 1))
-            return refusal(429, "TooManyRequests", "too many requests, please try again later", seconds)
-        if each.kind == "error-500":
-            return refusal(500, "InternalError", "Internal error occurred: etcdserver: leader changed")
-    return None

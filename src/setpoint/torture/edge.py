@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any, Final, Protocol, cast
 
@@ -14,6 +14,7 @@ from setpoint.apiserver.http_types import HungUp, Request, Response
 from setpoint.apiserver.requests import protobuf
 from setpoint.apiserver.requests.body import content_type
 from setpoint.client.transport import Request as ClientRequest
+from setpoint.simulation import injected
 from setpoint.simulation.actor import AUTHOR, Actor
 from setpoint.simulation.asked import Asked
 from setpoint.simulation.history import Entry, History, sketch
@@ -22,6 +23,7 @@ from setpoint.simulation.plan import Fault
 from setpoint.simulation.result import Line, Point
 from setpoint.simulation.tape import Tape
 from setpoint.simulation.wire import ASIDE
+from setpoint.testing.answers import Answer, refusal
 from setpoint.torture.lives import Lives
 from setpoint.torture.steps import Steps
 from setpoint.torture.streams import Gate, Held
@@ -110,7 +112,8 @@ class Edge:
             if asked is None:
                 return await self._plain(request)
             if asked.verb == "list":
-                return await self._plain(self._from_cache(request, asked))
+                since = self.gate(asked.collection).since
+                return await self._plain(replace(request, query=injected.lagging(request.query, since)))
             return await self._exchange(request, asked)
         finally:
             self.under_way -= 1
@@ -129,9 +132,9 @@ class Edge:
             raise HungUp("the program was killed before the request got through")
         if "slow-request" in faults:
             await self._linger(faults["slow-request"])
-        if (refused := _refusal(faults)) is not None:
+        if (refused := injected.refused(faults.values())) is not None:
             self._tell("answers", f"{refused.status} injected", point, lane="server")
-            return refused
+            return _response(refused)
         if "lost-request" in faults:
             raise HungUp("the connection broke before the request got through")
         if "late-write" in faults:
@@ -249,10 +252,7 @@ class Edge:
         gate = self.gate(asked.collection)
         streaming = any(name == "sendInitialEvents" for name, _ in request.query)
         if streaming and (gate.since is not None or not self.streams_lists):
-            return refusal(
-                422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the "
-                "WatchList feature gate is enabled",
-            )  # fmt: skip
+            return _response(injected.no_streamed_list())
         answer = await self._plain(request)
         if isinstance(answer.body, bytes):
             return answer
@@ -268,22 +268,6 @@ class Edge:
         self.requests = 0
         self._heard = ""
 
-    def _from_cache(self, request: Request, asked: Asked) -> Request:
-        """The request; if a watch cache that lags behind may serve it, the request asks for a list that is as old as
-        that cache.
-        """
-        query = dict(request.query)
-        wanted = query.get("resourceVersion", "")
-        since = self.gate(asked.collection).since
-        if not wanted or "continue" in query or since is None or since < 1:
-            return request
-        shown = since - 1
-        if wanted.isdecimal() and int(wanted) > shown:
-            return request
-        query.pop("limit", None)
-        query |= {"resourceVersion": str(shown), "resourceVersionMatch": "Exact"}
-        return replace(request, query=tuple(query.items()))
-
 
 def _asked(request: Request) -> Asked | None:
     """The object that a request concerns; None if it does not concern any. Protobuf bodies are read as the equivalent
@@ -298,38 +282,14 @@ def _asked(request: Request) -> Asked | None:
     return Asked.of(cast("ClientRequest", request))
 
 
-def _refusal(faults: Mapping[str, Fault]) -> Response | None:
-    if (found := faults.get("error-429")) is not None:
-        seconds = int(found.get("seconds", 1))
-        return refusal(429, "TooManyRequests", "too many requests, please try again later", seconds)
-    if "error-500" in faults:
-        return refusal(500, "InternalError", "Internal error occurred: etcdserver: leader changed")
-    return None
-
-
 def timed_out() -> Response:
     """The answer of a kube-apiserver to a request that took too long. The request might still be carried out."""
-    return refusal(
-        504, "Timeout", "Timeout: request did not complete within requested timeout - context deadline exceeded"
-    )
+    text = "Timeout: request did not complete within requested timeout - context deadline exceeded"
+    return _response(refusal(504, "Timeout", text))
 
 
-def refusal(code: int, reason: str, message: str, retry_after: int = 0) -> Response:
-    """A refusal in the form of a `Status`."""
-    body: dict[str, Any] = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": message,
-        "reason": reason,
-        "code": code,
-    }
-    headers = {"content-type": "application/json"}
-    if retry_after:
-        headers["retry-after"] = str(retry_after)
-        body["details"] = {"retryAfterSeconds": retry_after}
-    return Response(code, headers, msgspec.json.encode(body))
+def _response(answer: Answer) -> Response:
+    return Response(answer.status, dict(answer.headers), answer.body)
 
 
 def deletes_now(record: bytes) -> bool:

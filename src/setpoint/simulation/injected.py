@@ -1,0 +1,46 @@
+"""Injected: what faults put in the place of a request to a server, or of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from setpoint.simulation.plan import Fault
+from setpoint.testing.answers import Answer, refusal
+
+Query: TypeAlias = tuple[tuple[str, str], ...]
+
+
+def refused(faults: Iterable[Fault]) -> Answer | None:
+    """The error of the first fault that is one."""
+    for each in faults:
+        if each.kind == "error-429":
+            seconds = str(each.get("seconds", 1))
+            return refusal(429, "TooManyRequests", "too many requests, please try again later", seconds)
+        if each.kind == "error-500":
+            return refusal(500, "InternalError", "Internal error occurred: etcdserver: leader changed")
+    return None
+
+
+def no_streamed_list() -> Answer:
+    """The refusal of a streamed list by a server that has none."""
+    return refusal(
+        422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the "
+        "WatchList feature gate is enabled",
+    )  # fmt: skip
+
+
+def lagging(query: Query, since: int | None) -> Query:
+    """The query of a list; if a watch cache that lags behind may serve it, a query for a list as old as that cache.
+    The cache has no changes from the revision ``since`` on; with None it is up to date.
+    """
+    asked = dict(query)
+    wanted = asked.get("resourceVersion", "")
+    if not wanted or "continue" in asked or since is None or since < 1:
+        return query
+    shown = since - 1
+    if wanted.isdecimal() and int(wanted) > shown:
+        return query
+    asked.pop("limit", None)
+    asked |= {"resourceVersion": str(shown), "resourceVersionMatch": "Exact"}
+    return tuple(asked.items())
