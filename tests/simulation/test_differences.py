@@ -8,7 +8,7 @@ import pytest
 
 from setpoint.simulation.names import renamed_outside
 from setpoint.simulation.paths import path_findings
-from setpoint.simulation.plan import Plan
+from setpoint.simulation.plan import Plan, fault
 from setpoint.simulation.result import Result
 from setpoint.simulation.state import differences, snapshot
 from setpoint.simulation.verdict import Reference
@@ -39,6 +39,21 @@ SUSPENDED = "jobs.batch default/one status.conditions.Suspended"
 def of_jobs(**conditions: str) -> dict[str, list[Any]]:
     found = [{"type": type, "status": status} for type, status in conditions.items()]
     return {"jobs.batch default/one": [{"status": {"conditions": found}}]}
+
+
+def of_colours(serving: str, replicas: int = 2) -> dict[str, list[Any]]:
+    return {
+        f"replicasets.apps default/web-{serving}": [{"spec": {"replicas": replicas}}],
+        "services default/front": [{"spec": {"selector": {"color": serving}}}],
+    }
+
+
+@pytest.mark.parametrize("how", [{}, {"behind": "MODIFIED replicasets.apps default/web-green #3"}])
+def test_names_that_take_turns_may_have_swapped_places_also_after_a_start_on_an_old_view(how: dict[str, str]) -> None:
+    reference = Reference(Result(end=of_colours("green")), [], takes_turns=True)
+    plan = Plan((fault("restart", "step 3", **how),))
+    assert not reference.judge(plan, Result(end=of_colours("blue")))
+    assert reference.judge(plan, Result(end=of_colours("blue", replicas=1)))
 
 
 def judged(ours: dict[str, str], theirs: dict[str, str], ended: list[str]) -> list[str]:

@@ -44,3 +44,13 @@ def test_a_run_begins_where_a_forked_process_has_forgotten_its_loop(monkeypatch:
     with Pool(Setup(scenario=one, factory=factory), 1) as pool:
         results = [result for _, _, result in pool.each([(Plan(), Options()), (Plan(), Options(since=2))])]
     assert [result.findings for result in results] == [[], []]
+
+
+def test_a_pool_whose_workers_are_all_busy_refuses_a_further_run() -> None:
+    with Pool(Setup(scenario=one, factory=factory), 1) as pool:
+        results = pool.each([(Plan(), Options())] * 3)
+        next(results)
+        with pytest.raises(RuntimeError, match="all workers are busy"):
+            pool.one(Plan(), Options())
+        assert len(list(results)) == 2
+        assert pool.one(Plan(), Options()).findings == []

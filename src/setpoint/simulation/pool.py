@@ -69,6 +69,7 @@ class Pool:
 
         Raises:
             SetupFailed: a world could not be made.
+            RuntimeError: all workers are busy with the jobs of an earlier call, whose results have not all been taken.
         """
         if not self._workers:
             for number, (plan, options) in enumerate(jobs):
@@ -102,6 +103,8 @@ class Pool:
                     if not busy:
                         if not more and not done:
                             return
+                        if more and not free:
+                            raise RuntimeError("all workers are busy with the jobs of an earlier call")
                         continue
                     for key, _ in selector.select():
                         worker = key.data

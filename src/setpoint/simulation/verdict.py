@@ -68,7 +68,9 @@ class Reference:
         found = completed(result.end, self.baseline.end, initial, result.there)
         by_subject = self._left(result, expected, found, less=less)
         if self.takes_turns and by_subject:
-            words = turns([each for several in by_subject.values() for each in several])
+            # An additional object may stand in the place of a missing one.
+            every = self._left(result, expected, found, less=False)
+            words = turns([each for several in every.values() for each in several])
             if words and not unturned(self.baseline.end, result.end, words, self.masks):
                 return []
         if by_subject and (renamed := renamed_outside(expected, found)) is not None:

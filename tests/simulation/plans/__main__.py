@@ -24,7 +24,7 @@ from setpoint.meta import resource_of
 from setpoint.simulation import Budget, Fault, Plan, Search, Setup
 from setpoint.simulation.explore import Explorer
 from setpoint.simulation.pool import Pool
-from setpoint.simulation.result import Options
+from setpoint.simulation.result import Options, Result
 from setpoint.simulation.worker import SetupFailed
 
 EVERY = 20
@@ -67,6 +67,13 @@ def tried(name: str, setup: Setup, numbers: list[int], seed: int, workers: int |
                 yield plan, options
                 yield plan, msgspec.structs.replace(options, since=0)
 
+        def judged(plan: Plan, result: Result, made: Made) -> Made:
+            for found in [*reference.baseline.findings, *reference.judge(plan, result)]:
+                made.accused.append(str(found))
+                print(f"{name}: {found} under {', '.join(map(str, plan.faults))} ({plan.token()})", flush=True)
+            return made
+
+        impatient: list[tuple[Plan, Made]] = []
         results = pool.each(jobs())
         for number, plan in plans:
             (_, _, one), (_, _, again) = next(results), next(results)
@@ -84,15 +91,15 @@ def tried(name: str, setup: Setup, numbers: list[int], seed: int, workers: int |
                     made.seconds += third.seconds
             if "determinism" not in setup.off:
                 made.same = len(digests) == 1 and one.end == again.end
-            told = ", ".join(map(str, plan.faults))
             if not made.same:
+                told = ", ".join(map(str, plan.faults))
                 print(f"{name}: not the same twice: {told} ({plan.token()})", flush=True)
             if one.early:
-                one = search._run(plan)
-            for found in [*reference.baseline.findings, *reference.judge(plan, one)]:
-                made.accused.append(str(found))
-                print(f"{name}: {found} under {told} ({plan.token()})", flush=True)
-            yield made
+                impatient.append((plan, made))
+            else:
+                yield judged(plan, one, made)
+        for plan, made in impatient:  # once no worker is busy
+            yield judged(plan, search._run(plan), made)
 
 
 def main() -> int:
