@@ -18,6 +18,7 @@ def rules(file: str, source: str) -> list[tuple[int, str]]:
         ("Who knows.", "headless"),
         ("A wait. Whoever waits is cancelled.", "headless"),
         ("What a call costs.", "headless"),
+        ("A wait: whoever is cancelled ends it.", "headless"),
         ("A shortcut for who seldom looks at the old head.", "headless"),
         ("It is no error.", "is-no"),
         ("A value that is none.", "is-none"),

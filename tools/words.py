@@ -44,6 +44,7 @@ RULES = (
         r"^(?:Who|Whoever|What|Whatever)\b(?!.*\?$)",
         'give the verb a noun: "a caller that ...", "the server ..."',
     ),
+    _rule("headless", r"(?:^|[:;] )whoever\b", 'give the verb a noun: "a caller that ..."'),
     _rule(
         "headless",
         r"\b(?:[Ff]or|to|by|from|with|of|than|and|or|but|as|asks) (?:who|whoever)\b",

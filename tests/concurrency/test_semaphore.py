@@ -100,7 +100,7 @@ async def test_no_place_is_lost_and_none_is_overtaken_whoever_is_cancelled_in_wh
         await semaphore.acquire()
         admitted.add(number)
         later = set(called[called.index(number) :]) - admitted
-        assert semaphore.waiting <= len(later), "who has come earlier has a place, or has gone"
+        assert semaphore.waiting <= len(later), "each that came earlier has a place, or has gone"
         inside.add(number)
         try:
             await leave[number].wait()

@@ -151,7 +151,7 @@ async def test_mapped_objects_lead_to_the_keys_that_the_function_names() -> None
         settings.metadata.annotations = {"users": "c"}
         await world.update(settings)
         await world.settle()
-        assert sorted(seen) == ["a", "a", "b", "b", "c"], "who used it before is told as well"
+        assert sorted(seen) == ["a", "a", "b", "b", "c"], "an object that used it before is reconciled as well"
 
 
 @virtual_time

@@ -402,7 +402,7 @@ async def test_a_lease_that_was_taken_over_is_lost_at_once() -> None:
         await a.elector.release()
         spec = (await lease_of(a)).spec
         assert spec is not None
-        assert spec.holder_identity == "thief", "who does not lead releases nothing"
+        assert spec.holder_identity == "thief", "a process that does not lead releases nothing"
 
 
 @virtual_time

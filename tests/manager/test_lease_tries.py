@@ -182,7 +182,7 @@ async def test_a_lease_that_somebody_emptied_was_taken_by_nobody() -> None:
 async def test_the_lease_is_given_back_whole_and_once() -> None:
     async with one(None) as a:
         await a.elector.release()
-        assert a.cable.requests == [], "who does not lead has nothing to give back"
+        assert a.cable.requests == [], "a process that does not lead has nothing to give back"
         await a.elector.acquire()
         await advance(7)
         a.cable.requests.clear()

@@ -76,7 +76,7 @@ async def test_shards_share_all_keys_and_have_none_in_common_whatever_becomes_of
         await all_worked_on(keys, [killed, stopped, cut], clock())
 
         ended = await stack.enter_async_context(replica("shards", tmp_path, kubeconfig, "ended"))
-        await all_worked_on(keys, [killed, stopped, cut, ended], clock())  # who joins gets some
+        await all_worked_on(keys, [killed, stopped, cut, ended], clock())  # a process that joins gets some
         assert await ended.running.signalled(signal.SIGTERM) == 0, ended.running.printed()
         await all_worked_on(keys, [killed, stopped, cut], clock())
 

@@ -154,7 +154,7 @@ async def test_a_thousand_connections_are_answered_while_others_say_nothing(tmp_
             assert b"nothing will run" in await reader.readexactly(int(rest.rpartition(b"content-length: ")[2]))
 
         many = []
-        for _ in range(20):  # who is silent for ten seconds is cut off, so each asks at once
+        for _ in range(20):  # a client that is silent for ten seconds is cut off, so each asks at once
             opening = (asyncio.open_connection(HOST, served.port, ssl=served.context) for _ in range(50))
             opened = await asyncio.gather(*opening)
             await asyncio.gather(*(ask(*each) for each in opened))

@@ -108,7 +108,7 @@ class WriteBarriers:
                 continue
             if not await self._seen(gvr, barrier, deadline):
                 behind.add(gvr)
-        # Only now: whoever is cancelled while it waits must not take the barriers along.
+        # Only now: a reconcile that is cancelled while it waits must not take the barriers along.
         self.forget(key)
         self.doubt(key, *behind)
         return frozenset(behind)

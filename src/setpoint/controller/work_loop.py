@@ -39,7 +39,7 @@ async def _is_to_end(worker: asyncio.Task[Any], scope: TaskScope) -> bool:
     """Whether the worker was cancelled because its loop was cancelled. Any other cancellation of the worker is
     undone.
     """
-    await asyncio.sleep(0)  # whoever cancels every task there is comes to the loop in the same turn
+    await asyncio.sleep(0)  # code that cancels every task comes to the loop in the same turn
     if not scope.ending:
         while worker.cancelling():
             worker.uncancel()

@@ -62,7 +62,7 @@ SWITCHES: Final[dict[str, Kind]] = {
     ),
     "conflict": Kind(
         ("conflict",),
-        "another program writes the object just before, and takes its change back: whoever names a version gets 409",
+        "another program writes the object just before, and reverts it: a write that names a version gets 409",
         "labels, annotations and managed fields are written by many",
         "kubernetes.io/docs/reference/using-api/api-concepts#resource-versions",
     ),

@@ -208,7 +208,7 @@ class Edge:
         trial = self._trial
 
         async def arrive() -> None:
-            trial.judge.excusing = True  # whoever sent it can't have known of it any more
+            trial.judge.excusing = True  # its sender can't have known of it any more
             try:
                 answer = await self._plain(request)
             finally:

@@ -196,7 +196,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Batch, takes_the_slot_by_name).reads(ConfigMap)],
         options={
             "predicates": [always(lambda objects: len(slots(objects)) <= 1, "there is one slot")],
-            "off": {"end state": "whoever comes first has it"},
+            "off": {"end state": "the first writer has it"},
         },
     ),
     Pair(

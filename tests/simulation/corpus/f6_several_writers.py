@@ -287,7 +287,7 @@ PAIRS = [
         correct=lambda: [sp.Controller(Pool, looks_whose_it_is).owns(Secret)],
         options={
             "predicates": [always(ready_ones_have_their_secret, "a pool that is ready has its secret")],
-            "off": {"end state": "whoever comes first has it", "paths": "so it is here"},
+            "off": {"end state": "the first writer has it", "paths": "so it is here"},
         },
     ),
     Pair(
