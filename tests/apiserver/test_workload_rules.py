@@ -412,3 +412,61 @@ async def test_the_kind_of_a_claim_template_is_a_text(key: str, wrong: object) -
         answer = await api.post(SETS, {"metadata": {"name": "s"}, "spec": spec})
     assert answer.status == 400
     assert answer.json["message"].endswith(f".{key} of type string")
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [
+        ("i", "Always"),
+        ("x" * 247, "Always"),
+        ("x" * 248, "IfNotPresent"),  # with library/ before it, the repository is too long
+        ("y.z/" + "x" * 255, "Always"),
+        ("y.z/" + "x" * 256, "IfNotPresent"),
+        ("a" * 64, "IfNotPresent"),  # the identifier of an image, which is not a name
+        ("Foo", "IfNotPresent"),
+        ("Foo/bar", "Always"),  # an upper case letter makes a host of it
+        ("[a]/x", "IfNotPresent"),
+        ("[::1]/x", "Always"),
+        ("index.docker.io/" + "x" * 250, "IfNotPresent"),
+        ("i:latest@sha256:" + "a" * 64, "Always"),
+        ("i:latest@sha256:" + "A" * 64, "IfNotPresent"),
+    ],
+)
+async def test_images_are_pulled_always_if_their_name_is_valid_and_means_the_latest(
+    api: Api, image: str, policy: str
+) -> None:
+    made = (await api.post(PODS, pod(containers=[{"name": "c", "image": image}]))).ok()
+    assert made["spec"]["containers"][0]["imagePullPolicy"] == policy
+
+
+async def test_keys_of_files_are_needed_unless_something_else_is_said(api: Api) -> None:
+    env = [{"name": "A", "valueFrom": {"fileKeyRef": {"volumeName": "v", "path": "p", "key": "k"}}}]
+    wanted = pod(containers=[{"name": "c", "image": "i", "env": env}], volumes=[{"name": "v", "emptyDir": {}}])
+    made = (await api.post(PODS, wanted)).ok()
+    assert made["spec"]["containers"][0]["env"][0]["valueFrom"]["fileKeyRef"]["optional"] is False
+
+
+async def test_ephemeral_containers_have_no_restart_policy_not_even_an_empty_one(api: Api) -> None:
+    made = (await api.post(PODS, pod())).ok()
+    made["spec"]["ephemeralContainers"] = [{"name": "e", "image": "i", "restartPolicy": ""}]
+    refused = await api.put(f"{PODS}/one/ephemeralcontainers", made)
+    refused.failed(422, "Invalid", "spec.ephemeralContainers[0].restartPolicy: Forbidden")
+
+
+async def test_what_is_said_to_a_signer_has_keys_with_a_domain(api: Api) -> None:
+    asked = {"keyType": "ED25519", "signerName": "example.com/x", "keyPath": "k", "userAnnotations": {"150%": "x"}}
+    wanted = pod(volumes=[{"name": "v", "projected": {"sources": [{"podCertificate": asked}]}}])
+    path = "spec.volumes[0].projected.sources[0].podCertificate.userAnnotations"
+    (await api.post(PODS, wanted)).failed(422, "Invalid", f'{path}: Invalid value: "150%": name part must')
+    asked["userAnnotations"] = {"plain": "x"}
+    (await api.post(PODS, wanted)).failed(422, "Invalid", 'must be a domain-prefixed key (such as "acme.io/foo")')
+    asked["userAnnotations"] = {"Example.com/A": "x"}
+    (await api.post(PODS, wanted)).ok()
+
+
+async def test_a_templates_false_values_are_shown_in_refusals(api: Api) -> None:
+    spec = {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}
+    made = (await api.post(JOBS, {"metadata": {"name": "one"}, "spec": spec})).ok()
+    owner = {"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": False}
+    made["spec"]["template"]["metadata"]["ownerReferences"] = [owner]
+    (await api.put(f"{JOBS}/one", made)).failed(422, "Invalid", '"uid":"u","controller":false}')

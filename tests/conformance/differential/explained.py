@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from .mutations import Mutation
 
 __all__ = ["NAMES", "explanation"]
 
+Path = tuple[str | int, ...]
 _LINE: Final = r"\s*[-+] "
 _DRAWN: Final = "names that each server draws at random"
 _LATER: Final = "a status that a controller within upstream's server writes later"
@@ -73,14 +74,19 @@ _EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
         "causes",
         re.compile(
             rf"(?:{_LINE}(?:metadata\.name: [^\n]*must not contain dots|[^\n]*\"kube-api-access-<5>\"|"
-            r"spec\.ports\[\d+\]\.nodePort: FieldValueDuplicate: Duplicate value: \d+))+"
+            r"spec\.ports\[\d+\]\.nodePort: FieldValueDuplicate: Duplicate value: \d+|"
+            r"spec\.clusterIPs: [^\n]*: first value must match `clusterIP`))+"
         ),
     ),
 )
 """Name, class of `compare`, and the whole text of the difference."""
 _EMPTY: Final = "an empty list or map, which is told apart from a missing one in what upstream shows of an object"
 _NOTHING: Final = re.compile(r'\[\]|\{\}|(?<=Invalid value: )""(?=: )')
-_SUFFIX: Final = re.compile(r"(?<=[^\"])[bcdfghjklmnpqrstvwxz2456789]{5}(?=\": a lowercase RFC 1123 )")
+_SUFFIX: Final = re.compile(
+    r"(?<=[^\"])[bcdfghjklmnpqrstvwxz2456789]{5}"
+    r"(?=\": (?:a lowercase RFC 1123 |may not contain |must be `spec\.version))"
+)
+_FORBIDDEN: Final = re.compile(r"- (?P<field>[A-Za-z.0-9\[\]]+): FieldValueForbidden: [^\n]*")
 _REFUSAL: Final = re.compile(r'\S+ "[^"]*" is invalid: (?P<field>[A-Za-z.]+): [^\n]*')
 NAMES: Final = frozenset({name for name, _, _ in _EXPLAINED} | {_EMPTY})
 
@@ -91,6 +97,8 @@ def explanation(sort: str, text: str, changes: Sequence[Mutation]) -> str | None
         return _EMPTY
     if sort == "causes" and _same_but_for(_SUFFIX, text):
         return _DRAWN
+    if sort == "causes" and all(_forbids_empty(line, changes) for line in text.split("\n      ")):
+        return _EMPTY
     emptied = [path for how, path, value in changes if how == "set" and _is_empty(value)]
     if len(emptied) == len(changes) and (sort, text) == ("object", ".metadata.generation: 2 | 1"):
         return _EMPTY
@@ -108,6 +116,31 @@ def _is_empty(value: object) -> bool:
     if isinstance(value, dict):
         return all(_is_empty(item) for item in value.values())
     return isinstance(value, list) and all(_is_empty(item) for item in value)
+
+
+def _forbids_empty(line: str, changes: Sequence[Mutation]) -> bool:
+    """Whether ``line`` says that a field may not be set that holds nothing but an empty list or map."""
+    found = _FORBIDDEN.fullmatch(line)
+    if found is None:
+        return False
+    field = re.sub(r"\[\d+\]", "", found["field"]).split(".")
+    emptied = (
+        [step for step in inner if isinstance(step, str)]
+        for how, path, value in changes
+        if how == "set"
+        for inner in _emptied(tuple(path), value)
+        if len(field) >= len([step for step in path if isinstance(step, str)])
+    )
+    return any(steps[: len(field)] == field for steps in emptied)
+
+
+def _emptied(path: Path, value: object) -> Iterator[Path]:
+    """The paths of the empty lists and maps in ``value``, which stands at ``path``."""
+    if _is_empty(value):
+        yield path
+    if isinstance(value, dict | list):
+        for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _emptied((*path, step), inner)
 
 
 def _about_one_of(emptied: Sequence[Sequence[str | int]], text: str) -> bool:

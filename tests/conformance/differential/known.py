@@ -20,7 +20,6 @@ KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
     ("APIService", OBJECT): (236, 400),
     ("CSIDriver", CAUSES): (639,),
     ("FlowSchema", OBJECT): (540,),
-    ("IngressClass", CAUSES): (461,),
     ("NetworkPolicy", OBJECT): (546,),
     ("PersistentVolume", CAUSES): (673,),
 }

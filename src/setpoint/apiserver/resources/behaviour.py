@@ -136,6 +136,11 @@ class Behaviour(Protocol):
         ...
 
     @property
+    def checked_last(self) -> tuple[str, ...]:
+        """The beginnings of the paths of fields whose errors are only said of a new object that has no other errors."""
+        ...
+
+    @property
     def counts_dropped(self) -> bool:
         """Whether the generation also counts changes to fields that are dropped because their feature is off."""
         ...

@@ -38,6 +38,7 @@ class SigningRequests(Strategy):
     """
 
     name_rule = staticmethod(path_segment)
+    checked_last = ("metadata.name", "metadata.generateName")
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         spec = obj.setdefault("spec", {})

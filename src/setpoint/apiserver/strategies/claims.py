@@ -15,6 +15,7 @@ __all__ = ["access_mode_errors", "claim_errors"]
 
 Errors = list[FieldError]
 _MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_COPIED_FROM: Final = ("dataSource", "dataSourceRef")
 _KIND: Final = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
 
 
@@ -29,8 +30,10 @@ def access_mode_errors(modes: list[str] | None, path: str, detail: str = "") -> 
     return errors
 
 
-def claim_errors(spec: JsonObject, path: str) -> Errors:
-    """The errors in the spec of a claim."""
+def claim_errors(spec: JsonObject, path: str, before: JsonObject | None = None) -> Errors:
+    """The errors in the spec of a claim. ``before``: the claim's stored spec; if it has a source in an API group,
+    the names of groups are not checked any more.
+    """
     errors = access_mode_errors(spec.get("accessModes"), f"{path}.accessModes", "at least 1 access mode is required")
     errors += label_selector_errors(spec.get("selector"), f"{path}.selector")
     amount, where = ((spec.get("resources") or {}).get("requests") or {}).get("storage"), f"{path}.resources[storage]"
@@ -44,18 +47,20 @@ def claim_errors(spec: JsonObject, path: str) -> Errors:
     mode = spec.get("volumeMode")
     if mode is not None and mode not in ("Block", "Filesystem"):
         errors.append(not_supported(f"{path}.volumeMode", mode, ("Block", "Filesystem")))
-    for name in ("dataSource", "dataSourceRef"):
+    any_group = any(((before or {}).get(name) or {}).get("apiGroup") is not None for name in _COPIED_FROM)
+    for name in _COPIED_FROM:
         if spec.get(name) is not None:
-            errors += _source_errors(spec[name], f"{path}.{name}")
+            errors += _source_errors(spec[name], f"{path}.{name}", any_group)
     return errors + _difference_errors(spec, path)
 
 
-def _source_errors(source: JsonObject, path: str) -> Errors:
+def _source_errors(source: JsonObject, path: str, any_group: bool) -> Errors:
     errors = [required(f"{path}.{name}") for name in ("name", "kind") if not source.get(name)]
     group, kind = source.get("apiGroup") or "", source.get("kind", "")
     if not group and kind != "PersistentVolumeClaim":
         errors.append(invalid(path, kind, _KIND))
-    errors += [invalid(f"{path}.apiGroup", group, text) for text in (dns1123_subdomain(group) if group else ())]
+    if group and not any_group:
+        errors += [invalid(f"{path}.apiGroup", group, text) for text in dns1123_subdomain(group)]
     namespace = source.get("namespace") or ""
     return errors + [
         invalid(f"{path}.namespace", namespace, text) for text in (dns1123_label(namespace) if namespace else ())

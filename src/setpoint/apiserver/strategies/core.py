@@ -102,7 +102,7 @@ class Secrets(Strategy):
         if old is not None and kind != old.get("type"):
             errors.append(invalid("type", kind, "field is immutable"))
         name = _NEEDED.get(kind, "")
-        if name.startswith(".docker") and name in data and not errors:
+        if name.startswith(".docker") and name in data and not any(error.field == f"data[{name}]" for error in errors):
             errors += _registry_errors(base64.b64decode(data[name]), f"data[{name}]")
         needed = ["tls.crt", "tls.key"] if kind == "kubernetes.io/tls" else [_NEEDED[kind]] if kind in _NEEDED else []
         errors += [required(f"data[{key}]") for key in needed if key not in data]

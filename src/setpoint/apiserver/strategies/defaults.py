@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
+from setpoint.apiserver.strategies.addresses import address_of, address_problem
 from setpoint.apiserver.strategies.strategy import METADATA, JsonObject, Strategy
 from setpoint.meta.names import path_segment
 
@@ -159,10 +158,9 @@ class Addresses(Strategy):
 
     @staticmethod
     def name_rule(name: str, /) -> list[str]:
-        try:
-            address = ip_address("" if "%" in name else name)
-        except ValueError:
-            return [NOT_AN_IP]
+        problem, address = address_problem(name), address_of(name)
+        if problem:
+            return [problem]
         return [] if str(address) == name else [f'must be in canonical form ("{address}")']
 
 

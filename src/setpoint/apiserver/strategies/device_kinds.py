@@ -99,7 +99,8 @@ class ResourceClaims(Strategy):
             _default_tolerations(result)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        _refuse(obj, admin_errors(obj.get("spec") or {}, _namespace(call, obj)))
+        errors = admin_errors(obj.get("spec") or {}, _namespace(call, obj))
+        _refuse(obj, errors and errors + self.validate(obj, None))
 
     def prepare_status_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> JsonObject:
         made = super().prepare_status_update(call, new, old)
@@ -127,7 +128,8 @@ class ClaimTemplates(Strategy):
         _default_devices((obj.get("spec") or {}).get("spec"))
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        _refuse(obj, admin_errors((obj.get("spec") or {}).get("spec") or {}, _namespace(call, obj)))
+        errors = admin_errors((obj.get("spec") or {}).get("spec") or {}, _namespace(call, obj))
+        _refuse(obj, errors and errors + self.validate(obj, None))
 
 
 def _namespace(call: WriteContext, obj: JsonObject) -> JsonObject:

@@ -27,6 +27,7 @@ class DisruptionBudgets(Strategy):
     generation = True
     says_required = True
     name_rule = staticmethod(path_segment)
+    checked_last = ("metadata.",)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
         obj.setdefault("spec", {})

@@ -61,7 +61,7 @@ def _text(kind: str, value: Any) -> str:
         given = value or {}
         for step in field.split("."):
             given = (given or {}).get(step)
-        if type_[0] == "?" and not given:
+        if type_[0] == "?" and (given is None or (not given and type_[1] != "*")):
             continue
         shown.append(f"{_json(name)}:{_text(type_.lstrip('?'), given)}")
     return f"{{{','.join(shown)}}}"

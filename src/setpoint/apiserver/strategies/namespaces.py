@@ -36,7 +36,9 @@ class Namespaces(Strategy):
             obj["status"].setdefault("phase", "Active")
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = obj["metadata"].get("name", "")
+        name = obj["metadata"].get("name", "")
+        if not dns1123_label(name):  # a drawn name may be invalid, and is refused once
+            obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = name
         spec = obj.get("spec")
         finalizers = list((spec or {}).get("finalizers") or [])
         if "kubernetes" not in finalizers:

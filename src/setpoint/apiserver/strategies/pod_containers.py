@@ -32,7 +32,7 @@ _EPHEMERAL: Final = (
 )  # fmt: skip
 
 
-_UNSET: Final[dict[str, tuple[Any, ...]]] = {"resources": (None, {}), "restartPolicy": (None, "")}
+_UNSET: Final[dict[str, tuple[Any, ...]]] = {"resources": (None, {})}
 """The values that count as unset, for fields for which null is not the only one."""
 
 

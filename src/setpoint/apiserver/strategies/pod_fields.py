@@ -12,7 +12,6 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported, required
 
 __all__ = [
-    "NOT_AN_IP",
     "between_errors",
     "downward_errors",
     "field_errors",
@@ -26,7 +25,6 @@ __all__ = [
     "unreserved_path",
 ]
 
-NOT_AN_IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _MAX_ID: Final = 2**31 - 1
 _PULL: Final = ("Always", "IfNotPresent", "Never")
 _PORT_NAME: Final = re.compile("[-a-z0-9]+")

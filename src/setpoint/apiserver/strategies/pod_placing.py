@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address
 from typing import Any, Final
 
+from setpoint.apiserver.strategies.addresses import address_errors
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.node_selectors import node_selector_errors, node_term_errors
-from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
 
 __all__ = [
-    "address_errors",
     "affinity_errors",
     "naming_errors",
     "resolving_errors",
@@ -33,15 +31,6 @@ _SEARCH_RULE: Final = (
     rf"start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     rf"'{_LABEL}(\.{_LABEL})*')"
 )
-
-
-def address_errors(address: str, path: str) -> Errors:
-    """The errors in an IP address."""
-    try:
-        ip_address(address)
-    except ValueError:
-        return [invalid(path, address, NOT_AN_IP)]
-    return []
 
 
 # -- affinity ---------------------------------------------------------------------------------------------------------

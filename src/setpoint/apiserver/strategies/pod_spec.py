@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import msgspec
 
+from setpoint.apiserver.strategies.addresses import address_errors
 from setpoint.apiserver.strategies.label_selectors import labels_errors
 from setpoint.apiserver.strategies.pod_containers import containers_errors
 from setpoint.apiserver.strategies.pod_fields import between_errors
 from setpoint.apiserver.strategies.pod_placing import (
-    address_errors,
     affinity_errors,
     naming_errors,
     resolving_errors,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Final
 
-from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
+from setpoint.apiserver.strategies.addresses import address_errors, address_of
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
@@ -63,11 +62,15 @@ def status_errors(pod: JsonObject, old: JsonObject) -> Errors:
         if kind not in _OF_THE_SYSTEM:
             errors += [invalid(f"status.conditions[{index}].Type", kind, text) for text in qualified_name(kind)]
         errors += _observed(condition, f"status.conditions[{index}]")
-    errors += _addresses(status.get("podIPs") or [], "status.podIPs")
+    errors += _addresses(status.get("podIPs") or [], before.get("podIPs") or [], "status.podIPs")
+    if status.get("podIPs") and not status.get("podIP"):
+        shown = [{"IP": item.get("ip", "")} for item in status["podIPs"]]
+        text = "podIP and podIPs must either both be set or both be unset"
+        errors.append(invalid("status.podIPs", shown, text))
     hosts = status.get("hostIPs") or []
     if hosts and hosts[0].get("ip", "") != status.get("hostIP", ""):
         errors.append(invalid("status.hostIPs[0].ip", hosts[0].get("ip", ""), "must be equal to `hostIP`"))
-    errors += _addresses(hosts, "status.hostIPs")
+    errors += _addresses(hosts, before.get("hostIPs") or [], "status.hostIPs")
     return errors + _observed(status, "status")
 
 
@@ -77,16 +80,18 @@ def _observed(holder: JsonObject, path: str) -> Errors:
     return [wrong] if observed < 0 else []
 
 
-def _addresses(items: list[JsonObject], path: str) -> Errors:
+def _addresses(items: list[JsonObject], before: list[JsonObject], path: str) -> Errors:
     errors: Errors = []
+    known = [item.get("ip", "") for item in before]
     families: set[int] = set()
     wrong = -1
     for index, item in enumerate(items):
-        try:
-            families.add(ipaddress.ip_address(item.get("ip", "")).version)
-        except ValueError:
-            errors.append(invalid(f"{path}[{index}]", item.get("ip", ""), NOT_AN_IP))
+        errors += address_errors(item.get("ip", ""), f"{path}[{index}]", known)
+        address = address_of(item.get("ip", ""))
+        if address is None:
             wrong = index if wrong < 0 else wrong
+        else:
+            families.add(address.version)
     if len(items) > 1:
         if wrong >= 0:
             text = f"failed to check for dual stack with error:invalid IP[{wrong}]: {items[wrong].get('ip', '')}"

@@ -74,6 +74,8 @@ def _default_container(container: JsonObject, *, pod: bool) -> None:
         source = variable.get("valueFrom") or {}
         if source.get("fieldRef") is not None:
             source["fieldRef"].setdefault("apiVersion", "v1")
+        if source.get("fileKeyRef") is not None:
+            source["fileKeyRef"].setdefault("optional", False)
     for key in ("livenessProbe", "readinessProbe", "startupProbe"):
         if isinstance(container.get(key), dict):
             _default_probe(container[key])
@@ -148,16 +150,34 @@ _LONGEST_IMAGE: Final = 4096
 """The maximum length of an image's name: the repository may have 255 characters and the tag 128; a host and a digest
 fit into the rest.
 """
+_LONGEST_REPOSITORY: Final = 255
+"""The maximum length of an image's repository, without its host."""
+_HUB: Final = "docker.io"
+"""The host of images without a host."""
 _IMAGE: Final = re.compile(
-    rf"(?:(?:{_HOST}(?:\.{_HOST})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
-    r"(?::(?P<tag>\w[\w.-]{0,127}))?(?P<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
+    rf"(?:(?:{_HOST}(?:\.{_HOST})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?(?P<repository>{_PART}(?:/{_PART})*)"
+    r"(?::(?P<tag>\w[\w.-]{0,127}))?"
+    r"(?P<digest>@(?:sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}))?",
     re.ASCII,
 )
+_IDENTIFIER: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def _tag(image: str) -> str:
     """The tag of an image; ``latest`` if the image has neither tag nor digest, empty if its name is invalid."""
-    found = None if len(image) > _LONGEST_IMAGE else _IMAGE.fullmatch(image)
-    if found is None:
+    if len(image) > _LONGEST_IMAGE or _IDENTIFIER.fullmatch(image):
+        return ""
+    found = _IMAGE.fullmatch(_with_host(image))
+    if found is None or len(found["repository"]) > _LONGEST_REPOSITORY:
         return ""
     return found["tag"] or ("" if found["digest"] else "latest")
+
+
+def _with_host(image: str) -> str:
+    """The image's name in full: its host stands first, and an image of the hub without a folder is in ``library``."""
+    first, slash, rest = image.partition("/")
+    if slash and first == "index.docker.io":
+        first = _HUB
+    elif not slash or not (first == "localhost" or "." in first or ":" in first or first != first.lower()):
+        first, rest = _HUB, image
+    return f"{first}/{rest}" if first != _HUB or "/" in rest else f"{_HUB}/library/{rest}"

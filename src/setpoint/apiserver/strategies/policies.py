@@ -26,6 +26,8 @@ _ACTIONS: Final = ("Audit", "Deny", "Warn")
 _MUTABLE: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _MOST_ANNOTATIONS: Final = 20
 _MOST_TEXT: Final = 5 * 1024
+_TEXTS: Final = frozenset({"patchType", "reinvocationPolicy"})
+"""The fields whose empty value counts as missing."""
 
 
 class AdmissionPolicies(AdmissionConfiguration):
@@ -117,7 +119,7 @@ def _default_resources(resources: object) -> None:
 
 def _one_of(spec: JsonObject, key: str, allowed: tuple[str, ...], path: str) -> list[FieldError]:
     value = spec.get(key)
-    if value is None or value == "":
+    if value is None or (value == "" and key in _TEXTS):
         return [required(f"{path}.{key}")]
     return [] if value in allowed else [not_supported(f"{path}.{key}", value, allowed)]
 

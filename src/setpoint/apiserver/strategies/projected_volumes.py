@@ -12,14 +12,15 @@ from setpoint.apiserver.strategies.pod_fields import (
     unreserved_path,
 )
 from setpoint.apiserver.strategies.strategy import JsonObject
-from setpoint.meta.names import dns1123_label, dns1123_subdomain
+from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required, too_long
 
-__all__ = ["downward_rule", "files_rule", "projected_rule", "signer_errors"]
+__all__ = ["annotation_errors", "downward_rule", "files_rule", "projected_rule", "signer_errors"]
 
 Errors = list[FieldError]
 _MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
+_MOST_ANNOTATED: Final = 256 * 1024
 _KEY_TYPES: Final = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 
 
@@ -124,6 +125,22 @@ def _projected_token(source: JsonObject, where: str, path: str, paths: set[str])
     return errors + unreserved_path(source["path"], f"{path}.path")
 
 
+def annotation_errors(annotations: dict[str, str], path: str) -> Errors:
+    """The errors in what a pod's user says to the signer of its certificate: keys with a domain, and texts."""
+    errors: Errors = []
+    for key in map(str.lower, annotations):
+        if not key:
+            errors.append(required(path))
+            continue
+        wrong = [invalid(path, key, text) for text in qualified_name(key)]
+        if not wrong and "/" not in key:
+            wrong.append(invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")'))
+        errors += wrong
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MOST_ANNOTATED:
+        errors.append(too_long(path, _MOST_ANNOTATED))
+    return errors
+
+
 def signer_errors(name: str, path: str) -> Errors:
     """The errors in the name of a signer, which is a domain and a path."""
     if not name:
@@ -183,6 +200,7 @@ def _projected_bundle(source: JsonObject, where: str, path: str, paths: set[str]
 def _projected_certificate(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
     signer = source.get("signerName", "")
     errors = signer_errors(signer, f"{where}.signerName")
+    errors += annotation_errors(source.get("userAnnotations") or {}, f"{where}.userAnnotations")
     if source.get("keyType", "") not in _KEY_TYPES:
         errors.append(not_supported(f"{where}.keyType", source.get("keyType", ""), _KEY_TYPES))
     seconds = source.get("maxExpirationSeconds")

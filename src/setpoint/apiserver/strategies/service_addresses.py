@@ -6,8 +6,8 @@ IPv4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from ipaddress import IPv4Network, ip_address
+from collections.abc import Collection, Iterator
+from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from setpoint.apiserver.errors import bad_request
 from setpoint.apiserver.errors import invalid as refused
-from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
+from setpoint.apiserver.strategies.addresses import address_problem
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import GroupKind
 from setpoint.schema import FieldError
@@ -308,8 +308,10 @@ def _fewer(spec: JsonObject, before: JsonObject) -> Iterator[FieldError]:
             yield invalid(_POLICY, spec["ipFamilyPolicy"], text)
 
 
-def family_errors(spec: JsonObject) -> list[FieldError]:
-    """The errors for contradictions between a service's addresses, IP families and IP family policy."""
+def family_errors(spec: JsonObject, known: Collection[str] = ()) -> list[FieldError]:
+    """The errors for contradictions between a service's addresses, IP families and IP family policy. ``known``: the
+    addresses that it has already.
+    """
     if spec.get("type") == "ExternalName":
         return []
     errors: list[FieldError] = []
@@ -336,9 +338,9 @@ def family_errors(spec: JsonObject) -> list[FieldError]:
             if len(addresses) > 1:
                 wrong = True
                 errors.append(invalid(where, addresses, "'None' must be the first and only value"))
-        elif not _is_address(text):
+        elif text not in known and address_problem(text):
             wrong = True
-            errors.append(invalid(f"{where}[{index}]", text, NOT_AN_IP))
+            errors.append(invalid(f"{where}[{index}]", text, address_problem(text)))
     if len(addresses) > 2:
         errors.append(invalid(where, addresses, "may only hold up to 2 values"))
     if wrong:
@@ -351,14 +353,6 @@ def family_errors(spec: JsonObject) -> list[FieldError]:
                 why = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
                 errors.append(invalid(f"{where}[{index}]", text, why))
     return errors
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _family_of(address: str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Final
 
+from setpoint.apiserver.strategies.addresses import address_errors, cidr_errors, special_errors
 from setpoint.apiserver.strategies.go_dump import dump
-from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP, port_name_problems
-from setpoint.apiserver.strategies.rules.addresses import special_errors
+from setpoint.apiserver.strategies.pod_fields import port_name_problems
 from setpoint.apiserver.strategies.rules.row import Check, Place, Table, between, row
 from setpoint.apiserver.strategies.service_addresses import (
     ALLOCATED,
@@ -31,16 +30,14 @@ __all__ = ["Services"]
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _NODE_PORTS: Final = ("LoadBalancer", "NodePort")
 _PORT: Final = "must be between 1 and 65535, inclusive"
-_CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_RANGES: Final = "service.beta.kubernetes.io/load-balancer-source-ranges"
 _BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
 def _address(place: Place) -> list[FieldError]:
-    try:
-        ip_address(place.value or "")
-    except ValueError:
-        return [invalid(place.path, place.value or "", NOT_AN_IP)]
-    return special_errors(place.value or "", place.path)
+    known = ((place.old or {}).get("spec") or {}).get("externalIPs") or ()
+    errors = address_errors(place.value or "", place.path, known)
+    return errors or special_errors(place.value or "", place.path)
 
 
 def _external_name(place: Place) -> list[FieldError]:
@@ -73,22 +70,33 @@ _SPEC: Final = Table(
 )
 
 
+def _source_errors(obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+    """The errors in the networks whose requests a load balancer takes: those of the spec, or else of an annotation."""
+    path, ranges = "spec.LoadBalancerSourceRanges", obj["spec"].get("loadBalancerSourceRanges") or []
+    stored = ((old or {}).get("spec") or {}).get("loadBalancerSourceRanges") or ()
+    if ranges:
+        wrong = obj["spec"]["type"] != "LoadBalancer"
+        errors = [forbidden(path, _BALANCED)] if wrong else []
+        known = [text.strip() for text in stored]
+        for index, text in enumerate(ranges):
+            errors += cidr_errors(text.strip(), f"{path}[{index}]", known)
+        return errors
+    said = (obj["metadata"].get("annotations") or {}).get(_RANGES)
+    if said is None:
+        return []
+    path = f"metadata.annotations[{_RANGES}]"
+    errors = [forbidden(path, _BALANCED)] if obj["spec"]["type"] != "LoadBalancer" else []
+    before = ((old or {}).get("metadata", {}).get("annotations") or {}).get(_RANGES)
+    for text in said.split(",") if said.strip() and said != before else ():
+        errors += cidr_errors(text.strip(), path)
+    return errors
+
+
 def _only_there(spec: JsonObject, kind: str) -> list[FieldError]:
     """The errors in fields that only some types of services have: a field that the type ``kind`` lacks must not
     be set, and other fields must be valid.
     """
     errors: list[FieldError] = []
-    ranges = spec.get("loadBalancerSourceRanges") or []
-    if ranges and kind != "LoadBalancer":
-        errors.append(forbidden("spec.LoadBalancerSourceRanges", _BALANCED))
-    for index, text in enumerate(text.strip() for text in ranges):
-        try:
-            ip_network(text, strict=False)
-            wrong = "/" not in text
-        except ValueError:
-            wrong = True
-        if wrong:
-            errors.append(invalid(f"spec.LoadBalancerSourceRanges[{index}]", text, _CIDR))
     if kind != "LoadBalancer":
         errors += [
             forbidden(f"spec.{name}", _BALANCED)
@@ -182,10 +190,10 @@ class Services(Strategy):
         if affinity not in ("ClientIP", "None"):
             errors.append(not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None")))
         errors += _SPEC.errors(obj, old, spec, "spec")
-        errors += family_errors(spec)
+        errors += family_errors(spec, ((old or {}).get("spec") or {}).get("clusterIPs") or ())
         if kind not in _TYPES:
             errors.append(not_supported("spec.type", kind, _TYPES))
-        return errors + _twice(spec) + _only_there(spec, kind)
+        return errors + _twice(spec) + _source_errors(obj, old) + _only_there(spec, kind)
 
 
 def _drop(spec: JsonObject, before: JsonObject) -> None:

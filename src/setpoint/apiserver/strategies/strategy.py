@@ -48,6 +48,8 @@ class Strategy:
     """Whether a generated name is ``generateName`` followed by random characters; otherwise it is ``generateName``
     alone.
     """
+    checked_last: tuple[str, ...] = ()
+    """The beginnings of the paths of fields whose errors are only said of a new object that has no other errors."""
     status_keeps: tuple[str, ...] = ()
     """The fields of the metadata that a write of the status does not change."""
     zero: JsonObject = {}

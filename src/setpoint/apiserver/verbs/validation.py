@@ -69,7 +69,9 @@ def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
     if not errors or not served.custom:
         errors += strategy.validate(obj, None)
     if errors:
-        raise _invalid(served, obj, errors)
+        raise _invalid(
+            served, obj, [error for error in errors if not error.field.startswith(strategy.checked_last)] or errors
+        )
     _warn(call, served, obj, None)
 
 
@@ -124,8 +126,10 @@ def _schema_errors(
 
 
 def _any_finalizer(served: ServedResource) -> bool:
-    """Whether finalizers need no domain. Only built-in kinds require one, except those in `_GENERIC_GROUPS`."""
-    return served.custom or served.resource.group in _GENERIC_GROUPS
+    """Whether finalizers need no domain. Only built-in kinds require one, except those in `_GENERIC_GROUPS` and those
+    whose metadata upstream checks in its generic way.
+    """
+    return served.custom or served.resource.group in _GENERIC_GROUPS or "metadata." in served.strategy.checked_last
 
 
 def _warn(call: Call, served: ServedResource, new: JsonObject, old: JsonObject | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from setpoint.apiserver.strategies.certificate_requests import pod_request_errors, signing_request_errors
-from setpoint.apiserver.strategies.projected_volumes import signer_errors
+from setpoint.apiserver.strategies.projected_volumes import annotation_errors, signer_errors
 from setpoint.apiserver.strategies.rules.row import (
     Place,
     Row,
@@ -15,7 +15,7 @@ from setpoint.apiserver.strategies.rules.row import (
     row,
     settled,
 )
-from setpoint.meta.names import dns1035_label, dns1123_subdomain, path_segment, qualified_name
+from setpoint.meta.names import dns1035_label, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import OMITTED, duplicate, invalid, not_supported, required, too_long
 
@@ -33,7 +33,7 @@ _USAGES: Final = (
 def _service_name(place: Place) -> list[FieldError]:
     spec = place.obj.get("spec") or {}
     name, wanted = place.value or "", f"{spec.get('version', '')}.{spec.get('group', '')}"
-    if not name or path_segment(name) or name == wanted:
+    if not name or path_segment(name) or name == wanted or (place.old is not None and place.path != "metadata.name"):
         return []
     return [invalid(place.path, name, f'must be `spec.version+"."+spec.group`: "{wanted}"')]
 
@@ -106,23 +106,13 @@ def _asked_for(place: Place) -> list[FieldError]:
     if not 3600 <= seconds <= most:
         text = f"must be in the range [3600, {most}]"
         errors.append(invalid(f"{path}.maxExpirationSeconds", seconds, text))
-    for key in spec.get("unverifiedUserAnnotations") or ():
-        errors += _annotation_errors(key.lower(), f"{path}.unverifiedUserAnnotations")
+    errors += annotation_errors(spec.get("unverifiedUserAnnotations") or {}, f"{path}.unverifiedUserAnnotations")
     ways = [bool(spec.get(name)) for name in ("stubPKCS10Request", "pkixPublicKey", "proofOfPossession")]
     if ways == [True, False, False]:
         return errors + pod_request_errors(spec["stubPKCS10Request"], f"{path}.stubPKCS10Request")
     if ways != [False, True, True]:
         text = "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set"
         errors.append(invalid(path, OMITTED, text))
-    return errors
-
-
-def _annotation_errors(key: str, path: str) -> list[FieldError]:
-    if not key:
-        return [required(path)]
-    errors = [invalid(path, key, text) for text in qualified_name(key)]
-    if not errors and "/" not in key:
-        errors.append(invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")'))
     return errors
 
 
@@ -133,6 +123,7 @@ def _signer_name(place: Place) -> list[FieldError]:
 RULES: Final[dict[str, tuple[Row, ...]]] = {
     "apiservices.apiregistration.k8s.io": (
         row("metadata.name", _service_name),
+        row("metadata.generateName", _service_name),
         row("spec.group", _group, named(dns1123_subdomain)),
         row("spec.version", named(dns1035_label, empty=True)),
         row("spec.groupPriorityMinimum", between(1, 20000, "must be positive and less than 20000", missing=True)),

@@ -22,7 +22,7 @@ from setpoint.apiserver.strategies.rules.row import (
     settled,
     unless_missing,
 )
-from setpoint.apiserver.strategies.rules.storage import volume_source
+from setpoint.apiserver.strategies.rules.storage import source_errors
 from setpoint.meta.names import dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
@@ -66,7 +66,10 @@ def _inline(spec: dict[str, Any], path: str) -> list[FieldError]:
         errors.append(forbidden(f"{path}.persistentVolumeReclaimPolicy", only))
     if spec.get("nodeAffinity") is not None:
         errors.append(forbidden(f"{path}.nodeAffinity", text))
-    errors += volume_source(Place(spec, path, spec, {}, None))
+    if spec.get("volumeMode") not in (None, "Filesystem"):
+        only = "may not specify volumeMode other than Filesystem in the context of inline volumes"
+        errors.append(forbidden(f"{path}.volumeMode", only))
+    errors += source_errors(spec, path)
     return errors + ([forbidden(f"{path}.storageClassName", text)] if spec.get("storageClassName") else [])
 
 

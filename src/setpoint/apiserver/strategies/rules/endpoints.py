@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
-from setpoint.apiserver.strategies.rules.addresses import PORT, PROTOCOLS, address_of, special_errors
+from setpoint.apiserver.strategies.addresses import PORT, PROTOCOLS, address_errors, address_of, special_errors
 from setpoint.apiserver.strategies.rules.row import (
     Check,
     Place,
@@ -34,8 +33,11 @@ def _endpoint_addresses(place: Place) -> list[FieldError]:
         if kind == "FQDN":
             errors += _domain_errors(text.removesuffix("."), where)
         elif kind in ("IPv4", "IPv6"):
-            if address is None:
-                errors.append(invalid(where, text, NOT_AN_IP))
+            wrong = address_errors(text, where)
+            if not wrong and kind == "IPv6" and str(address) != text:
+                wrong = [invalid(where, text, f'must be in canonical form ("{address}")')]
+            if address is None or wrong:
+                errors += wrong
                 continue
             if address.version != int(kind[-1]):
                 errors.append(invalid(place.path, text, f"must be an {kind} address"))
@@ -81,8 +83,8 @@ def _subset(place: Place) -> list[FieldError]:
     for field in ("addresses", "notReadyAddresses"):
         for index, item in enumerate(subset.get(field) or ()):
             text, where = item.get("ip", ""), f"{place.path}.{field}[{index}].ip"
+            errors += address_errors(text, where)
             if address_of(text) is None:
-                errors.append(invalid(where, text, NOT_AN_IP))
                 errors.append(invalid(where, text, "must be a valid IP address"))
             errors += special_errors(text, where)
     ports = subset.get("ports") or []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
 
-from setpoint.apiserver.strategies.rules.row import Place, Row, at_least, between, named, needed, row
+from setpoint.apiserver.strategies.rules.row import Check, Place, Row, at_least, between, named, needed, row
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
@@ -115,7 +115,7 @@ def _urls(place: Place) -> list[FieldError]:
     for index, url in enumerate(values):
         where = f"{place.path}[{index}]"
         if not url:
-            errors.append(required(where))
+            errors.append(invalid(where, url, "must not be empty"))
         elif url == "/":
             continue
         elif not url.startswith("/"):
@@ -159,20 +159,25 @@ def _entropy(queues: int, hand: int) -> int:
 
 
 def _response(place: Place) -> list[FieldError]:
-    response = place.value or {}
-    if (place.obj.get("spec") or {}).get("type") != "Limited":
-        return []  # refused as a whole
+    """The errors in the response to what exceeds a limit. A level of another type must not have a limit, but whether
+    the parts of the response fit each other is said of it, too.
+    """
+    spec, response = place.obj.get("spec") or {}, place.value or {}
+    if spec.get("limited") is None:
+        return []
     kind, queuing = response.get("type", ""), response.get("queuing")
-    refused = [forbidden(f"{place.path}.queuing", "")] if queuing is not None else []
-    if not kind:
-        return [*refused, required(f"{place.path}.type")]
-    if kind not in ("Queue", "Reject"):
-        return [*refused, not_supported(f"{place.path}.type", kind, ("Queue", "Reject"))]
-    if kind == "Reject":
-        return refused
-    if queuing is None:
-        return [required(f"{place.path}.queuing")]
     path = f"{place.path}.queuing"
+    if kind == "Queue" and queuing is not None:
+        return _queuing(queuing, path) if spec.get("type") == "Limited" else []
+    errors = [required(path)] if kind == "Queue" else [] if queuing is None else [forbidden(path, "")]
+    if not kind:
+        errors.append(required(f"{place.path}.type"))
+    elif kind not in ("Queue", "Reject") and spec.get("type") == "Limited":
+        errors.append(not_supported(f"{place.path}.type", kind, ("Queue", "Reject")))
+    return errors
+
+
+def _queuing(queuing: dict[str, Any], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     queues, hand, length = (queuing.get(name, 0) for name in ("queues", "handSize", "queueLengthLimit"))
     if length <= 0:
@@ -191,6 +196,18 @@ def _response(place: Place) -> list[FieldError]:
         errors.append(invalid(f"{path}.handSize", hand, text))
     return errors
 
+
+def _of_type(part: str, check: Check) -> Check:
+    """``check`` for a field of the part of a priority level that belongs to its type: other parts are refused whole."""
+
+    def of(place: Place) -> list[FieldError]:
+        return check(place) if (place.obj.get("spec") or {}).get("type") == part.title() else []
+
+    return of
+
+
+_SHARES: Final = at_least(0, "must be a non-negative integer")
+_AT_LEAST_NONE: Final = at_least(0, "if specified, must be a non-negative integer")
 
 RULES: Final[dict[str, tuple[Row, ...]]] = {
     "flowschemas.flowcontrol.apiserver.k8s.io": (
@@ -217,9 +234,9 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
     ),
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": (
         row("spec.type", _level_type),
-        row("spec.limited.nominalConcurrencyShares", at_least(0, "must be a non-negative integer")),
         row("spec.limited.limitResponse", _response),
-        row("spec.limited.lendablePercent", between(0, 100)),
-        row("spec.limited.borrowingLimitPercent", at_least(0, "if specified, must be a non-negative integer")),
+        *(row(f"spec.{part}.nominalConcurrencyShares", _of_type(part, _SHARES)) for part in ("exempt", "limited")),
+        *(row(f"spec.{part}.lendablePercent", _of_type(part, between(0, 100))) for part in ("exempt", "limited")),
+        row("spec.limited.borrowingLimitPercent", _of_type("limited", _AT_LEAST_NONE)),
     ),
 }

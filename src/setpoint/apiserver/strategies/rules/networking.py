@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_network
+import re
 from typing import Final
 
+from setpoint.apiserver.strategies.addresses import PORT, PROTOCOLS, address_of, cidr_errors, network_of
 from setpoint.apiserver.strategies.pod_fields import port_name_problems
-from setpoint.apiserver.strategies.rules.addresses import CIDR, PORT, PROTOCOLS, address_of, is_cidr
 from setpoint.apiserver.strategies.rules.row import (
     IMMUTABLE,
     Place,
@@ -20,6 +20,7 @@ from setpoint.apiserver.strategies.rules.row import (
     settled,
     unless_missing,
 )
+from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
@@ -64,19 +65,29 @@ def _peer(place: Place) -> list[FieldError]:
     path, cidr = f"{place.path}.ipBlock", block.get("cidr", "")
     if not cidr:
         return [*errors, required(f"{path}.cidr")]
-    if not is_cidr(cidr):
-        return [*errors, invalid(f"{path}.cidr", cidr, CIDR)]
-    outer = ip_network(cidr, strict=False)
+    known = _networks_of(place.old)
+    errors += cidr_errors(cidr, f"{path}.cidr", known)
+    outer = network_of(cidr)
+    if outer is None:
+        return errors
     for index, text in enumerate(block.get("except") or ()):
         where = f"{path}.except[{index}]"
-        if not is_cidr(text):
-            errors.append(invalid(where, text, CIDR))
+        errors += cidr_errors(text, where, known)
+        inner = network_of(text)
+        if inner is None:
             continue
-        inner = ip_network(text, strict=False)
         within = inner.version == outer.version and inner.network_address in outer
         if not within or inner.prefixlen <= outer.prefixlen:
             errors.append(invalid(where, text, "must be a strict subset of `cidr`"))
     return errors
+
+
+def _networks_of(policy: JsonObject | None) -> set[str]:
+    """The networks that a network policy names."""
+    spec = (policy or {}).get("spec") or {}
+    ways = ((rule, peers) for way, peers in (("ingress", "from"), ("egress", "to")) for rule in spec.get(way) or ())
+    blocks = (peer.get("ipBlock") or {} for rule, peers in ways for peer in rule.get(peers) or ())
+    return {text for block in blocks for text in (block.get("cidr"), *(block.get("except") or ())) if text}
 
 
 def _policy_types(place: Place) -> list[FieldError]:
@@ -201,14 +212,19 @@ def _something(place: Place) -> list[FieldError]:
     return [invalid(place.path, spec.get("rules"), "either `defaultBackend` or `rules` must be specified")]
 
 
+_PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+_NO_PATH: Final = r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')"
+
+
 def _controller(place: Place) -> list[FieldError]:
     name = place.value or ""
     domain, slash, rest = name.partition("/")
-    if not name or len(name) > 250:
+    if not name:
         return []
     if not slash or not domain or not rest:
         return [invalid(place.path, name, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    return [invalid(place.path, domain, text) for text in dns1123_subdomain(domain)]
+    errors = [invalid(place.path, domain, text) for text in dns1123_subdomain(domain)]
+    return errors if _PATH.fullmatch(rest) else [*errors, invalid(place.path, rest, _NO_PATH)]
 
 
 def _parameters(place: Place) -> list[FieldError]:
@@ -267,8 +283,15 @@ def _new_cidrs(path: str, cidrs: list[str]) -> list[FieldError]:
         return [required(path, "at least one CIDR required")]
     if len(cidrs) > 2:
         return [invalid(path, {"CIDRs": cidrs}, "may only hold up to 2 values")]
-    errors = [invalid(f"{path}[{i}]", text, CIDR) for i, text in enumerate(cidrs) if not is_cidr(text)]
-    if len(cidrs) == 2 and not errors and len({ip_network(text, strict=False).version for text in cidrs}) == 1:
+    errors: list[FieldError] = []
+    networks = [network_of(text) for text in cidrs]
+    for index, (text, network) in enumerate(zip(cidrs, networks, strict=True)):
+        wrong = cidr_errors(text, f"{path}[{index}]")
+        if not wrong and str(network) != text:
+            wrong = [invalid(f"{path}[{index}]", text, f'must be in canonical form ("{network}")')]
+        errors += wrong
+    families = [network.version for network in networks if network is not None]
+    if len(families) == 2 and families[0] == families[1]:
         why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
         errors.append(invalid(path, cidrs, why))
     return errors

@@ -208,8 +208,10 @@ def selector(place: Place) -> list[FieldError]:
 
 
 def longest(most: int) -> Check:
+    """A check that a text has at most ``most`` bytes."""
+
     def check(place: Place) -> list[FieldError]:
-        return [too_long(place.path, most)] if len(place.value or "") > most else []
+        return [too_long(place.path, most)] if len((place.value or "").encode()) > most else []
 
     return _Given(check)
 

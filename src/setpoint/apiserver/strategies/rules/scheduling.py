@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from ipaddress import ip_network
 from typing import Final
 
+from setpoint.apiserver.strategies.addresses import cidr_errors, network_of
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.pod_placing import toleration_errors
 from setpoint.apiserver.strategies.pod_resources import container_resource_errors, requirements_errors, resource_errors
@@ -27,7 +27,7 @@ from setpoint.apiserver.strategies.rules.row import (
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1035_label, dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
-from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
+from setpoint.schema.errors import duplicate, forbidden, internal_error, invalid, not_supported, required
 
 _HIGHEST: Final = 1_000_000_000
 _SYSTEM: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
@@ -294,9 +294,6 @@ def _overhead(place: Place) -> list[FieldError]:
     return requirements_errors({"limits": place.value}, [], place.path.removesuffix(".podFixed"))
 
 
-_CIDR: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
-
-
 def _pod_networks(place: Place) -> list[FieldError]:
     """The errors in a node's pod networks: at most two, of different families, which can't change once they are set."""
     errors: list[FieldError] = []
@@ -308,17 +305,20 @@ def _pod_networks(place: Place) -> list[FieldError]:
         errors = [forbidden(place.path, text) for _ in changed] if before else []
         if not changed:
             return []
-    families: list[int] = []
-    wrong: list[FieldError] = []
+    families: set[int] = set()
+    unread = ""
     for index, text in enumerate(networks):
-        try:
-            families.append(ip_network(text, strict=False).version)
-            if "/" not in text:
-                raise ValueError
-        except ValueError:
-            wrong.append(invalid(f"{place.path}[{index}]", text, _CIDR))
-    errors += wrong
-    if len(networks) > 1 and not wrong and (len(networks) > 2 or len({*families}) < 2):
+        errors += cidr_errors(text, f"{place.path}[{index}]")
+        network = network_of(text)
+        if network is not None:
+            families.add(network.version)
+        unread = unread or (f"[{index}]: <nil> (invalid CIDR address: {text})" if network is None else "")
+    if len(networks) < 2:
+        return errors
+    if unread:
+        text = f"invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR{unread}"
+        errors.append(internal_error(place.path, text))
+    if unread or len(networks) > 2 or len(families) < 2:
         errors.append(invalid(place.path, networks, "may specify no more than one CIDR for each IP family"))
     return errors
 

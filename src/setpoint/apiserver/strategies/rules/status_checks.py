@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import ipaddress
 import json
 import re
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from typing import Final
 
 from cryptography import x509
 
-from setpoint.apiserver.strategies.pod_fields import NOT_AN_IP
+from setpoint.apiserver.strategies.addresses import address_errors, address_of
 from setpoint.apiserver.strategies.rules.row import Place
 from setpoint.apiserver.strategies.rules.scheduling import amount_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
@@ -62,13 +61,8 @@ _CLAIM_RESIZES: Final = (
 
 
 def address(place: Place) -> Errors:
-    if not place.value:
-        return []
-    try:
-        ipaddress.ip_address(place.value)
-    except ValueError:
-        return [invalid(place.path, place.value, NOT_AN_IP)]
-    return []
+    before = (((place.old or {}).get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+    return address_errors(place.value, place.path, [item.get("ip") for item in before]) if place.value else []
 
 
 def host_name(place: Place) -> Errors:
@@ -76,9 +70,7 @@ def host_name(place: Place) -> Errors:
     if not name:
         return []
     errors: Errors = [invalid(place.path, name, text) for text in dns1123_subdomain(name)]
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
+    if address_of(name) is None:
         return errors
     return [*errors, invalid(place.path, name, "must be a DNS name, not an IP address")]
 

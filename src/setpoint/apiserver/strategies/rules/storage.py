@@ -71,6 +71,11 @@ def volume_source(place: Place) -> list[FieldError]:
     source.
     """
     spec, path = place.value or {}, place.path
+    return source_errors(spec, path) + _class_errors(spec, path)
+
+
+def source_errors(spec: dict[str, Any], path: str) -> list[FieldError]:
+    """The errors in the source of a volume: a volume must have exactly one."""
     given = [name for name in _SOURCES if spec.get(name) is not None]
     if not given:
         return [required(path, "must specify a volume type")]
@@ -80,12 +85,15 @@ def volume_source(place: Place) -> list[FieldError]:
         errors += kind_errors("flexVolume", spec["flexVolume"], f"{path}.flexVolume")
     if given[0] == "local" and spec.get("nodeAffinity") is None:
         errors.append(required(f"{path}.nodeAffinity", "Local volume requires node affinity"))
-    if spec.get("volumeAttributesClassName") == "":
-        errors.append(required(f"{path}.volumeAttributesClassName", "an empty string is disallowed"))
-    if spec.get("volumeAttributesClassName") is not None and given[0] != "csi":
-        text = "has to be specified when using volumeAttributesClassName"
-        errors.append(required(f"{path}.csi", text))
     return _source_errors(given[0], spec[given[0]], path) + errors
+
+
+def _class_errors(spec: dict[str, Any], path: str) -> list[FieldError]:
+    name = spec.get("volumeAttributesClassName")
+    errors = [required(f"{path}.volumeAttributesClassName", "an empty string is disallowed")] if name == "" else []
+    if name is not None and spec.get("csi") is None:
+        errors.append(required(f"{path}.csi", "has to be specified when using volumeAttributesClassName"))
+    return errors
 
 
 def _source_errors(name: str, source: dict[str, Any], path: str) -> list[FieldError]:
@@ -179,7 +187,7 @@ def _affinity(place: Place) -> list[FieldError]:
 
 
 def _claim(place: Place) -> list[FieldError]:
-    return claim_errors(place.value or {}, place.path)
+    return claim_errors(place.value or {}, place.path, (place.old or {}).get("spec"))
 
 
 def _claim_kept(place: Place) -> list[FieldError]:

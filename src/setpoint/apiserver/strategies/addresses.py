@@ -1,0 +1,110 @@
+"""Checks of addresses, networks and ports that several kinds share.
+
+Addresses and networks that programs understand differently are refused, as by upstream since 1.36: numbers with leading
+zeros (some read them as octal), IPv4 addresses in the form of IPv6, and networks whose address lies inside them. Old
+values of an object may stay: ``known``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_interface
+from typing import Final
+
+from setpoint.schema import FieldError
+from setpoint.schema.errors import invalid
+
+__all__ = [
+    "PORT",
+    "PROTOCOLS",
+    "address_errors",
+    "address_of",
+    "address_problem",
+    "cidr_errors",
+    "network_of",
+    "special_errors",
+]
+
+PORT: Final = "must be between 1 and 65535, inclusive"
+PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+_NO_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+_NO_NETWORK: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_SPECIAL: Final = (
+    ("is_unspecified", "may not be unspecified (0.0.0.0 or ::)"),
+    ("is_loopback", "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+    ("is_link_local", "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
+    ("is_multicast", "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
+)
+
+
+def address_of(text: str) -> IPv4Address | IPv6Address | None:
+    """The address that ``text`` stands for, with or without leading zeros; None if it stands for none."""
+    try:
+        return ip_address("" if "%" in text else _without_zeros(text))
+    except ValueError:
+        return None
+
+
+def network_of(text: str) -> IPv4Network | IPv6Network | None:
+    """The network that ``text`` stands for: ``text`` is one of its addresses with a prefix length."""
+    address, _, length = text.partition("/")
+    found = address_of(address)
+    if found is None or not (length.isascii() and length.isdigit()):
+        return None
+    try:
+        return ip_interface(f"{found}/{int(length)}").network
+    except ValueError:
+        return None
+
+
+def address_problem(text: str) -> str:
+    """What is wrong with an address, as a text for its user; empty if nothing is."""
+    found = address_of(text)
+    if found is None:
+        return _NO_ADDRESS
+    if _without_zeros(text) != text:
+        return "must not have leading 0s"
+    mapped = isinstance(found, IPv6Address) and found.ipv4_mapped is not None
+    return "must not be an IPv4-mapped IPv6 address" if mapped else ""
+
+
+def address_errors(text: str, path: str, known: Collection[str] = ()) -> list[FieldError]:
+    """The errors in an IP address."""
+    problem = "" if text in known else address_problem(text)
+    return [invalid(path, text, problem)] if problem else []
+
+
+def cidr_errors(text: str, path: str, known: Collection[str] = ()) -> list[FieldError]:
+    """The errors in a network."""
+    problem = "" if text in known else _network_problem(text)
+    return [invalid(path, text, problem)] if problem else []
+
+
+def _network_problem(text: str) -> str:
+    network = network_of(text)
+    if network is None:
+        return _NO_NETWORK
+    address, _, length = text.partition("/")
+    if _without_zeros(address) != address or str(int(length)) != length:
+        return "must not have leading 0s in IP or prefix length"
+    found = address_of(address)
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
+        return "must not have an IPv4-mapped IPv6 address"
+    return "must not have bits set beyond the prefix length" if found != network.network_address else ""
+
+
+def _without_zeros(text: str) -> str:
+    """An IPv4 address without the leading zeros of its numbers; any other text as it is."""
+    parts = text.split(".")
+    plain = len(text) <= _LONGEST and all(part.isascii() and part.isdigit() for part in parts)
+    return ".".join(str(int(part)) for part in parts) if plain else text
+
+
+_LONGEST: Final = 256
+"""The maximum length of an address that is looked at: no text that long is one."""
+
+
+def special_errors(text: str, path: str) -> list[FieldError]:
+    """The errors for an address that endpoints and services must not have."""
+    address = address_of(text)
+    return [invalid(path, text, why) for name, why in _SPECIAL if address is not None and getattr(address, name)]
