@@ -152,3 +152,9 @@ async def test_a_claim_that_asks_for_too_much_is_told_what_else_is_wrong(api: Ap
     refused = await api.post("/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", claim)
     where = "spec.devices.requests[0]"
     assert fields(refused.json) == [f"{where}.adminAccess", f"{where}.exactly.deviceClassName"]
+
+
+async def test_the_length_of_a_bundle_that_a_local_api_service_may_not_have_is_shown(api: Api) -> None:
+    spec = {"version": "v1", "group": "a.b", "groupPriorityMinimum": 1, "versionPriority": 1, "caBundle": "/abs"}
+    refused = await api.post(SERVICES, {"metadata": {"name": "v1.a.b"}, "spec": spec})
+    refused.failed(422, "Invalid", 'spec.caBundle: Invalid value: "3 bytes": local APIServices may not have a caBundle')

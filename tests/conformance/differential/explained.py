@@ -50,6 +50,13 @@ _EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
             r"Invalid value: [^\n]*: invalid JSONPath: [^\n]*"
         ),
     ),
+    (
+        _REFERENCE,
+        "causes",
+        re.compile(
+            rf"(?:{_LINE}status\.typeChecking\.expressionWarnings\[\d+\]\.fieldRef: [^\n]*: invalid JSONPath: [^\n]*)+"
+        ),
+    ),
     (_LATER, "object", re.compile(r"\s*\.status\.conditions: \[\{\"type\": \"(Available|Dangling)\"[^\n]*")),
     (_LATER, "accepted-where-refused", re.compile(_WRITTEN)),
     (_LATER, "code", re.compile(rf"409 {_WRITTEN} \| 422 .*", re.DOTALL)),
@@ -81,6 +88,7 @@ _EXPLAINED: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = (
 )
 """Name, class of `compare`, and the whole text of the difference."""
 _EMPTY: Final = "an empty list or map, which is told apart from a missing one in what upstream shows of an object"
+_COUNTED: Final = ".metadata.generation: 2 | 1"
 _NOTHING: Final = re.compile(r'\[\]|\{\}|(?<=Invalid value: )""(?=: )')
 _SUFFIX: Final = re.compile(
     r"(?<=[^\"])[bcdfghjklmnpqrstvwxz2456789]{5}"
@@ -100,7 +108,8 @@ def explanation(sort: str, text: str, changes: Sequence[Mutation]) -> str | None
     if sort == "causes" and all(_forbids_empty(line, changes) for line in text.split("\n      ")):
         return _EMPTY
     emptied = [path for how, path, value in changes if how == "set" and _is_empty(value)]
-    if len(emptied) == len(changes) and (sort, text) == ("object", ".metadata.generation: 2 | 1"):
+    of_metadata = [path for _, path, _ in changes if path[0] == "metadata"]
+    if emptied and len(emptied + of_metadata) == len(changes) and (sort, text) == ("object", _COUNTED):
         return _EMPTY
     if (
         sort == "accepted-where-refused"

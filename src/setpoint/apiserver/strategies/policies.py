@@ -26,7 +26,7 @@ _ACTIONS: Final = ("Audit", "Deny", "Warn")
 _MUTABLE: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _MOST_ANNOTATIONS: Final = 20
 _MOST_TEXT: Final = 5 * 1024
-_TEXTS: Final = frozenset({"patchType", "reinvocationPolicy"})
+_TEXTS: Final = frozenset({"parameterNotFoundAction", "patchType", "reinvocationPolicy"})
 """The fields whose empty value counts as missing."""
 
 

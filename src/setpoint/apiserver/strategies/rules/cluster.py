@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Final
 
 from setpoint.apiserver.strategies.certificate_requests import pod_request_errors, signing_request_errors
@@ -49,7 +50,10 @@ def _where(place: Place) -> list[FieldError]:
     service, bundle = spec.get("service"), spec.get("caBundle")
     unchecked = f"{path}.insecureSkipTLSVerify"
     if service is None:
-        errors = [invalid(f"{path}.caBundle", "", "local APIServices may not have a caBundle")] if bundle else []
+        errors: list[FieldError] = []
+        if bundle:
+            shown = f"{len(base64.b64decode(bundle))} bytes"
+            errors.append(invalid(f"{path}.caBundle", shown, "local APIServices may not have a caBundle"))
         if spec.get("insecureSkipTLSVerify"):
             errors.append(invalid(unchecked, True, "local APIServices may not have insecureSkipTLSVerify"))
         return errors
