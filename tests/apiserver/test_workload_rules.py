@@ -470,3 +470,13 @@ async def test_a_templates_false_values_are_shown_in_refusals(api: Api) -> None:
     owner = {"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u", "controller": False}
     made["spec"]["template"]["metadata"]["ownerReferences"] = [owner]
     (await api.put(f"{JOBS}/one", made)).failed(422, "Invalid", '"uid":"u","controller":false}')
+
+
+async def test_a_text_that_is_a_number_counts_as_one_beside_what_is_wrong_with_it(api: Api) -> None:
+    daemons = workload(
+        updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": "-1"}}
+    )
+    refused = await api.post("/apis/apps/v1/namespaces/default/daemonsets", daemons)
+    assert "may not be set when maxUnavailable is non-zero" in [
+        text.partition(": ")[2].partition(": ")[2] for _, text in causes(refused.json)
+    ]

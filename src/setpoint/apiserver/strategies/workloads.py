@@ -23,6 +23,7 @@ _IMMUTABLE: Final = "field is immutable"
 _MISMATCH: Final = "`selector` does not match template `labels`"
 _NO_DEADLINE: Final = "activeDeadlineSeconds in {} is not Supported"
 _PERCENT: Final = re.compile("[0-9]+%")
+_WHOLE: Final = re.compile("[-+]?[0-9]{1,18}")
 _PERCENT_RULE: Final = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for "
     "validation is '[0-9]+%')"
@@ -113,8 +114,8 @@ def share_errors(value: Any, path: str) -> Errors:
 def _share(value: Any) -> int:
     if isinstance(value, int):
         return value
-    digits = value.removesuffix("%")
-    return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < 10 else 0
+    digits = value.removesuffix("%") if _PERCENT.fullmatch(value) else value
+    return int(digits) if _WHOLE.fullmatch(digits) else 0  # upstream reads the number that any other text is
 
 
 def _too_much(value: Any, path: str) -> Errors:
