@@ -215,7 +215,7 @@ async def test_a_cluster_that_ends_and_comes_back_is_shown_again_and_lost_object
             place = address.removeprefix("http://").partition("/")[0]
             async with EmbeddedCluster(ui=place, control_plane=False):
                 await page.get_by_text("live", exact=True).wait_for()
-                await page.get_by_text("there is no such object").wait_for()
+                await page.get_by_text("ConfigMap default/mine does not exist").wait_for()
                 await gone.wait_for(state="detached")
 
 

@@ -138,14 +138,41 @@ async def test_what_a_reason_names_is_a_link_to_the_object_or_to_the_list_of_its
             ("exceeded quota: team, requested: cpu=1, used: cpu=2, limited: cpu=2",
              [("ResourceQuota team", "resourcequotas", "default/team")]),
             ("no PriorityClass with name high was found",
-             [("PriorityClass high", "priorityclasses.scheduling.k8s.io", "")]),
+             [("PriorityClass high", "priorityclasses.scheduling.k8s.io", "high")]),
             ('failed calling webhook "a.example.com": failed to call webhook: Post "https://judge.court.svc:443/": '
              'service "judge" not found',
-             [('webhook "a.example.com"', webhooks, "judge"), ("Service court/judge", "services", "")]),
+             [('webhook "a.example.com"', webhooks, "judge"), ("Service court/judge", "services", "court/judge")]),
             ('failed calling webhook "gone.example.com": failed to call webhook: it is away', []),
             ('configmap "settings" and secrets "key" not found', [
-                ("ConfigMap settings", "configmaps", "default/settings"), ("Secret key", "secrets", "")]),
+                ("ConfigMap settings", "configmaps", "default/settings"), ("Secret key", "secrets", "default/key")]),
             ("Job has failed, Pod was lost, Nothing x, nothings \"y\"", []),
         )):  # fmt: skip
             await rollout(client, f"web-{number}", failure(message))
             assert await said(pages, f"default/web-{number}-1") == links
+
+
+async def held_up(pages: ClusterPages, kind: str, key: str) -> list[tuple[str, str, str]]:
+    told = await asked(pages, "stored", kind=kind, key=key)
+    return [(each["kind"], each["key"], each["state"]) for each in told["holdsUp"]]
+
+
+@virtual_time
+async def test_a_cause_names_the_objects_that_it_holds_up_whether_it_exists_or_not() -> None:
+    async with looked_at() as (client, pages):
+        quota: Object = from_wire(ResourceQuota, {"metadata": {"name": "team", "namespace": "default"}, "spec": {}})
+        await client.create(quota)
+        await rollout(client, "big", failure("exceeded quota: team, requested: cpu=1, used: cpu=2, limited: cpu=2"))
+        away = 'failed calling webhook "a.b.c": failed to call webhook: Post "https://judge.court.svc:443/": '
+        await rollout(client, "asked", failure(away + 'service "judge" not found'))
+        state = (await row(pages, "default/big", "deployments.apps"))["state"]
+        assert await held_up(pages, "resourcequotas", "default/team") == [("Deployment", "default/big", state)]
+        assert await held_up(pages, "resourcequotas", "default/other") == []
+        assert await held_up(pages, "services", "court/judge") == [("Deployment", "default/asked", state)]
+        told = await asked(pages, "stored", kind="services", key="court/judge")
+        assert told["text"] == "Service court/judge does not exist, and there is no Namespace court"
+        volume = await claim(client)
+        await change(client, volume, {"status": {"phase": "Pending"}}, subresource="status")
+        condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes fit"}
+        pod = await client.create(Pod.named("a", "default", spec=mounting("data")))
+        await change(client, pod, {"status": {"phase": "Pending", "conditions": [condition]}}, subresource="status")
+        assert await held_up(pages, "persistentvolumeclaims", "default/data") == [("Pod", "default/a", "stuck")]

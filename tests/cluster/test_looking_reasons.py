@@ -201,7 +201,7 @@ async def test_a_pod_names_the_claim_that_it_waits_for_and_no_claim_that_waits_f
         assert seen["text"] == f"ProvisioningFailed: {MISSING}"
         assert seen["said"] == [
             {"text": "ProvisioningFailed: ", "resource": "", "key": ""},
-            {"text": "StorageClass fast", "resource": "storageclasses.storage.k8s.io", "key": ""},
+            {"text": "StorageClass fast", "resource": "storageclasses.storage.k8s.io", "key": "fast"},
             {"text": " does not exist", "resource": "", "key": ""},
         ]
         await report(client, made, "WaitForFirstConsumer", "waits for a pod", type="Normal", later=50)

@@ -25,7 +25,7 @@ _WEBHOOKS: Final = (
 
 class Part(msgspec.Struct, rename="camel", kw_only=True):
     """A piece of a sentence. ``resource`` is ``""`` for plain words; ``key`` is that of the object that the piece
-    names, ``""`` if it names a kind, or an object that does not exist.
+    names, whether it exists or not, and ``""`` if the piece names a kind.
     """
 
     text: str
@@ -72,7 +72,7 @@ class Mentions:
         exists = key in self._inventory.of(resource)
         if match["kind"] and not exists and not match.string.startswith(" does not exist", match.end()):
             return  # two words that only look like a kind and a name
-        yield Part(text=f"{served.kind} {name}", resource=resource, key=key if exists else "")
+        yield Part(text=f"{served.kind} {name}", resource=resource, key=key)
         if match["gone"]:
             yield Part(text=" does not exist")
 

@@ -10,7 +10,9 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver import ApiServer
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.cluster.looking.history import History
+from setpoint.cluster.looking.holding import held_up
 from setpoint.cluster.looking.inventory import Held, Inventory
 from setpoint.cluster.looking.mentions import Mentions
 from setpoint.cluster.looking.problems import Problem, problems
@@ -37,7 +39,7 @@ DEPTH: Final = 5
 SEEN: Final = 2
 """The maximum number of causes that are named for one object's state."""
 OTHERS: Final = 20
-"""The maximum number of other objects that are named for one problem."""
+"""The maximum number of other objects that are named for one problem, and of those that an object holds up."""
 OWNED: Final = 200
 """The maximum number of objects in a tree of owned objects."""
 EVENTS: Final = 50
@@ -159,10 +161,11 @@ class ClusterPages:
         reasons, held = self._reasons(controllers), self._inventory.of(name).get(key)
         mentions = Mentions(self._inventory)
         reason = None if held is None or record is None else reasons.of(name, held)
-        state, text = ("unknown", "there is no such object") if shown is None else _GONE
+        state, text = ("unknown", self._absent(served, key, namespace)) if shown is None else _GONE
         if reason is not None:
             state, text = reason.state, reason.text
         resource = served.resource
+        waiting = await held_up(name, key, self._inventory, reasons, mentions)
         shown_yaml, hidden = as_yaml(obj, len(shown.value) if shown is not None else 0)
         told = StoredTold(
             resource=name,
@@ -176,6 +179,8 @@ class ClusterPages:
             since=None if reason is None else reason.since,
             ready=ready(obj),
             see=[] if reason is None else _seen(reasons, reason, mentions),
+            holds_up=[_link(*each, reasons, []) for each in waiting[:OTHERS]],
+            more=max(len(waiting) - OTHERS, 0),
             conditions=list(conditions_of(obj)),
             controllers=[
                 each
@@ -197,6 +202,13 @@ class ClusterPages:
             versions=versions,
         )  # fmt: skip
         return as_json(told)
+
+    def _absent(self, served: ServedResource, key: str, namespace: str) -> str:
+        """The sentence about an object that does not exist, and whose namespace may not exist, too."""
+        text = f"{served.resource.kind} {key} does not exist"
+        if served.resource.namespaced and namespace not in self._inventory.of("namespaces"):
+            return f"{text}, and there is no Namespace {namespace}"
+        return text
 
     def _owners(self, obj: Mapping[str, Any], reasons: Reasons) -> list[Link]:
         wanted = {str(each.get("uid")) for each in obj.get("metadata", {}).get("ownerReferences") or ()}

@@ -96,7 +96,10 @@ class Pair(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class StoredTold(msgspec.Struct, rename="camel", kw_only=True):
-    """An object as it is stored, with further facts about it. ``hidden`` describes the data that are not shown."""
+    """An object as it is stored, with further facts about it. ``hidden`` describes the data that are not shown.
+    ``holds_up`` are the first of the objects that are not as wanted because of this one, and ``more`` is the number of
+    those that are not among them.
+    """
 
     resource: str
     kind: str
@@ -109,6 +112,8 @@ class StoredTold(msgspec.Struct, rename="camel", kw_only=True):
     since: datetime | None
     ready: str
     see: list[Seen]
+    holds_up: list[Link]
+    more: int
     conditions: list[ConditionTold]
     controllers: list[By]
     owners: list[Link]

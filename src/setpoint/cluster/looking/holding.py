@@ -1,0 +1,41 @@
+"""The objects that an object holds up: the reverse of the causes and names in the reasons of other objects."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Final
+
+from setpoint.cluster.looking.inventory import Held, Inventory
+from setpoint.cluster.looking.mentions import Mentions
+from setpoint.cluster.looking.reasons import RANK, Reasons
+
+TURN: Final = 500
+"""The number of objects to examine before other tasks may run."""
+
+
+async def held_up(
+    resource: str, key: str, inventory: Inventory, reasons: Reasons, mentions: Mentions
+) -> list[tuple[str, Held]]:
+    """The objects that are not as wanted because of the object with that resource and key, the worst first. The object
+    need not exist. An object whose owner is held up as well is not among them: the Deployment is, and not its pods.
+    """
+    found: dict[str, tuple[str, Held]] = {}
+    for looked, (name, held) in enumerate(inventory.all()):
+        if not looked % TURN:
+            await asyncio.sleep(0)
+        if (name, held.key) == (resource, key) or reasons.state(held) == "current":
+            continue
+        if (resource, key) in _behind(name, held, reasons, mentions):
+            found[held.uid] = (name, held)
+    tops = [each for each in found.values() if not any(owner in found for owner in each[1].owners)]
+    return sorted(tops, key=lambda each: (RANK[reasons.state(each[1])], each[0], each[1].key))
+
+
+def _behind(name: str, held: Held, reasons: Reasons, mentions: Mentions) -> Iterator[tuple[str, str]]:
+    """The places of the objects that are the cause of the object's state, and of those that the reasons name."""
+    for resource, each in (*reasons.of(name, held).roots, (name, held)):
+        if each is not held:
+            yield resource, each.key
+        for part in mentions.parts(reasons.of(resource, each).text, each.record.namespace):
+            yield part.resource, part.key
