@@ -8,11 +8,10 @@ import gzip
 import os
 import random
 import socket
-import ssl
 import struct
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ from setpoint.client import (
     InProcessTransport,
     NotFound,
     Request,
-    RetryPolicy,
     StaticToken,
     TransportError,
 )
@@ -39,8 +37,8 @@ from setpoint.testing import virtual_time
 
 from .certificates import make, server_context
 from .conftest import Answer, Server, Thing, answer, listening
+from .talking import Talk, once, talking
 
-Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = answer({"kind": "Thing", "metadata": {"name": "a", "namespace": "default"}})
 DEADLINE = 0.3
 PATIENCE = 30.0
@@ -75,32 +73,6 @@ async def leaving_nothing() -> AsyncIterator[None]:
     assert open_files() <= files, [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")[files:]]
 
 
-@asynccontextmanager
-async def talking(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
-    tasks: set[asyncio.Task[None]] = set()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        tasks.add(task)
-        try:
-            await talk(reader, writer)
-        except (OSError, EOFError, asyncio.CancelledError):
-            pass
-        finally:
-            tasks.discard(task)
-            writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
-    try:
-        yield f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        for task in list(tasks):
-            task.cancel()
-        await asyncio.gather(*tasks)
-
-
 def saying(*parts: bytes, hold: bool = False, half_close: bool = False, reset: bool = False) -> Talk:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -129,11 +101,6 @@ def endless(head: bytes, piece: bytes, pause: float = 0.0) -> Talk:
             await asyncio.sleep(pause)
 
     return talk
-
-
-def once(url: str, **config: Any) -> Client:
-    """A client that tries nothing again."""
-    return Client(HttpTransport(ClientConfig(server=url, **config)), retry=RetryPolicy(attempts=0))
 
 
 HEAD = b"HTTP/1.1 200 OK\r\n"

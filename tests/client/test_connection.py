@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import gzip
 import socket
-import ssl
 import tracemalloc
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -37,9 +35,9 @@ from setpoint.webhook.http_head import HttpRequest
 
 from .certificates import make, server_context
 from .conftest import Answer, Server, Thing, answer, listening
+from .talking import once, talking
 
 OK = answer({"metadata": {"name": "a"}})
-Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Wire(asyncio.Transport):
@@ -250,37 +248,6 @@ async def test_a_switch_to_another_protocol_is_refused() -> None:
 # -- over sockets -----------------------------------------------------------------------------------------------------
 
 
-@asynccontextmanager
-async def serving(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
-    tasks: set[asyncio.Task[None]] = set()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        tasks.add(task)
-        try:
-            await talk(reader, writer)
-        except (OSError, EOFError, asyncio.CancelledError):
-            pass
-        finally:
-            tasks.discard(task)
-            writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
-    try:
-        yield f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        for task in list(tasks):
-            task.cancel()
-        await asyncio.gather(*tasks)
-
-
-def once(url: str, *, ca_data: bytes = b"") -> Client:
-    """A client that tries nothing again by itself."""
-    return Client(HttpTransport(ClientConfig(server=url, ca_data=ca_data)), retry=RetryPolicy(attempts=0))
-
-
 async def asked(reader: asyncio.StreamReader) -> bytes:
     head = await reader.readuntil(b"\r\n\r\n")
     for line in head.lower().splitlines():
@@ -301,7 +268,7 @@ async def test_a_connection_serves_many_requests_and_one_whose_answer_was_not_re
         while await asked(reader):
             writer.write(FINE)
 
-    async with serving(talk) as url, once(url) as client:
+    async with talking(talk) as url, once(url) as client:
         for _ in range(5):
             await client.request("GET", "/x")
             await client.request("POST", "/x", body=b"{}" * 50_000)
@@ -316,7 +283,7 @@ async def test_a_connection_serves_many_requests_and_one_whose_answer_was_not_re
         while await asked(reader):
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}")
 
-    async with serving(half) as url, once(url) as client:
+    async with talking(half) as url, once(url) as client:
         for _ in range(3):
             async with client.stream("GET", "/x") as response:
                 assert response.status == 200
@@ -335,7 +302,7 @@ async def test_a_kept_connection_that_the_server_ends_costs_a_read_nothing_and_a
         writer.write(FINE)
         seen.append(await asked(reader))
 
-    async with serving(talk) as url, once(url) as client:
+    async with talking(talk) as url, once(url) as client:
         await client.request(method, "/x", body=None if method == "GET" else b"{}")
         if method == "GET":
             assert await client.request("GET", "/x") == b"{}"
@@ -366,7 +333,7 @@ async def test_an_answer_that_comes_before_a_big_body_is_sent_is_told_and_its_co
             await asyncio.Event().wait()
 
     context = server_context(make("server", ca), tmp_path) if tls else None
-    async with serving(talk, context) as url, once(url, ca_data=ca.cert_pem if tls else b"") as client:
+    async with talking(talk, context) as url, once(url, ca_data=ca.cert_pem if tls else b"") as client:
         with pytest.raises(ApiError) as caught:
             await client.request("POST", "/x", body=b"x" * (64 << 20))
         assert caught.value.code == 413
@@ -402,7 +369,7 @@ async def test_closing_ends_also_what_began_before_the_certificates_changed_twic
         asked_for.set()
         await asyncio.Event().wait()
 
-    async with serving(talk, server_context(make("server", ca), tmp_path)) as url:
+    async with talking(talk, server_context(make("server", ca), tmp_path)) as url:
         config = ClientConfig(server=url, ca_data=ca.cert_pem)
         transport = HttpTransport(config)
         pool = await transport._current()
@@ -432,7 +399,7 @@ async def test_connections_that_nobody_needs_are_closed(monkeypatch: pytest.Monk
         finally:
             ended.set()
 
-    async with serving(talk) as url, once(url) as client:
+    async with talking(talk) as url, once(url) as client:
         await client.request("GET", "/x")
         async with asyncio.timeout(DEADLINE):
             await ended.wait()
@@ -491,7 +458,7 @@ async def test_a_proxy_of_an_http_server_gets_the_whole_url_and_its_own_credenti
             heads.append(head)
             writer.write(FINE)
 
-    async with serving(talk) as proxy:
+    async with talking(talk) as proxy:
         config = ClientConfig(server="http://192.0.2.1:8080/base", proxy_url=proxy.replace("//", "//me:pw@"))
         async with Client.from_config(config) as client:
             await client.request("GET", "/x", query=(("a", "b c"),))
@@ -522,7 +489,7 @@ async def test_a_proxy_may_itself_be_reached_over_tls(tmp_path: Path) -> None:
     server = Server(lambda request: OK)
     async with (
         listening(server, ssl_context=server_context(make("server", ca), tmp_path / "s")) as url,
-        serving(talk, server_context(make("proxy", ca), tmp_path / "p")) as proxy,
+        talking(talk, server_context(make("proxy", ca), tmp_path / "p")) as proxy,
     ):
         config = ClientConfig(server=url, ca_data=ca.cert_pem, proxy_url=proxy, credentials=StaticToken("secret"))
         async with Client.from_config(config) as client:

@@ -9,8 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -31,38 +30,11 @@ from setpoint.client import (
 
 from .certificates import make, server_context
 from .conftest import Answer, Server, Thing, answer, listening
+from .talking import Talk, talking
 
 pytestmark = pytest.mark.wall_clock
 
 OK = answer({"metadata": {"name": "a"}})
-Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-@asynccontextmanager
-async def raw_server(talk: Talk) -> AsyncIterator[str]:
-    """A server that says what it wants."""
-    tasks: set[asyncio.Task[None]] = set()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        tasks.add(task)
-        try:
-            await talk(reader, writer)
-        except (ConnectionError, asyncio.CancelledError):
-            pass
-        finally:
-            tasks.discard(task)
-            writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        for task in list(tasks):
-            task.cancel()
-        await asyncio.gather(*tasks)
 
 
 def connected(url: str) -> Client:
@@ -256,7 +228,7 @@ async def test_a_proxy_is_used_and_gets_its_own_credentials_only(tmp_path: Path)
     ca = make("ca")
     context = server_context(make("server", ca), tmp_path)
     asked: list[bytes] = []
-    async with listening(Server(lambda request: OK), ssl_context=context) as url, raw_server(tunnel(asked)) as proxy:
+    async with listening(Server(lambda request: OK), ssl_context=context) as url, talking(tunnel(asked)) as proxy:
         config = ClientConfig(server=url, ca_data=ca.cert_pem, proxy_url=proxy.replace("//", "//me:pw@"))
         async with Client.from_config(config) as client:
             await client.get(Thing, "a")
@@ -265,7 +237,7 @@ async def test_a_proxy_is_used_and_gets_its_own_credentials_only(tmp_path: Path)
 
 
 async def test_what_is_wrong_with_a_proxy_is_said() -> None:
-    async with raw_server(tunnel([], refuse=True)) as proxy:
+    async with talking(tunnel([], refuse=True)) as proxy:
         for proxy_url, said in (
             (proxy, "proxy .* refused: 407"),
             ("http://me:pw@127.0.0.1:1", "proxy http://…@127.0.0.1:1 can't be reached"),
@@ -302,7 +274,7 @@ async def test_a_server_that_is_not_there_was_sent_nothing() -> None:
     ],
 )
 async def test_an_answer_that_breaks_off_is_one_clear_error(text: bytes, said: str) -> None:
-    async with raw_server(saying(text)) as url:
+    async with talking(saying(text)) as url:
         error = await failing(url)
     assert error.sent
     assert re.search(said, str(error)), error
@@ -310,7 +282,7 @@ async def test_an_answer_that_breaks_off_is_one_clear_error(text: bytes, said: s
 
 @pytest.mark.parametrize("text", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"])
 async def test_a_server_that_says_nothing_more_meets_the_deadline(text: bytes) -> None:
-    async with raw_server(saying(text, then_wait=True)) as url:
+    async with talking(saying(text, then_wait=True)) as url:
         error = await failing(url, timeout=0.5, method="GET")
     assert error.timed_out
     assert "no complete answer from http://127.0.0.1" in str(error)
@@ -320,7 +292,7 @@ async def test_a_server_that_says_nothing_more_meets_the_deadline(text: bytes) -
 async def test_a_stream_that_falls_silent_meets_the_idle_deadline() -> None:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n"
     async with (
-        raw_server(saying(head, then_wait=True)) as url,
+        talking(saying(head, then_wait=True)) as url,
         connected(url) as client,
     ):
         with pytest.raises(TransportError, match=r"sent nothing for 0\.1 s") as caught:
@@ -337,7 +309,7 @@ async def test_an_endless_body_ends_at_its_limit() -> None:
             writer.write(b"x" * 65536)
             await writer.drain()
 
-    async with raw_server(talk) as url, connected(url) as client:
+    async with talking(talk) as url, connected(url) as client:
         with pytest.raises(TransportError, match="longer than 1000000 bytes"):
             async with client.stream("GET", "/x") as response:
                 await response.read(1_000_000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,10 +16,10 @@ from setpoint.client import Client, Forbidden, TransportError
 from setpoint.client import http_socket as sockets
 
 from .certificates import make, server_context
-from .test_bad_input import once, saying, talking
+from .talking import Talk, once, talking
+from .test_bad_input import saying
 from .test_websocket import ended, pods
 
-Talking = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 LOGIN = b"proxy-authorization: basic bwu6ahvudgvymg=="
 
 
@@ -132,7 +132,7 @@ async def test_a_proxy_of_an_encrypted_connection_is_told_who_asks_and_nobody_el
 
 def frames(
     *parts: bytes, protocol: bytes = b"v5.channel.k8s.io", key: bytes | None = None, stays: bool = False
-) -> Talking:
+) -> Talk:
     """A server that opens the WebSocket, sends these bytes, and hangs up once the client says something, unless it
     ``stays``; with ``key`` it answers to another request."""
 
