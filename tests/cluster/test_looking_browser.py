@@ -101,6 +101,8 @@ async def test_the_first_screen_leads_from_a_pod_to_its_claim_which_says_its_las
 
 
 async def test_one_row_tells_the_problem_of_a_rollout_and_what_it_names_is_a_link() -> None:
+    from axe_playwright_python.async_playwright import Axe
+
     quota = {"metadata": {"name": "team", "namespace": "default"}, "spec": {"hard": {"pods": "1"}}}
     async with EmbeddedCluster(ui="127.0.0.1:0") as embedded, browser(embedded.page_url) as page:
         await embedded.client.create(from_wire(ResourceQuota, quota))
@@ -111,6 +113,12 @@ async def test_one_row_tells_the_problem_of_a_rollout_and_what_it_names_is_a_lin
         assert await row.count() == 1
         await row.get_by_role("link", name="ResourceQuota team").click()
         await page.get_by_role("heading", name="ResourceQuota default/team").wait_for()
+        await page.get_by_text("holds up:").wait_for()
+        await link(page, "default/shop").wait_for()
+        for scheme in ("light", "dark"):
+            await page.emulate_media(color_scheme=scheme)
+            found = await Axe().run(page)
+            assert found.violations_count == 0, found.generate_report()
         await page.keyboard.press("Escape")
         await page.get_by_role("button", name="paused").wait_for(state="detached")
 
@@ -123,6 +131,19 @@ async def test_a_name_without_an_object_leads_to_the_list_of_its_kind_and_back_t
         await link(page, "hollow-0").wait_for()
         await only.click()
         await link(page, "default/stuck").wait_for()
+
+
+async def test_the_name_of_an_object_that_does_not_exist_leads_to_a_page_that_says_who_wants_it() -> None:
+    asks = claim("reports")
+    asks.spec.storage_class_name = "fast"
+    async with EmbeddedCluster(ui="127.0.0.1:0") as embedded, browser(embedded.page_url) as page:
+        await embedded.client.create(asks)
+        volume = Volume(name="data", persistent_volume_claim=PersistentVolumeClaimVolumeSource(claim_name="reports"))
+        await embedded.client.create(Pod.named("reporter", "default", spec=template(volumes=[volume]).spec))
+        await page.get_by_role("link", name="StorageClass fast").first.click()
+        await page.get_by_text("StorageClass fast does not exist").wait_for()
+        await page.get_by_text("wanted by:").wait_for()
+        await link(page, "default/reporter").wait_for()
 
 
 async def test_yaml_and_changes_are_shown_and_what_secrets_hold_is_not() -> None:

@@ -170,6 +170,7 @@ async def test_a_cause_names_the_objects_that_it_holds_up_whether_it_exists_or_n
         assert await held_up(pages, "services", "court/judge") == [("Deployment", "default/asked", state)]
         told = await asked(pages, "stored", kind="services", key="court/judge")
         assert told["text"] == "Service court/judge does not exist, and there is no Namespace court"
+        assert [each["text"] for each in told["said"]] == [told["text"]], "it does not link to itself"
         volume = await claim(client)
         await change(client, volume, {"status": {"phase": "Pending"}}, subresource="status")
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes fit"}

@@ -14,7 +14,7 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.cluster.looking.history import History
 from setpoint.cluster.looking.holding import held_up
 from setpoint.cluster.looking.inventory import Held, Inventory
-from setpoint.cluster.looking.mentions import Mentions
+from setpoint.cluster.looking.mentions import Mentions, Part
 from setpoint.cluster.looking.problems import Problem, problems
 from setpoint.cluster.looking.reasons import RANK, Reason, Reasons, common
 from setpoint.cluster.looking.removers import removers
@@ -175,7 +175,7 @@ class ClusterPages:
             revision=0 if shown is None else shown.revision,
             state=state,
             text=text,
-            said=mentions.parts(text, namespace),
+            said=[Part(text=text)] if shown is None else mentions.parts(text, namespace),
             since=None if reason is None else reason.since,
             ready=ready(obj),
             see=[] if reason is None else _seen(reasons, reason, mentions),
