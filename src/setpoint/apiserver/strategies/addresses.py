@@ -58,7 +58,7 @@ def network_of(text: str) -> IPv4Network | IPv6Network | None:
 
 
 def address_problem(text: str) -> str:
-    """What is wrong with an address, as a text for its user; empty if nothing is."""
+    """The error in an address, in words for its user; empty if the address is valid."""
     found = address_of(text)
     if found is None:
         return _NO_ADDRESS
