@@ -60,6 +60,8 @@ async def test_the_objects_that_are_not_as_wanted_come_first_with_the_reason() -
         assert [(each["controller"], each["key"], each["state"], each["text"]) for each in listing["objects"]] == [
             ("pods", "default/stuck", "stuck", "no node can take it: 0/1 nodes fit")
         ]
+        (by_reason,) = (await asked(pages, "named", find="nodes fit"))["objects"]
+        assert by_reason["key"] == "default/stuck"
         assert (await asked(pages, "named", state="failed"))["objects"] == []
         assert (await asked(pages, "named", kind="pods"))["counts"] == {"stuck": 1}
         kinds = await asked(pages, "kinds")

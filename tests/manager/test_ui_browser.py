@@ -196,6 +196,32 @@ async def test_everything_can_be_done_with_the_keyboard() -> None:
         await page.get_by_text("paused at").wait_for()
 
 
+async def test_what_a_person_opens_stays_open_while_the_page_is_live() -> None:
+    async with operator() as (_, address), browser(address) as page:
+        for name, words in (("berlin", "0 reads, 1 write"), ("kathmandu", "before, since")):
+            await page.get_by_role("link", name=f"default/{name}").click()
+            opened = page.locator("details").filter(has_text=words).first
+            await opened.locator("summary").click()
+            for _ in range(2):
+                await page.wait_for_event("response", lambda each: "/debug/details" in each.url)
+            assert await opened.get_attribute("open") is not None
+            await page.keyboard.press("Escape")
+
+
+async def test_enter_opens_the_only_object_that_is_found_and_escape_goes_back() -> None:
+    async with operator() as (_, address), browser(address) as page:
+        await page.get_by_role("link", name="default/oslo").wait_for()
+        await page.keyboard.press("/")
+        await page.keyboard.type("KATH")
+        await page.get_by_role("button", name="all 1", exact=True).wait_for()
+        await page.keyboard.press("Enter")
+        await page.get_by_role("heading", name="ConfigMap default/kathmandu").wait_for()
+        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="all 1", exact=True).wait_for()
+        await page.get_by_label("Find by namespace or name").press("Escape")
+        assert await page.evaluate("document.activeElement.id") != "find"
+
+
 async def test_an_operator_that_does_not_answer_any_more_is_not_taken_for_a_quiet_one() -> None:
     async with operator() as (_, address), browser_without_errors(address) as page:
         await page.get_by_text("live", exact=True).wait_for()

@@ -123,6 +123,10 @@ class Moment(msgspec.Struct, rename="camel", kw_only=True):
     """One attempt, in wall-clock time. All durations and ages are in seconds; see `Attempt`."""
 
     at: datetime
+    started: float
+    """The start by the event loop's clock. Unlike ``at``, which also depends on the wall clock's corrections, it is the
+    same in every answer.
+    """
     waited: float | None
     settled: float
     seconds: float
@@ -179,6 +183,7 @@ def explain(
         ended = attempt.started + attempt.duration
         return Moment(
             at=wall + timedelta(seconds=attempt.started - facts.now),
+            started=attempt.started,
             waited=attempt.waited,
             settled=attempt.settled,
             seconds=attempt.duration,

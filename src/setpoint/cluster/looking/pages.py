@@ -55,7 +55,8 @@ class ClusterPages:
     - ``/debug/kinds``: the stored resources (`KindTold`);
     - ``/debug/named?find=WORDS&state=STATE&kind=NAME&limit=NUMBER``: a `Listing` of problems (`Row`), followed by the
       objects in the wanted state, of which those that every cluster has are the last. Objects that match and have the
-      same problem are one row, whose state is that of its first object;
+      same problem are one row, whose state is that of its first object. If no object has the words in its name, the
+      objects are found that have them in their reason;
     - ``/debug/stored?kind=NAME&key=NAMESPACE/OBJECT``: one object (`StoredTold`), as YAML and with its last versions.
 
     The data of Secrets are never shown.
@@ -115,15 +116,19 @@ class ClusterPages:
         counts: dict[str, int] = {}
         rows: list[Problem] = []
         wanting: list[tuple[str, Held]] = []
+        mentioning: list[tuple[str, Held]] = []
         for looked, (name, held) in enumerate(self._inventory.all(searched)):
             if not looked % TURN:
                 await asyncio.sleep(0)
             if words and not _has(f"{name}/{held.key}".lower(), words):
-                continue
-            if reasons.state(held) == "current":
+                if reasons.state(held) != "current" and _has(reasons.of(name, held).text.lower(), words):
+                    mentioning.append((name, held))
+            elif reasons.state(held) == "current":
                 rows.append(Problem((name, held), ()))
             else:
                 wanting.append((name, held))
+        if not rows and not wanting:
+            wanting = mentioning
         found: list[tuple[int, bool, str, str, Problem]] = []
         first_of: dict[tuple[str, ...], str] = {}
         for problem in [*problems(wanting, reasons), *rows]:

@@ -16,6 +16,7 @@ _TYPES: Final = {
     "index.html": "text/html; charset=utf-8",
     "app.js": "text/javascript; charset=utf-8",
     "cluster.js": "text/javascript; charset=utf-8",
+    "attempts.js": "text/javascript; charset=utf-8",
     "parts.js": "text/javascript; charset=utf-8",
     "words.js": "text/javascript; charset=utf-8",
     "preact.js": "text/javascript; charset=utf-8",

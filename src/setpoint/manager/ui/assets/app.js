@@ -1,6 +1,7 @@
 // The page of a running operator or an embedded cluster: asks its debug pages every two seconds while a person looks, and
 // shows the answers.
 import { h, render } from './preact.js';
+import { Attempts } from './attempts.js';
 import { Kinds, Stored, rows as clusterRows } from './cluster.js';
 import { Conditions, Events, State, Table, Tree, When, Yaml } from './parts.js';
 import { MEANING, STANDING, STATES, clock, count, moment, rate, rates, seconds, tone } from './words.js';
@@ -233,7 +234,7 @@ function Objects() {
     h('div', { class: 'filters', role: 'search' }, h('label', { for: 'find' }, cluster ? 'Find by kind, namespace or name' : 'Find by namespace or name'),
       h('input', {
         id: 'find', type: 'search', value: view.find, autocomplete: 'off', spellcheck: false,
-        onInput: (event) => { view.find = event.target.value; look(); },
+        onInput: (event) => { view.find = event.target.value; look(); }, onKeyDown: openFound,
       })),
     h('div', { class: 'chips', role: 'group', 'aria-label': 'Show only one state' },
       chip('', `all ${all.toLocaleString('en')}`),
@@ -300,43 +301,6 @@ function Content() {
 const owned = (each) => [`${each.kind} `, h('code', null, each.key), ' ', each.says && h('span', { class: 'soft' }, each.says),
   each.deleting && h('span', { class: 'state odd' }, 'being deleted')];
 
-function Attempts({ told }) {
-  const rows = runs([...told.timeline].reverse()).map(([each, ...same], at) => h('tr', { key: each.at, class: 'new' },
-    h('td', { class: 'time' }, h(When, { at: each.at, now: told.now, beside: true })), h('td', null, h(State, { state: each.result.replace('requeue_after', 'waiting') })),
-    h('td', { class: 'text' }, each.detail, !at && each.next && h('div', { class: 'soft' }, `next at ${moment(each.next)}`),
-      same.length > 0 && h('details', { class: 'others' }, h('summary', null, `and ${count(same.length, 'time')} before, since `, h(When, { at: same.at(-1).at, now: told.now })),
-        h('ul', null, same.map((one) => h('li', { key: one.at }, `${moment(one.at)}, because of ${one.causes.join(', ')}, took ${seconds(one.seconds)}`))))),
-    h('td', null, each.causes.join(', ')),
-    h('td', null, h(Doings, { attempt: each })),
-    h('td', { class: 'number' }, seconds(each.seconds))));
-  const heads = ['time', 'outcome', 'reason or error', 'because of', 'reads and writes', '#took'];
-  return h(Table, { caption: 'Last reconciles, the newest first', cards: true, heads, rows, empty: 'none is remembered' });
-}
-
-// Reconciles in groups: one after the other with the same end, and without reads and writes that are worth a row.
-function runs(attempts) {
-  const groups = [];
-  for (const each of attempts) {
-    const last = groups.at(-1);
-    if (last && alike(last[0], each)) last.push(each); else groups.push([each]);
-  }
-  return groups;
-}
-
-const alike = (one, other) => one.result === 'error' && other.result === 'error' && one.detail === other.detail
-  && [one, other].every((each) => !each.reads.length && !each.writes.length && !each.moreWrites);
-
-function Doings({ attempt }) {
-  const reads = attempt.reads.map((each) =>
-    `read ${count(each.objects, each.kind)}, ${each.cached ? `as of ${seconds(each.age)} before` : 'live'}`);
-  const writes = attempt.writes.map((each) =>
-    `${each.verb} ${each.kind} ${each.key}${each.effect || each.fields.length ? `: ${each.effect || each.fields.join(', ')}` : ''}`);
-  if (attempt.moreWrites) writes.push(`${count(attempt.moreWrites, 'more write')}`);
-  if (!reads.length && !writes.length) return 'none';
-  return h('details', null, h('summary', null, `${count(reads.length, 'read')}, ${count(writes.length, 'write')}`),
-    h('ul', null, [...reads, ...writes].map((line) => h('li', null, line))));
-}
-
 // -- the whole -------------------------------------------------------------------------------------------------------
 
 const Token = () => [h('h2', null, 'A token is required'), h(TokenForm, { needs: 'Its user must be allowed to get /debug/*. ' })];
@@ -373,13 +337,32 @@ function choose(kind) {
   look();
 }
 
+function back(target) {
+  if (target.id === 'find') target.blur();
+  else if (trail.length > 1 && (chosen() || chosenKind())) history.back();
+  else if (chosen() || chosenKind()) location.hash = '#/';
+  else if (view.controller) { view.controller = ''; look(); }
+}
+
+// Enter in the search opens the only object that is found.
+function openFound(event) {
+  const { objects } = view.listing || { objects: [] };
+  if (event.key !== 'Enter' || objects.length !== 1) return;
+  const [{ controller, key }] = objects;
+  location.hash = view.manager.cluster ? stored(controller, key) : link(controller, key);
+}
+
 function show() {
   const object = chosen();
   document.title = object ? `${object.key} – setpoint` : 'setpoint';
   render(h(Page), document.getElementById('page'));
 }
 
+// The addresses that were visited here, up to this one: Esc goes back among them, and to the list from the first.
+const trail = [location.hash];
+
 addEventListener('hashchange', () => {
+  if (trail.at(-2) === location.hash) trail.pop(); else trail.push(location.hash);
   Object.assign(view, { detail: null, wantsYaml: false, yaml: null });
   if (chosenKind()) Object.assign(view, { listing: null, controller: chosenKind(), state: '', find: '' });
   show();
@@ -389,7 +372,7 @@ addEventListener('hashchange', () => {
 document.addEventListener('visibilitychange', () => { if (!document.hidden && !view.paused) look(); });
 document.addEventListener('keydown', (event) => {
   const types = event.target.tagName === 'INPUT';
-  if (event.key === 'Escape' && chosen()) location.hash = '#/';
+  if (event.key === 'Escape') back(event.target);
   if (types || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === '/' && document.getElementById('find')) { event.preventDefault(); document.getElementById('find').focus(); }
   if (event.key === 'p') pause();
