@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from cryptography import x509
-
 from setpoint.apiserver.strategies.addresses import address_errors, address_of
 from setpoint.apiserver.strategies.rules.row import Place
 from setpoint.apiserver.strategies.rules.scheduling import amount_errors
@@ -178,6 +176,8 @@ def version(place: Place) -> Errors:
 def certificate(place: Place) -> Errors:
     if not place.value:
         return []
+    from cryptography import x509
+
     try:
         x509.load_pem_x509_certificates(base64.b64decode(place.value))
     except ValueError:
