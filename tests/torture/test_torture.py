@@ -54,17 +54,17 @@ async def test_a_program_without_that_mistake_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "within", "told"),
     [
-        (("./no-such-program",), "./no-such-program can't be started: No such file or directory"),
-        ((sys.executable, "-c", "print('no config'); raise SystemExit(3)"), "ended by itself with status 3"),
-        ((sys.executable, "-c", "import time; time.sleep(1000)"), "has asked the server for nothing in 1 s"),
+        (("./no-such-program",), DEADLINE, "./no-such-program can't be started: No such file or directory"),
+        ((sys.executable, "-c", "print('no config'); raise SystemExit(3)"), DEADLINE, "ended by itself with status 3"),
+        ((sys.executable, "-c", "import time; time.sleep(1000)"), 1, "has asked the server for nothing in 1 s"),
     ],
 )
 async def test_a_program_that_does_not_work_at_all_is_named(
-    tmp_path: Path, command: tuple[str, ...], told: str
+    tmp_path: Path, command: tuple[str, ...], within: float, told: str
 ) -> None:
-    async with torture(tmp_path, "--start-within", "1", "--", *command) as running:
+    async with torture(tmp_path, "--start-within", str(within), "--", *command) as running:
         assert await running.ended() == 1
     text = "\n".join(running.err)
     assert told in text
