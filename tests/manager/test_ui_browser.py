@@ -63,7 +63,7 @@ async def operator(*, idle: int = 0, security: Security | None = None) -> AsyncI
         manager = Manager(
             cluster.client,
             controllers=[sp.Controller(ConfigMap, open_shop, name="shop", selector={"shop": "yes"}).owns(Secret)],
-            leader_election=LeaderElection(name="shop", identity="this-pod"),
+            leader_election=LeaderElection(name="shop", identity="this-pod", lease_duration=600, renew_deadline=500),
             serving=Serving(metrics_bind_address="127.0.0.1:0", ui=True),
         )
         async with manager:
