@@ -259,7 +259,7 @@ async def test_an_object_is_read_once_a_version_however_often_the_page_asks(monk
             {"kind": "Pod", "status": {"phase": "Running", "containerStatuses": [
                 {"name": "c", "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}}}]}},
             "failed",
-            "container c ends again and again (CrashLoopBackOff); back-off 10s",
+            "container c ends again and again (CrashLoopBackOff); back-off 10s; kubectl logs --previous shows its log",
         ),
         ({"status": {"phase": "Failed", "reason": "Evicted"}}, "failed", "Failed: Evicted"),
         (

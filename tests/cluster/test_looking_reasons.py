@@ -181,9 +181,10 @@ async def test_many_pods_with_one_reason_do_not_hide_the_other_reasons() -> None
             await change(client, pod, {"status": {"containerStatuses": [{**waiting, **full}]}}, "status")
         listed = (await asked(pages, "named", state="failed"))["objects"]
         assert [each["key"] for each in listed] == ["default/a-1", "default/a-3", "default/z", "default/a-2"]
-        assert listed[0]["text"] == "container main ends again and again (CrashLoopBackOff); back-off of", (
-            "the pod's own name is left out"
+        said = (
+            "container main ends again and again (CrashLoopBackOff); back-off of; kubectl logs --previous shows its log"
         )
+        assert listed[0]["text"] == said, "the pod's own name is left out"
 
 
 @virtual_time
@@ -308,7 +309,7 @@ def test_how_many_parts_are_ready_is_counted(obj: dict[str, Any], said: str) -> 
                 "reason": "CrashLoopBackOff", "message": "back-off 20s restarting failed container=main pod=a_b(c)"}},
              "lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]},
          "container main ends again and again (CrashLoopBackOff); the last run ended with exit code 137 (OOMKilled); "
-         "it is started again after 20s"),
+         "it is started again after 20s; kubectl logs --previous shows its log"),
     ],
 )  # fmt: skip
 def test_the_end_of_a_container_is_the_reason_of_its_pod(status: dict[str, Any], text: str) -> None:

@@ -46,7 +46,7 @@ def test_a_condition_is_told_as_a_sentence(told: dict[str, str], kind: str, word
          'the webhook "a.example.com" can\'t be called: the server could not find it'),
         ("0/4 nodes are available: 1 Too many pods, 1 node(s) had untolerated taint {a: b}, 2 Insufficient cpu.",
          "of 4 nodes, 1 has its full number of pods, 1 has a taint {a: b} that it does not tolerate, "
-         "2 have too little cpu left"),
+         "2 have too little cpu for it"),
         ("0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available.",
          "of 1 node, 1 is cordoned"),
         ("0/1 nodes are available: 1 node(s) did something new.", "of 1 node, 1 node(s) did something new"),

@@ -41,7 +41,7 @@ _REFUSALS: Final[tuple[tuple[re.Pattern[str], str, str], ...]] = tuple(
     for pattern, one, many in (
         (r"node\(s\) had untolerated taint(?:\(s\))?( \{.*\})?", r"has a taint\1 that it does not tolerate",
          r"have a taint\1 that it does not tolerate"),
-        (r"Insufficient (\S+)", r"has too little \1 left", r"have too little \1 left"),
+        (r"Insufficient (\S+)", r"has too little \1 for it", r"have too little \1 for it"),
         (r"node\(s\) didn't match Pod's node affinity/selector", "does not have the labels that it asks for",
          "do not have the labels that it asks for"),
         (r"node\(s\) didn't satisfy plugin\(s\) \[NodeAffinity\]", "does not have the labels that it asks for",
@@ -90,7 +90,13 @@ def container(name: Any, reason: str, text: str, ended: str) -> str:
     if reason == "CrashLoopBackOff":
         again = _RESTARTS.match(text)
         rest = f"it is started again after {again[1]}" if again else text
-        parts = [f"container {name} ends again and again ({reason})", f"the last run {ended}" if ended else "", rest]
+        log = "kubectl logs --previous shows its log"
+        parts = [
+            f"container {name} ends again and again ({reason})",
+            f"the last run {ended}" if ended else "",
+            rest,
+            log,
+        ]
         return "; ".join(each for each in parts if each)
     said = f"container {name} waits ({reason})" if reason else f"container {name} waits"
     said = f"{said}: {text}" if text else said
