@@ -33,7 +33,9 @@ class ReflectorBackoff:
         self._last_used: float | None = None
 
     def next(self, now: float) -> float:
-        """The seconds to wait; ``now`` is the loop's time."""
+        """Returns the seconds to wait now, and doubles the nominal wait for the next call; ``now`` is the event loop's
+        time.
+        """
         if self._last_used is not None and now - self._last_used > self._reset_after:
             self._nominal = self._initial
         self._last_used = now

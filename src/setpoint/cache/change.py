@@ -8,8 +8,8 @@ from setpoint.cache.record import Record
 
 
 class Change(NamedTuple):
-    """The change of one object from the record ``old`` to ``new``. None means that the object is absent; ``same`` says
-    that it did not change.
+    """The change of one object from the record ``old`` to ``new``. A record is None if the object is absent; ``same``
+    is true if the object did not change.
     """
 
     key: str

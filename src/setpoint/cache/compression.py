@@ -40,7 +40,8 @@ class Dictionary:
 
     @classmethod
     def trained_on(cls, samples: Sequence[bytes]) -> Dictionary | None:
-        """A dictionary trained on sample documents; None if the samples have nothing in common.
+        """A dictionary trained on sample documents; None if the samples are too small (less than 4 KiB together) or
+        have nothing in common.
 
         Training takes about 10 ms for a hundred samples of a few kilobytes.
         """

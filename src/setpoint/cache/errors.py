@@ -12,10 +12,12 @@ class CacheError(Exception):
 
 
 class CacheSyncError(CacheError):
-    """An informer did not sync in time, or can't sync; its ``__cause__`` is the server's last answer.
+    """An informer did not sync in time, or can't sync, or its handlers are behind; ``__cause__`` is the error of the
+    last attempt.
 
-    ``resource`` is the resource to list. ``last_error`` is the last answer: an `ApiError` (Forbidden, or NotFound if
-    the CustomResourceDefinition is absent), a `TransportError` if there was no answer, or None before the first answer.
+    ``resource`` is the resource to list. ``last_error`` is the error of the last attempt: an `ApiError` (Forbidden, or
+    NotFound if the CustomResourceDefinition is absent), a `TransportError` if the server did not answer, or None if the
+    last attempt did not fail.
     """
 
     def __init__(self, message: str, *, resource: Resource, last_error: Exception | None) -> None:

@@ -1,4 +1,4 @@
-"""Parses the lines of a watch stream, and of each line only the parts that are needed."""
+"""Parses the lines of a watch stream, but only the parts of each line that are needed."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ class Index:
 
 
 def answers(function: IndexFunction) -> Callable[[Any], tuple[str, ...]]:
-    """A function that returns the result of ``function`` as a tuple of strings, and raises a TypeError for a result of
-    any other type.
+    """A function that converts the result of ``function`` to a tuple of strings: empty for None, with one item for a
+    string. It raises a TypeError if an item is not a string.
     """
     if function is by_owner:
         return by_owner

@@ -51,8 +51,8 @@ class Lister(Generic[K]):
     - An object that can't be decoded does not make a list fail: it is left out, and the error is logged once for each
       state of the object. `heads` and `keys` include the object, and `get` raises its error.
 
-    Namespaces, owners, indexes, and labels selected by value are looked up in indexes, so such a list does not scan the
-    cache. ``as_`` is a smaller struct to decode into; other fields are not decoded.
+    A list that is limited to a namespace, an owner, a value of an index, or a label's value does not scan the cache.
+    ``as_`` is a smaller struct to decode into; other fields are not decoded.
     """
 
     __slots__ = ("_indexes", "_kind", "_readable", "_resource", "_told")
@@ -125,8 +125,8 @@ class Lister(Generic[K]):
         index: tuple[str, str] | None = None,
         as_: type[Any] | None = None,
     ) -> builtins.list[Any]:
-        """The objects that match all arguments, in the order in which they entered the cache (or the index, under the
-        value). The order depends only on the changes received.
+        """The objects that match all arguments, in the order in which they entered the cache or, with ``index``, in
+        which they got that value. The order depends only on the changes received.
 
         ``index`` is a pair: the name of an index, and a value in it. ``selector`` matches labels. A ``namespace`` of
         None or ``""`` means all namespaces.

@@ -50,7 +50,7 @@ class InformerMetrics:
         self._factories.pop(factory, None)
 
     def describe(self) -> Iterable[Metric]:
-        """An empty list of metrics, so that the registry does not have to collect in order to register."""
+        """Returns no metrics, so that a registry can register this collector without collecting from it."""
         return ()
 
     def collect(self) -> Iterable[Metric]:

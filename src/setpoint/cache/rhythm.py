@@ -18,8 +18,8 @@ class Rhythm:
     API servers send a bookmark every minute, but do not guarantee it, and other servers may send none. A watch may
     therefore be silent for ``most`` seconds until the first bookmark, and after that for two and a half times the
     longest of the recent gaps (at least `LEAST` and at most ``most`` seconds). With the default of 330 s and a bookmark
-    every minute, a network that drops everything is thus noticed after 150 s. With None there is no limit. A longer
-    silence means that the rhythm was misjudged or that the server has changed, so the rhythm is learned again.
+    every minute, a network that drops everything is thus noticed after 150 s. If ``most`` is None, there is no limit. A
+    longer silence means that the rhythm was misjudged or that the server has changed, so the rhythm is learned again.
     """
 
     __slots__ = ("_gaps", "_last", "_most")

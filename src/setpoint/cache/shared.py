@@ -139,8 +139,8 @@ class SharedInformer:
     # -- handlers ------------------------------------------------------------------------------------------------------
 
     def add(self, registration: HandlerRegistration) -> None:
-        """Registers handlers. They get the objects in the store as adds, with no gap and no duplicate before later
-        events. Raises `InformerStopped` if the informer was stopped.
+        """Registers handlers. They first receive the objects in the store as adds and then every later event, without a
+        gap or a duplicate. Raises `InformerStopped` if the informer was stopped.
         """
         if self.stopped:
             raise InformerStopped(f"the informer of {self.scope.resource} has been stopped")

@@ -14,10 +14,10 @@ _Belongs: TypeAlias = Callable[[str, Record], bool]
 
 
 class Snapshot:
-    """A view of a `Store` that later changes don't affect. It has the same read methods as the store.
+    """A view of a `Store` that later changes don't affect. It has the read methods that a `Lister` needs.
 
-    It keeps only the objects that have changed since it was made, so a snapshot of a quiet store costs nothing,
-    whatever its size. Use it in a ``with`` statement, or drop it.
+    It keeps only the old states of the objects that have changed since it was made, so a snapshot of a quiet store
+    costs nothing, whatever its size. Use it in a ``with`` statement, or drop it.
     """
 
     def __init__(self, store: Records) -> None:

@@ -2,9 +2,9 @@
 
 *Guarantees*
 
-- Each read sees a single state of the store. The state changes only while coroutines wait.
+- Each read sees a single state of the store, which does not change until the reading coroutine awaits.
 - Repeated reads return objects in the same order, oldest first, which depends only on the changes received.
-- An object and its index entries change in one step, so an index never contains an object without the value.
+- An object and its index entries change in one step, so an index never lists an object that lacks the value.
 - The results of reads belong to the caller: documents are decompressed for each read, so nothing is shared.
 - `Store.snapshot` returns a view that later changes don't affect.
 
@@ -267,7 +267,7 @@ class Store:
         """Replaces all records with ``fresh`` in one step; returns the differences, deletions first.
 
         ``epoch`` is the `index_epoch` at which the first of the fresh records was sealed. If an index was added since
-        then, the fingerprints do not cover it, so equal fingerprints do not show that its values are equal.
+        then, equal fingerprints do not show that an object has the same values in that index as before.
         """
         indexed = epoch == self._indexes.epoch
         changes = [Change(key, record, None) for key, record in self._records.items() if key not in fresh]

@@ -20,8 +20,8 @@ SAMPLE_BYTES = 64 * 1024
 class Training:
     """Tracks how well documents compress.
 
-    A new dictionary is due when a store has grown to 128, 2048 and 32768 objects, and whenever 1024 documents in a row
-    compress a third worse than the documents with which the newest dictionary was evaluated.
+    A new dictionary is due when a store reaches 128, 2048 and 32768 objects. It is also due after a window of 1024
+    documents that together compress a third worse than the documents with which the newest dictionary was evaluated.
     """
 
     __slots__ = ("_at", "_compressor", "_next", "_puts", "_ratio", "_raw", "_small")
@@ -45,8 +45,10 @@ class Training:
         return self._puts >= _WINDOW or count == self._next
 
     def is_due(self, count: int) -> bool:
-        """Whether a store of ``count`` objects should train a dictionary now. A call consumes the answer: it
-        starts a new window if the current one is full, and passes the size threshold that has been reached.
+        """Whether a store of ``count`` objects should train a dictionary now.
+
+        Each answer is given only once: the call starts a new window if the current one is full, and a size threshold
+        that has been reached does not count again.
         """
         full = self._puts >= _WINDOW
         drifted = (

@@ -48,7 +48,7 @@ class Maker:
         return self._last
 
     def at(self, offset: int) -> Maker:
-        """The same maker, for nodes at ``offset``."""
+        """Sets the offset of the nodes to make next, and returns the maker itself."""
         self._offset = offset
         return self
 

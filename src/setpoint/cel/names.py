@@ -30,7 +30,7 @@ def escaped(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def unescaped(name: str) -> str | None:
-    """The name of the property that ``name`` escapes; None if an escape in it is not valid."""
+    """The property whose escaped name is ``name``; None if ``name`` contains an invalid escape sequence."""
     wrong = False
 
     def part(match: re.Match[str]) -> str:

@@ -78,8 +78,8 @@ class Program:
             return Result(None, EvaluationError("evaluation is nested too deeply"), state.cost)
 
     def within(self, variables: Mapping[str, Value], state: State) -> Value:
-        """The value, computed as part of another evaluation, to whose ``state`` the cost is added. Raises
-        EvaluationError or CostExceeded.
+        """Evaluates the expression as part of another evaluation and returns the value. The cost is added to ``state``,
+        which belongs to the other evaluation. Raises EvaluationError or CostExceeded.
         """
         inner = State(self._slots, state.limit)
         inner.cost = state.cost

@@ -133,7 +133,7 @@ class FieldProvider(Protocol):
         ...
 
     def named(self, name: str) -> Type | None:
-        """The type that expressions know by that name; None if there is none."""
+        """The type that has this name in expressions; None if there is none."""
         ...
 
 
@@ -150,8 +150,8 @@ class Solution:
         self._known[unknown] = kind
 
     def assignable(self, targets: tuple[Type, ...], values: tuple[Type, ...]) -> bool:
-        """Whether each of ``values`` is assignable to its counterpart in ``targets``. If so, the parameters bound by
-        this stay bound.
+        """Whether each of ``values`` is assignable to its counterpart in ``targets``. If so, the type parameters are
+        bound to the values that this requires.
         """
         before = dict(self._known)
         if len(targets) == len(values) and all(map(self._fits, targets, values)):

@@ -130,7 +130,7 @@ class ListValue:
         return len(self) == len(other) and all(map(equal, self, other))
 
     def plus(self, other: list[Value] | ListValue) -> Value:
-        """The concatenation of both."""
+        """The concatenation of this list and ``other``."""
         return [*self, *other]
 
 
@@ -154,7 +154,7 @@ class MapValue:
         raise NotImplementedError
 
     def equals(self, other: MapValue) -> bool:
-        """Whether keys and values are equal."""
+        """Whether both maps have the same keys, with equal values."""
         if len(self) != len(other):
             return False
         for key in self:
@@ -183,8 +183,8 @@ class PlainMap(MapValue):
         return (key for key, _ in self._entries.values())
 
     def put(self, key: Value, value: Value) -> None:
-        """Sets an entry, and replaces one with an equal key. Changes the map in place, so only code that is still
-        building the map may call it. Raises EvaluationError for a key of an unsupported type.
+        """Sets the entry of ``key``, replacing an entry with an equal key. Changes the map in place, so only code that
+        is still building the map may call it. Raises EvaluationError for a key of an unsupported type.
         """
         self._entries[_plain_key(key)] = (key, value)
 

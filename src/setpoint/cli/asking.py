@@ -53,7 +53,7 @@ class Asked(NamedTuple):
     async def get(
         self, session: ClientSession, address: str, path: str, query: dict[str, str | list[str]], type: type[T]
     ) -> T:
-        """The answer of the process at ``address`` for ``path`` and ``query``, decoded as ``type``.
+        """Requests ``path`` with ``query`` from the process at ``address``; returns the answer, decoded as ``type``.
 
         Raises:
             Refused: the process has not answered, or has given an unexpected answer.

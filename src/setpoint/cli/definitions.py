@@ -28,8 +28,8 @@ Connect = Callable[[], Awaitable[Client]]
 
 
 def from_files(source: str) -> list[Document]:
-    """The definitions in a YAML or JSON file (which may hold several documents, or lists), in a folder's files, or in
-    standard input (``-``).
+    """The definitions in a YAML or JSON file (which may hold several documents, or lists), in the files of a folder, or
+    on standard input (``-``).
 
     Raises:
         SourceError: the source can't be read, or does not contain a definition.

@@ -31,7 +31,7 @@ class SourceError(Exception):
 
 @dataclass(frozen=True)
 class Loaded:
-    """A user's module. ``named`` has the objects that are named after the colon of the source; it is None if there is
+    """A user's module. ``named`` maps the names after the colon of the source to their objects; it is None if there is
     no colon.
     """
 

@@ -55,11 +55,13 @@ def program_name(
     name: str | None = None,
     served: Sequence[Admission[Any] | Converter] = (),
 ) -> str:
-    """The name of a program's role and Lease: ``name``, or by default the name of the first controller with the API
-    group of its kind. By default, a program without controllers has the name of its webhook configurations.
+    """The name of a program's role and Lease: ``name`` or, by default, the name of the first controller, followed by
+    the API group if its kind is a custom resource. By default, a program without controllers has the name of its
+    webhook configurations.
 
     Raises:
-        UsageError: the name is not valid; or there is none, and the kind is built in.
+        UsageError: the name is not valid. Or there is none, and the first controller has a built-in kind and that
+            kind's name, or the webhook configurations have no name either (see `webhook_name`).
     """
     if name is not None:
         return checked(name)
@@ -81,7 +83,7 @@ def manager_name(
     """The field manager of the writes that a program makes outside its reconciles' contexts.
 
     Raises:
-        UsageError: the name is not valid.
+        UsageError: as `program_name`.
     """
     if name is None and controllers:
         return controllers[0].field_manager

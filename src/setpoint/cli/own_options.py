@@ -41,8 +41,8 @@ ProgramLifespan: TypeAlias = Callable[[Program[Own]], AbstractAsyncContextManage
 
 
 def with_options(command: Callable[..., None], options: type[Any] | None, taken: set[str]) -> Callable[..., None]:
-    """``command`` with the fields of ``options`` as further flags. Their values are passed to its argument ``own``, as
-    an object of the class ``options``.
+    """``command`` with the fields of ``options`` as further flags. The command receives their values as an instance of
+    ``options``, in its argument ``own``.
 
     Raises:
         UsageError: ``options`` is not a dataclass, or one of its fields has the name of another flag.
@@ -62,11 +62,11 @@ def with_options(command: Callable[..., None], options: type[Any] | None, taken:
 
 
 def bound(lifespan: ProgramLifespan[Any] | None, options: type[Any] | None, own: Any) -> Lifespan | None:
-    """The lifespan of a manager: the program's lifespan with the options ``own``, or with the default options if
-    ``own`` is None. None if the program has no lifespan.
+    """The program's lifespan as the lifespan of a manager, with the options ``own`` or, if ``own`` is None, the default
+    options. Returns None if the program has no lifespan.
 
     Raises:
-        UsageError: an option does not have a default.
+        UsageError: ``own`` is None, and an option does not have a default.
     """
     if lifespan is None:
         return None

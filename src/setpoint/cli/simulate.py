@@ -101,8 +101,8 @@ def parse_budget(text: str) -> Budget:
 
 
 def off_but(faults: str | None) -> dict[str, str]:
-    """The faults to switch off so that only ``faults`` are left, with the reason. Empty if ``faults`` is None. Raises
-    `UsageError` if a fault does not exist.
+    """The faults to switch off, each with the reason, so that only ``faults`` are left; empty if ``faults`` is None.
+    Raises `UsageError` if a fault does not exist.
     """
     if faults is None:
         return {}

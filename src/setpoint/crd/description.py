@@ -26,7 +26,8 @@ __all__ = ["class_description", "field_descriptions"]
 
 
 def class_description(kind: type) -> str:
-    """The class's own docstring, neither inherited nor the signature that ``@dataclass`` sets; ``""`` if there is none.
+    """The docstring that the class itself has; ``""`` if it has none, or only an inherited one or the signature that
+    ``@dataclass`` sets.
 
     The docstrings of this framework's own classes are left out: they are written for programmers, and descriptions in a
     definition are for users of the API.

@@ -3,8 +3,8 @@
 ``loss(before, after)`` compares an object with the same object after a conversion to another version and back, and
 returns a tree of the lost values; ``restore(tree, after)`` restores them. With each lost value, the tree stores the
 value that the conversion back gives instead. If the conversion back later gives a different value, the field has been
-changed in between, and the lost value is obsolete. Items of lists are found by their keys or, if they have none, by the
-fields that are left of them, so items may be added, removed and reordered.
+changed in between, and the lost value is obsolete. Items of lists are found by their keys or, if they have none, by
+their whole content after the conversion back, so items may be added, removed and reordered.
 """
 
 from __future__ import annotations

@@ -62,7 +62,9 @@ class Draft:
         self._own: dict[int, JSON] = {id(self.root): self.root}
 
     def pop(self, steps: Steps) -> list[tuple[Place, JSON]]:
-        """Removes every value at ``steps``; returns each with the indexes and keys that lead to it."""
+        """Takes every value at ``steps``; returns each with the indexes and keys that lead to it. Fields are removed;
+        items of lists and entries of maps stay until `put` replaces them.
+        """
         found: list[tuple[Place, JSON]] = []
         for parent, indexes in list(self._parents(self.root, steps[:-1], ())):
             last = steps[-1]

@@ -92,7 +92,7 @@ class Admission(Generic[K]):
         subresource: ``status``, ``scale``, ``exec`` ...; if empty, the object itself.
         name: distinguishes two admissions of one class, and becomes part of their paths. A DNS label.
         failure_policy: ``Fail`` or ``Ignore``: what happens to requests when the webhook does not answer.
-        side_effects: ``None``; or ``NoneOnDryRun`` if functions change external state, but not while ``review.dry_run``
+        side_effects: "None", or "NoneOnDryRun" if functions change external state, but not while ``review.dry_run``
             is set.
         timeout: the seconds, 1 to 30, that the API server waits.
         reinvocation: ``IfNeeded`` to be called again after later webhooks have changed the object.
@@ -166,8 +166,8 @@ class Admission(Generic[K]):
         return self
 
     def reads(self, *kinds: type[Object]) -> Self:
-        """Declares kinds that functions read from a cache, with ``review.get`` and ``review.list``. Each costs an
-        informer.
+        """Declares kinds that functions read from a cache, with ``review.get`` and ``review.list``. Each kind requires
+        an informer.
         """
         for kind in kinds:
             resource_of(kind)

@@ -1,7 +1,7 @@
 """Certificate authorities and serving certificates, as an alternative to cert-manager.
 
-Keys are ECDSA on P-256. Both are PEM, keys in PKCS#8. The package cryptography is imported when a certificate is made
-or read.
+Certificates and keys are in PEM form. Keys are ECDSA on P-256, in PKCS#8. The package cryptography is imported when a
+certificate is made or read.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def facts_of(certificate: bytes) -> Facts:
 
 @lru_cache(maxsize=_KNOWN)
 def signed_by(certificate: bytes, authority: bytes) -> bool:
-    """Whether ``authority``'s key signed ``certificate``. Whether the two have expired is not checked."""
+    """Whether ``authority``'s key signed ``certificate``, even if one of them has expired."""
     from cryptography.exceptions import InvalidSignature
 
     try:

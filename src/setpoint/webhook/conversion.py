@@ -54,10 +54,11 @@ class Converter(Protocol):
 
 
 class ConversionFailed(Exception):
-    """An object can't be converted; the message names the object and the reason. ``defect``: the converter is at fault.
+    """An object can't be converted; the message names the object and the reason. ``defect`` is true if the converter is
+    at fault.
 
-    The message is for the caller. If a user's function raised an exception, it is the ``__cause__``, for the log only:
-    it may contain secrets.
+    The message is for the caller. If a user's function raised an exception, that exception is the ``__cause__``. It is
+    only for the log, because it may contain secrets.
     """
 
     def __init__(self, message: str, *, defect: bool = False) -> None:

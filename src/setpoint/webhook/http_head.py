@@ -29,7 +29,7 @@ class HttpRequest(NamedTuple):
 
 
 class Malformed(Exception):
-    """The input is malformed, or a part of HTTP that is not supported; ``status`` is the status of the answer."""
+    """The input is malformed, or uses a part of HTTP that is not supported; ``status`` is the status code to answer."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)

@@ -44,8 +44,8 @@ class TargetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ServiceTarget:
-    """The address of webhooks behind a Service. Raises `TargetError` for a name that a Service can't have, or a wrong
-    port.
+    """The address of webhooks behind a Service. Raises `TargetError` for a name that a Service can't have, or an
+    invalid port.
     """
 
     name: str

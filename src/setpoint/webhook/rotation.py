@@ -61,7 +61,7 @@ def step(
 ) -> Kept:
     """The certificates that should exist now; ``kept`` itself if nothing has to change.
 
-    ``in_force`` says whether all clients are known to have ``kept``'s bundle: a new CA is used only if they have.
+    ``in_force`` says whether all clients are known to have ``kept``'s bundle: a new CA is used only if they do.
     ``name`` is the CAs' common name.
 
     *Guarantees*: the served certificate is always signed by one of the bundle's CAs, and if possible by one that has

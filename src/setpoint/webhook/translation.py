@@ -37,7 +37,9 @@ def _versions(admission: Admission[Any]) -> Versions | None:
 
 
 def other_versions(admission: Admission[Any]) -> list[str]:
-    """The other versions of the admission's kind for which it accepts requests; [] if it matches only exactly."""
+    """The other versions of the admission's kind for which it accepts requests; [] if it accepts none, as with the
+    match policy ``Exact`` or a built-in kind.
+    """
     versions = _versions(admission) if admission.match_policy == "Equivalent" else None
     return [] if versions is None else [name for name in versions.versions if name != admission.gvk.version]
 
@@ -64,11 +66,11 @@ def _is_stored(kind: type[Object]) -> bool:
 
 
 class Translation:
-    """Decides requests for a different ``version`` of an admission's kind: objects are converted to the class's own
-    version, and patches back.
+    """Decides requests for a different ``version`` of an admission's kind: converts objects to the class's own version,
+    and patches back to the request's version.
 
-    Conversions lose nothing (`Versions`), so a patch contains exactly what the functions have changed. The fields in a
-    function's errors are those of its class.
+    Conversions lose nothing (`Versions`), so a patch contains exactly what the functions have changed. The field paths
+    in a function's errors are those of the class.
     """
 
     def __init__(self, admission: Admission[Any], version: str) -> None:

@@ -85,7 +85,7 @@ class Webhooks:
       does not get its message.
     - Requests may arrive in any order and at any replica: no state is kept between them.
 
-    *Caveats*: functions share one event loop; a function that computes for long without awaiting delays all others.
+    *Caveats*: functions share one event loop; a long computation without an await delays all others.
 
     Raises:
         ValueError: two admissions have the same path (give one of them a ``name``) or two converters the same kind.

@@ -62,7 +62,7 @@ def _shown(kind: Type) -> str:
 
 @dataclass(slots=True)
 class Evaluation:
-    """The evaluations for one request: its variables and its remaining cost budget."""
+    """The state of the evaluations for one request: the variables and the remaining cost budget."""
 
     values: Mapping[str, Value]
     budget: int

@@ -1,4 +1,6 @@
-"""Named formats: ``format.dns1123Label().validate(text)`` returns the errors, or an empty optional."""
+"""Named formats: ``format.dns1123Label().validate(text)`` returns an optional list of errors, which is absent if the
+text is valid.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of lists (sums, bounds, order, slices, lists as sets) and of optionals, and insertion into maps."""
+"""Functions for lists (sums, bounds, order, slices, lists as sets), for optionals, and for insertion into maps."""
 
 from __future__ import annotations
 
