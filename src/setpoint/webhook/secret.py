@@ -39,7 +39,7 @@ class SecretCertificates(Watched):
     they use the version that won. So no election is needed, and no replica ever serves a certificate that is not in the
     Secret.
 
-    A CA is replaced in these steps: the new CA is added to the bundle, the bundle is put into every object of ``trusting``,
+    A CA is replaced in steps: the new CA is added to the bundle, the bundle is put into every object of ``trusting``,
     ``overlap`` passes, a certificate of the new CA is served, ``overlap`` passes, the old CA is removed. At every
     moment an API server whose bundle is at most ``overlap`` out of date trusts the certificates of all replicas.
 
