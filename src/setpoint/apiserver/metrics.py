@@ -1,5 +1,5 @@
-"""The metrics of the server (``/metrics``), under kube-apiserver's names. They are plain numbers until they are
-scraped.
+"""The metrics of the server (``/metrics``), under kube-apiserver's names. They are kept as plain numbers and formatted
+only when they are scraped.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ class Reads:
             yield
 
     def may_pause(self) -> bool:
-        """Whether the slice has not written anything yet; other requests must not see only part of its
-        writes.
+        """Whether the work may be interrupted: only as long as the slice has not written anything, because other
+        requests must not see only part of its writes.
         """
         return self._storage.revision == self._begun
 

@@ -97,8 +97,8 @@ class Attempt(Protocol):
 
 
 class Replay:
-    """The answers that one request has so far. Its clock stands still and its random numbers repeat, so all attempts
-    are alike.
+    """The answers that one request has so far. All attempts get the same time and the same random numbers, so they are
+    alike.
     """
 
     __slots__ = ("_begin", "_collected", "_seed", "_slicer", "answers", "attempt", "moment", "random")

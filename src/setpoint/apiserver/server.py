@@ -78,11 +78,11 @@ class ApiServer:
         async with ApiServer() as server:
             response = await server.handle(Request("GET", "/api/v1/pods"))
 
-    ``storage`` holds the objects; the default is memory. It is closed with the server. ``now`` gives
-    the wall-clock time for timestamps, ``random`` is the source of names and uids. ``admin`` is the
-    user of requests that have no user. ``webhook_caller`` calls webhooks; the default calls those with
-    a ``url`` over HTTPS (a ``service`` can't be reached without a resolver). It is closed with the
-    server. ``bookmark_period`` is the time between the bookmarks of a watch, in seconds.
+    ``storage`` holds the objects; the default is memory. It is closed with the server. ``now`` gives the wall-clock
+    time for timestamps, and ``random`` is the source of names and uids. ``admin`` is the user of requests that have no
+    user. ``webhook_caller`` calls webhooks; the default calls those with a ``url`` over HTTPS (a ``service`` can't be
+    reached without a resolver). It is closed with the server. ``bookmark_period`` is the time between the bookmarks of
+    a watch, in seconds.
 
     *Guarantees*: those of a kube-apiserver about resource versions, conflicts, watches and lists. A
     write is stored (see the storage for its durability) before it is answered or visible to any watch,
@@ -94,17 +94,16 @@ class ApiServer:
     and if something has changed in the meantime, they start again. A request that needs webhooks waits
     for their answers, and then works on the objects that are stored at that time.
 
-    ``authentication`` says how users are authenticated; without it, every client is accepted: the
-    bearer of a service account's token is that account, any other client is ``admin``. ``authorizer``
-    (`Rbac`) decides whether a request is allowed; without it, everything is allowed. Requests from this
-    process, which have no `Peer`, need no credentials in either case. ``account_tokens`` issues and
-    verifies tokens of service accounts; the default uses a secret that is lost when the process ends.
-    ``access_record`` records what clients request. ``default_objects``: whether the server creates the
-    roles, bindings, priorities and so on that a kube-apiserver creates, with APIServices of custom
-    resources and the server's own Lease; the system's namespaces exist in any case.
+    ``authentication`` says how users are authenticated; without it, every client is accepted: the bearer of a service
+    account's token is that account, and any other client is ``admin``. ``authorizer`` (`Rbac`) decides whether a
+    request is allowed; without it, everything is allowed. Requests from this process, which have no `Peer`, need no
+    credentials in either case. ``account_tokens`` issues and verifies tokens of service accounts; the default uses a
+    secret that is lost when the process ends. ``access_record`` records what clients request. ``default_objects``:
+    whether the server creates the roles, bindings, priorities and so on that a kube-apiserver creates, with APIServices
+    of custom resources and the server's own Lease; the system's namespaces exist in any case.
 
-    ``plugins_off``: the admission plugins that are turned off, by upstream's names; by default those
-    that are useful only in a complete cluster.
+    ``plugins_off``: the admission plugins that are turned off, by upstream's names; by default those that are useful
+    only in a complete cluster.
 
     ``audit`` logs every request from the network.
     """

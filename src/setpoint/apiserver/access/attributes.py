@@ -1,4 +1,4 @@
-"""The attributes of a request on which authorization decides; upstream's ``authorizer.Attributes``."""
+"""The attributes of a request on which its authorization is based; upstream's ``authorizer.Attributes``."""
 
 from __future__ import annotations
 
@@ -72,9 +72,7 @@ def forbidden(attributes: Attributes, reason: str = "") -> ApiStatusError:
 
 
 def requested(method: str, path: str, query: Sequence[tuple[str, str]], user: UserInfo) -> Attributes:
-    """The attributes of a request, derived from its method, path and query alone. Whether the resource exists is not
-    checked.
-    """
+    """The attributes of a request, derived from its method, path and query alone; the resource need not exist."""
     parts = path.strip("/").split("/")
     if len(parts) >= 3 and parts[0] == "api":
         group, version, rest = "", parts[1], parts[2:]

@@ -48,7 +48,7 @@ class AccessRecord:
             print(asked.verb, asked.group, asked.resource, asked.subresource, asked.namespace, asked.name)
 
     Requests of the users named in ``ignore`` are not remembered. Requests to a server without an authorizer are
-    remembered too: run a program where everything is allowed, and write the role that it needs from the record.
+    remembered too: run a program on such a server, and derive the role that it needs from the record.
 
     With a ``file``, each new request is also appended to it, as a line that `read` understands. Any number of processes
     may append to one file at the same time, because each line is a single write.

@@ -67,7 +67,7 @@ def compact(rules: Iterable[Rule]) -> list[Rule]:
 
 
 def described(rule: Rule) -> str:
-    """The rule as refusals of escalation show it: ``{APIGroups:[""], Resources:["pods"], Verbs:["get"]}``."""
+    """The rule as the errors about escalation show it: ``{APIGroups:[""], Resources:["pods"], Verbs:["get"]}``."""
     fields = {
         "APIGroups": rule.api_groups,
         "Resources": rule.resources,

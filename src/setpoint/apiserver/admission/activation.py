@@ -38,8 +38,8 @@ def values_for(
     obj: JsonObject | None,
     old: JsonObject | None,
 ) -> dict[str, Value]:
-    """All variables except ``params``. ``namespaceObject`` is null until a caller that offers it sets
-    the value. ``obj`` and ``old`` must be in the version of ``target``.
+    """All variables except ``params``. ``namespaceObject`` is null; a caller whose expressions may use it replaces the
+    value. ``obj`` and ``old`` must be in the version of ``target``.
     """
     access = Attributes(
         verb="",

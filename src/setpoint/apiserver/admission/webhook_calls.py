@@ -1,4 +1,4 @@
-"""Calls webhooks about one object, each in the version that it accepts."""
+"""Calls webhooks for one object, and sends it to each webhook in a version that the webhook accepts."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class WebhookCalls:
     async def version(
         self, attributes: AdmissionAttributes, obj: JsonObject | None, served: ServedResource, target: ServedResource
     ) -> JsonObject | None:
-        """``obj`` converted as by `converted`, after waiting for the conversion webhook if there is one."""
+        """Converts ``obj`` as `converted` does, but waits for the conversion webhook if there is one."""
         versions = self._call.versions
         return await self._replay.run(lambda: converted(versions, attributes, obj, served, target))
 

@@ -1,5 +1,5 @@
-"""The form of a response, which the Accept header selects: the object itself, a table, or its metadata alone, in JSON,
-YAML or protobuf.
+"""The form of a response, which the Accept header selects: whole objects, a table, or only metadata, in JSON, YAML or
+protobuf.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ class AuditLog:
     """Calls ``write`` with a line of JSON for each stage of each request that comes from the network and that
     ``policy`` selects.
 
-    A request has the stages ``RequestReceived`` and ``ResponseComplete``; a watch has ``ResponseStarted`` between them.
+    A request has the stages ``RequestReceived`` and ``ResponseComplete``; one with a streamed response, such as a
+    watch, has ``ResponseStarted`` between them.
     """
 
     def __init__(self, policy: AuditPolicy, write: Callable[[bytes], object]) -> None:
@@ -45,8 +46,9 @@ class AuditLog:
     ) -> None:
         """Logs a request that was received at ``came`` and is now answered with ``response``.
 
-        ``asked.user`` is the user for whom the request was made, ``requester`` its sender. The body of a watch is
-        followed to its end. ``notes`` are the annotations of authorization and admission.
+        ``asked.user`` is the user for whom the request was made, and ``requester`` is its sender. For a streamed
+        response, ``ResponseComplete`` is logged when the stream ends. ``notes`` are the annotations of authorization
+        and admission.
         """
         decided = self._policy.decide(Attributes(requester, *_fields(asked)))
         if decided.level == "None":

@@ -83,7 +83,9 @@ class CustomResources:
         return record
 
     def foresee(self, crd: JsonObject) -> None:
-        """Parses the schemas of a CRD before it is stored, because parsing a large schema takes long."""
+        """Parses the schemas of a CRD before it is stored: a large schema takes a long time, and work can't be
+        interrupted after its first write.
+        """
         made = {}
         for version in crd["spec"]["versions"]:
             document = (version.get("schema") or {}).get("openAPIV3Schema")
@@ -107,7 +109,9 @@ class CustomResources:
         self._state.storage.then(lambda: self._unserve(record.name))
 
     def instance_deleted(self, name: str) -> None:
-        """Handles the deletion of an object of the CRD ``name``: the deletion of the CRD may have waited for it."""
+        """Handles the deletion of an object of the CRD ``name``: if the CRD is being deleted and was waiting for this
+        object, the deletion of the CRD is completed.
+        """
         if not any(served.terminating for served in self._served.get(name, ())):
             return
         record = self._state.storage.get(COLLECTION, "", name)

@@ -1,5 +1,5 @@
-"""OpenAPI documents: one at ``/openapi/v2``, and below ``/openapi/v3`` one for each group version and each other root
-path.
+"""OpenAPI documents: one at ``/openapi/v2``, and below ``/openapi/v3`` one for each group version and one for every
+other root path (``/version``, ``/apis/apps`` and others).
 
 A document is built when it is first requested. It depends only on the resources and is cached by their digest: two
 servers in one process share the documents of the built-in groups, and a change to a CRD rebuilds only the document of

@@ -37,8 +37,8 @@ class Parameter:
 class Operation:
     """One method on one path.
 
-    ``kind`` is the kind that the operation is about, by which clients find the operation; ``request`` and ``response``
-    are the kinds of the bodies. A response of kind ``Status`` may also be the deleted object; a ``response`` of None is
+    ``kind`` is the kind on which the operation acts; clients look operations up by it. ``request`` and ``response`` are
+    the kinds of the bodies. A response of kind ``Status`` may also be the deleted object; a ``response`` of None is
     plain text.
     """
 

@@ -17,7 +17,7 @@ __all__ = ["is_loopback", "refusal"]
 def refusal(listening: str, host: str, origin: str | None) -> str:
     """The reason why a request is refused; ``""`` if it is allowed.
 
-    ``listening`` is the address that the server was told to listen on, ``host`` and ``origin`` are headers of the
+    ``listening`` is the address that the server was told to listen on; ``host`` and ``origin`` are headers of the
     request. If the server listens on a loopback address, ``host`` must be one too, and a request from a web page must
     come from a page of this server. On any other address, requests from web pages are refused, because the page may
     control the name in ``host``.

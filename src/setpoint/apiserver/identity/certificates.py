@@ -1,4 +1,4 @@
-"""The users of client certificates: the common name is the user's name, the organizations are the groups."""
+"""The users of client certificates: the common name is the user's name, and the organizations are the groups."""
 
 from __future__ import annotations
 

@@ -64,14 +64,12 @@ def wanted(request: IncomingRequest) -> UserInfo | None:
 
 
 def act_as(user: UserInfo, attributes: Attributes | None = None, authorizer: Authorizer | None = None) -> UserInfo:
-    """The impersonated user. If the headers name no groups, the user has the default groups of its
-    kind.
+    """The impersonated user. If the headers name no groups, the user has the default groups for that kind of user.
 
-    ``attributes`` are the request's, with the requester as their user. Without ``attributes`` or an
-    authorizer, any user may act as any other. Otherwise the requester needs the permissions of a
-    constrained mode (``impersonate:user-info``, ``:serviceaccount``, ``:arbitrary-node``,
-    ``:associated-node``, each with ``impersonate-on:…:VERB`` for the request itself) or those of plain
-    ``impersonate``. Source: KEP-5284.
+    ``attributes`` are the request's, with the requester as their user. Without ``attributes`` or an authorizer, any
+    user may act as any other. Otherwise the requester needs the permissions of a constrained mode
+    (``impersonate:user-info``, ``:serviceaccount``, ``:arbitrary-node``, ``:associated-node``, each with
+    ``impersonate-on:…:VERB`` for the request itself) or those of plain ``impersonate``. Source: KEP-5284.
 
     Raises:
         ApiStatusError: 403 naming the first missing permission.

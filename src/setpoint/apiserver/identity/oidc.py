@@ -20,10 +20,10 @@ __all__ = ["OidcProvider"]
 class OidcProvider:
     """One provider: it accepts tokens of ``issuer`` for ``client_id`` that one of ``keys`` has signed.
 
-    ``username_claim`` and ``groups_claim`` name the claims with the user and the groups.
-    ``username_prefix`` (None: the issuer and ``#``, unless the claim is ``email``; ``-``: no prefix)
-    and ``groups_prefix`` are prepended to the values of these claims. ``required_claims`` are claims
-    that a token must have, with their values. ``algorithms``: the allowed signature algorithms.
+    ``username_claim`` and ``groups_claim`` name the claims with the user and the groups. ``username_prefix`` and
+    ``groups_prefix`` are prepended to the values of these claims. A ``username_prefix`` of ``-`` means no prefix; None
+    means the issuer and ``#``, or no prefix if the claim is ``email``. ``required_claims`` are claims that a token must
+    have, with their values. ``algorithms``: the allowed signature algorithms.
     """
 
     issuer: str

@@ -35,7 +35,7 @@ class Requesters:
         """The user for whom the request is made: the sender, or the user whom the sender impersonates.
 
         Raises:
-            ApiStatusError: 401, or 403 if that user may not make the request or the sender may not impersonate them.
+            ApiStatusError: 401, or 403 if the request or the impersonation is not allowed.
         """
         state = self._state
         user = self._sender(request)

@@ -50,7 +50,8 @@ _PREFIX: Final = "authentication.kubernetes.io"
 class AccountTokens:
     """Issues and verifies tokens of service accounts.
 
-    ``issuers``: the issuers whose tokens are accepted; the first one signs. ``audiences``: the names of this server.
+    ``issuers``: the issuers whose tokens are accepted; new tokens name the first one. ``audiences``: the names of this
+    server as an audience; by default, the first issuer.
     """
 
     def __init__(self, keys: TokenKeys, *, issuers: Sequence[str] = (AUDIENCE,), audiences: Sequence[str] = ()) -> None:

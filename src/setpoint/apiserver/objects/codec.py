@@ -69,12 +69,11 @@ def uid_of(obj: JsonObject) -> str:
 
 
 def encode(served: ServedResource, obj: JsonObject, revision: int, *, flat: bool = False) -> bytes:
-    """The bytes of ``obj``, which begin with apiVersion, kind and metadata. ``revision`` is set as the
-    resourceVersion, in ``obj`` too; if it is 0, the object has no resourceVersion.
+    """The bytes of ``obj``, which begin with apiVersion, kind and metadata. ``revision`` is set as the resourceVersion,
+    in ``obj`` too; if it is 0, the object has no resourceVersion.
 
-    ``flat``: the caller has already checked that the object is not nested too deeply (see
-    `check_depth`), so that the check, which takes time, is skipped. Raises ApiStatusError: 413 if the
-    object is too large, 422 if it is nested too deeply.
+    ``flat``: the caller has already checked that the object is not nested too deeply (see `check_depth`), so the check,
+    which takes time, is skipped. Raises ApiStatusError: 413 if the object is too large, 422 if it is nested too deeply.
     """
     metadata = obj["metadata"]
     metadata.pop("resourceVersion", None)

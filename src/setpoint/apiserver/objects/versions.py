@@ -39,10 +39,10 @@ def written_version(served: ServedResource, value: bytes) -> ServedResource:
 
 
 class Versions:
-    """Converts objects for one request. If a webhook converts, all methods raise Suspended until ``replay`` has its
-    answer.
+    """Converts objects for one request. If a conversion webhook is needed, all methods raise Suspended until ``replay``
+    has the webhook's answer.
 
-    ``served`` is the requested version, `ServedResource.stored_as` the one in which objects are stored.
+    ``served`` is the requested version; `ServedResource.stored_as` is the one in which objects are stored.
     """
 
     __slots__ = ("_replay",)
@@ -71,7 +71,7 @@ class Versions:
         return self.converted(served, record.value)
 
     def encoded_all(self, served: ServedResource, records: Sequence[Record]) -> list[bytes]:
-        """Like `encoded`, for many objects; a converting webhook gets a single request for all of them."""
+        """Like `encoded`, for many objects; a conversion webhook gets a single request for all of them."""
         if not served.asks or self._replay is None:
             return [self.encoded(served, record) for record in pace(records)]
         return self._replay.batch(lambda: [self.encoded(served, record) for record in pace(records)])
@@ -100,10 +100,11 @@ class Versions:
         return source.convert(obj, target, self._replay)
 
     def to_store(self, served: ServedResource, obj: JsonObject) -> JsonObject:
-        """``obj``, given in the served version, in the form in which it is stored. May change ``obj``.
+        """Returns the stored form of ``obj``, which is in the served version. May change ``obj``.
 
-        If a webhook converts, the stored form is also converted back, because a document that can't be converted back
-        must not be stored. If the request runs in slices, the nesting is checked too. Raises ApiStatusError (422).
+        If a webhook converts the object, the stored form is also converted back, because an object that can't be
+        converted back must not be stored. If the request runs in slices, the nesting is checked too. Raises
+        ApiStatusError (422).
         """
         stored = served.stored_as
         document = served.convert(obj, stored, self._replay)

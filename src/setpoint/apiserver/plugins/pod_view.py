@@ -30,8 +30,8 @@ class PodView:
 
     @property
     def own_users(self) -> bool:
-        """Whether the checks that user namespaces relax are relaxed for this pod: it has a user namespace, where
-        root is not root on the node, and the policy's version is at least 1.35.
+        """Whether this pod is exempt from the checks that user namespaces relax: it has a user namespace, in which root
+        is not the node's root, and the policy's version is at least 1.35.
         """
         return self.spec.get("hostUsers") is False and self.version >= 35
 

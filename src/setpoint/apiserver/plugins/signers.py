@@ -1,4 +1,5 @@
-"""Plugins that protect signers: only users with their permission approve, sign, or write trust bundles.
+"""Plugins that protect signers: approving or signing requests and writing trust bundles needs a permission on the
+signer.
 
 They are CertificateApproval, CertificateSigning, CertificateSubjectRestriction and ClusterTrustBundleAttest.
 """
@@ -21,7 +22,7 @@ _SUPERUSERS: Final = "system:masters"
 
 
 def check_approval(attributes: AdmissionAttributes) -> None:
-    """Demands the verb ``approve`` on the signer of a CertificateSigningRequest that is approved or denied.
+    """Refuses to approve or deny a CertificateSigningRequest unless the user may ``approve`` for its signer.
 
     Raises ApiStatusError (403).
     """
@@ -32,8 +33,8 @@ def check_approval(attributes: AdmissionAttributes) -> None:
 
 
 def check_signing(attributes: AdmissionAttributes) -> None:
-    """Demands the verb ``sign`` on the signer of a CertificateSigningRequest, if a write of its status changes the
-    certificate or the conditions.
+    """Refuses a write of a CertificateSigningRequest's status that changes the certificate or the conditions, unless
+    the user may ``sign`` for the request's signer.
 
     Raises ApiStatusError (403).
     """
@@ -56,9 +57,9 @@ def check_subject(attributes: AdmissionAttributes) -> None:
 
 
 def check_attestation(attributes: AdmissionAttributes) -> None:
-    """Demands the verb ``attest`` on the signer of a trust bundle, or on all signers of its domain
-    (``domain/*``). Bundles without a signer need no permission, nor do changes that affect only
-    owners and finalizers.
+    """Refuses a write of a trust bundle unless the user may ``attest`` for its signer or for all signers of the
+    signer's domain (``domain/*``). Bundles without a signer need no permission, nor do changes that affect only owners
+    and finalizers.
 
     Raises ApiStatusError (403).
     """

@@ -13,7 +13,7 @@ _COPIED: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 
 def copy_topology(attributes: AdmissionAttributes) -> None:
     """Gives a new pod that names its node, or the Binding of a pod, the labels of the node's zone and region. They
-    replace labels with the same keys; a node that does not exist is passed over.
+    replace labels with the same keys; a node that does not exist is ignored.
     """
     if attributes.old is not None:
         return

@@ -113,7 +113,7 @@ class AdmissionAttributes:
         return bool(self.options.dry_run)
 
     def stored(self, collection: str, namespace: str | None = None, *, having: bytes = b"") -> Iterator[JsonObject]:
-        """The stored objects of a collection whose JSON contains ``having``; the others are not even decoded."""
+        """The stored objects of a collection, except those whose JSON lacks ``having``; these are not even decoded."""
         for record in self.call.storage.scan(collection, namespace):
             if having in record.value:
                 yield decode(record.value)

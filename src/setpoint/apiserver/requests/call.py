@@ -32,11 +32,11 @@ _LONGEST_WARNING: Final = 256
 
 
 class Call:
-    """A request in progress. ``served`` is the requested resource, ``path`` the parsed path.
+    """A request in progress. ``served`` is the requested resource, and ``path`` is the parsed path.
 
-    ``warnings`` collects the texts of warning headers, ``missing`` the required fields that the incoming object lacks.
-    ``admission`` is None if no webhook is configured, and for the server's own changes. ``replay`` is None for a
-    request that was never suspended, which then uses the server's own clock and random numbers.
+    ``warnings`` collects the texts of warning headers, and ``missing`` collects the required fields that the incoming
+    object lacks. ``admission`` is None if no webhook is configured, and for the server's own changes. ``replay`` is
+    None for a request that was never suspended, which then uses the server's own clock and random numbers.
     """
 
     __slots__ = (

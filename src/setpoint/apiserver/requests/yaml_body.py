@@ -1,8 +1,8 @@
-"""Parses YAML from untrusted clients event by event, so that depth, size and the expansion of aliases
-can be limited while parsing.
+"""Parses YAML from untrusted clients event by event, so that depth, size and the expansion of aliases can be limited
+while parsing.
 
-A loader that builds all nodes first can check limits only when it is too late: forty lines of merge
-keys can expand beyond all memory, and a few thousand brackets keep the parser itself busy for minutes.
+A loader that builds all nodes first can check limits only when it is too late: forty lines of merge keys can expand
+until memory runs out, and a few thousand brackets keep the parser itself busy for minutes.
 """
 
 from __future__ import annotations

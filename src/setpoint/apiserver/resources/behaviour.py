@@ -1,4 +1,4 @@
-"""The protocol for the behaviour in which resources differ. Request handlers call its methods;
+"""The protocol for the behaviour that differs between resources. Request handlers call its methods;
 `setpoint.apiserver.strategies` implements them.
 """
 
@@ -137,7 +137,7 @@ class Behaviour(Protocol):
 
     @property
     def checked_last(self) -> tuple[str, ...]:
-        """The beginnings of the paths of fields whose errors are only said of a new object that has no other errors."""
+        """Prefixes of the paths of fields whose errors are reported for a new object only if it has no other errors."""
         ...
 
     @property
@@ -255,8 +255,8 @@ class Behaviour(Protocol):
         ...
 
     def foresee(self, call: WriteContext, obj: JsonObject) -> None:
-        """Makes preparations that take long. This is the last step before the object is stored; no
-        other request runs between the two.
+        """Makes preparations that take a long time. This is the last step before the object is stored; no other request
+        runs in between.
         """
         ...
 

@@ -93,9 +93,9 @@ class ServedResource:
         return RuleValidator(self.schema_document or {})
 
     def convert(self, obj: dict[str, Any], target: ServedResource, replay: Replay | None) -> dict[str, Any]:
-        """``obj``, of this version, converted to that of ``target``. May change ``obj``.
+        """``obj``, which is in this version, converted to the version of ``target``. May change ``obj``.
 
-        Raises Suspended if a webhook converts and ``replay`` does not have its answer.
+        Raises Suspended if a webhook converts the object and ``replay`` does not have the webhook's answer.
         """
         if target is self:
             return obj
@@ -105,7 +105,7 @@ class ServedResource:
         return obj
 
     def convert_by(self, convert: Convert) -> None:
-        """Makes ``convert``, which calls a webhook, convert objects from now on."""
+        """From now on, converts objects with the function ``convert``, which calls a webhook."""
         self._convert = convert
         self.asks = True
 

@@ -13,12 +13,12 @@ _PERIOD: Final = 300.0
 
 
 class Compaction:
-    """Keeps the oldest revision at which a list can be read, as for the pages after the first.
+    """Keeps the oldest revision at which a list can be read; all pages of a list are read at the revision of the first.
 
-    Every five minutes, the revisions before the previous compaction's are given up, so a list can be
-    read at a revision for five to ten minutes. No timer is needed: on each request, the server compares
-    the loop's time with ``due`` and calls `tick` if that time has come. Watches are not affected, as a
-    kube-apiserver serves them from a separate cache; the storage limits their history.
+    Every five minutes, the revisions before that of the previous compaction are given up, so a list can be read at a
+    revision for five to ten minutes. No timer is needed: on each request, the server compares the loop's time with
+    ``due`` and calls `tick` if that time has come. Watches are not affected, as a kube-apiserver serves them from a
+    separate cache; the storage limits their history.
     """
 
     __slots__ = ("_mark", "due", "floor")

@@ -115,9 +115,7 @@ def rows(connection: sqlite3.Connection, path: Path) -> list[Row]:
 
 
 def facts(connection: sqlite3.Connection) -> dict[str, int]:
-    """The named integers, with their checksums verified, that are stored in a separate table from the
-    rows. Raises DamagedError.
-    """
+    """The named integers that are stored in a separate table; their checksums are verified. Raises DamagedError."""
     made: dict[str, int] = {}
     for name, value, checksum in connection.execute("SELECT name, value, checksum FROM facts"):
         if checksum != fact_checksum(name, value):

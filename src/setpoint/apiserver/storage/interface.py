@@ -145,7 +145,7 @@ class Storage(Protocol):
 
     def transaction(self) -> AbstractContextManager[None]:
         """A context whose writes become durable and visible together when it ends; if its body raises, none of them
-        happened.
+        takes effect.
 
         Reads in the body see the writes. The body must not await. A transaction inside another one is part of it.
 

@@ -30,10 +30,11 @@ class SqliteStorage(MemoryStorage):
     in batches. When the storage is opened, the rows are read once, in order, which restores objects and history: a
     client can resume its watch from the point at which the server died.
 
-    *Guarantees*: an acknowledged write survives the process being killed at any moment, and the writes of one request
-    are stored all or none. With ``power_safe``, it survives a loss of power too, at the cost of one fsync per write;
-    without it, the last writes before a loss of power may be missing, but no write is torn or out of order, and
-    revisions that clients remember from the missing writes are refused (410) rather than confused with new ones.
+    *Guarantees*: an acknowledged write survives the process being killed at any moment, and either all or none of the
+    writes of one request are stored. With ``power_safe``, acknowledged writes survive a loss of power too, at the cost
+    of one fsync per write; without it, the last writes before a loss of power may be missing, but no write is torn or
+    out of order, and revisions that clients remember from the missing writes are refused (410) rather than confused
+    with new ones.
 
     All intact data in a damaged file is served: every row has a checksum, and if one is wrong, or SQLite finds the file
     malformed or truncated, the storage searches the pages for rows one by one and puts them into a new file. `damage`
@@ -44,8 +45,8 @@ class SqliteStorage(MemoryStorage):
     microseconds without fsync, which is less than the cost of passing it to another thread.
 
     Raises:
-        StorageError: another process uses ``directory``, it can't be read or written, a later setpoint made it, or it
-            is so damaged that nothing in it can be read.
+        StorageError: another process uses ``directory``, it can't be read or written, a later version of setpoint
+            made it, or it is so damaged that nothing in it can be read.
     """
 
     def __init__(

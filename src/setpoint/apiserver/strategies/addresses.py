@@ -1,8 +1,8 @@
 """Checks of addresses, networks and ports that several kinds share.
 
 Addresses and networks that programs understand differently are refused, as by upstream since 1.36: numbers with leading
-zeros (some read them as octal), IPv4 addresses in the form of IPv6, and networks whose address lies inside them. Old
-values of an object may stay: ``known``.
+zeros (some read them as octal), IPv4 addresses in the form of IPv6, and networks whose address has bits set beyond the
+prefix. Values that an object already has (``known``) are accepted.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def address_of(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def network_of(text: str) -> IPv4Network | IPv6Network | None:
-    """The network that ``text`` stands for: ``text`` is one of its addresses with a prefix length."""
+    """The network of ``text``, an address with a prefix length; None if ``text`` is not valid."""
     address, _, length = text.partition("/")
     found = address_of(address)
     if found is None or not (length.isascii() and length.isdigit()):

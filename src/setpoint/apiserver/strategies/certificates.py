@@ -34,7 +34,7 @@ _DECISIONS = ("Approved", "Denied")
 
 class SigningRequests(Strategy):
     """Signing requests. ``spec`` names the user who made the request and never changes; ``/approval`` sets decisions,
-    ``/status`` the certificate.
+    and ``/status`` sets the certificate.
     """
 
     name_rule = staticmethod(path_segment)

@@ -39,8 +39,8 @@ def _results(claim: JsonObject) -> Sequence[JsonObject]:
 
 
 def access_errors(call: WriteContext, obj: JsonObject, old: JsonObject) -> Errors:
-    """An error for each missing permission: ``resourceclaims/binding`` to allocate and reserve, in all namespaces;
-    ``resourceclaims/driver`` to report on a driver's devices.
+    """An error for each missing permission: ``resourceclaims/binding``, in all namespaces, to change allocations and
+    reservations; ``resourceclaims/driver`` to change the reports on a driver's devices.
     """
     if call.authorizer is None:
         return []

@@ -209,7 +209,7 @@ def _normalize(spec: JsonObject) -> None:
 
 
 class Claims(Strategy):
-    """Persistent volume claims. The default volume mode is ``Filesystem``, the first phase ``Pending``."""
+    """Persistent volume claims. The default volume mode is ``Filesystem``, and the first phase is ``Pending``."""
 
     returns_deleted = True
 

@@ -124,9 +124,7 @@ class Drivers(Strategy):
 
 
 class StorageClasses(Strategy):
-    """Storage classes. The default reclaim policy is ``Delete``, the default binding mode
-    ``Immediate``.
-    """
+    """Storage classes. The default reclaim policy is ``Delete``, and the default binding mode is ``Immediate``."""
 
     returns_deleted = True
 

@@ -89,8 +89,8 @@ def taint_errors(taint: JsonObject, path: str, old: JsonObject | None = None) ->
 
 
 def declared_driver_errors(name: str, path: str) -> Errors:
-    """The errors in a driver's name, for fields that upstream validates declaratively. Their messages use the
-    wording of declarative validation, including its choice of bytes or characters.
+    """The errors in a driver's name, for fields that upstream validates declaratively. Their messages use the wording
+    of declarative validation, including the unit of lengths (bytes or characters).
     """
     errors = driver_name_errors(name, path)
     return [replace(error, detail=_units(caseless(error.detail), error.type)) for error in errors]

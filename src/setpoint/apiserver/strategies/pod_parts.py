@@ -1,5 +1,5 @@
-"""The parts of a pod that subresources write: ``resize`` writes the resources of containers, ``ephemeralcontainers``
-the ephemeral containers.
+"""The parts of a pod that subresources write: ``resize`` writes the resources of containers, and
+``ephemeralcontainers`` writes the ephemeral containers.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _RESIZED: Final = ("cpu", "memory")
 
 
 def with_resources(old: JsonObject, sent: JsonObject) -> JsonObject:
-    """``old``, a spec, with the resources and the order of containers of ``sent``; `resize_errors` refuses a different
-    order.
+    """The spec ``old`` with the resources, resize policies and container order of the spec ``sent``; `resize_errors`
+    refuses a different order.
     """
     made: JsonObject = copy_json(old)
     if "resources" in sent:
@@ -46,7 +46,7 @@ def _with_part(container: JsonObject, sent: JsonObject) -> JsonObject:
 
 
 def with_ephemeral_containers(old: JsonObject, sent: JsonObject) -> JsonObject:
-    """``old``, a spec, with the ephemeral containers of ``sent``."""
+    """The spec ``old`` with the ephemeral containers of the spec ``sent``."""
     made: JsonObject = copy_json(old)
     made.pop("ephemeralContainers", None)
     if sent.get("ephemeralContainers"):

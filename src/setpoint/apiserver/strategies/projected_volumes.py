@@ -126,7 +126,9 @@ def _projected_token(source: JsonObject, where: str, path: str, paths: set[str])
 
 
 def annotation_errors(annotations: dict[str, str], path: str) -> Errors:
-    """The errors in what a pod's user says to the signer of its certificate: keys with a domain, and texts."""
+    """The errors in the annotations that a pod passes to the signer of its certificate: in their keys, which need a
+    domain, and in their total size.
+    """
     errors: Errors = []
     for key in map(str.lower, annotations):
         if not key:

@@ -1,7 +1,7 @@
 """Allocation of addresses and node ports to services, and the checks before it (upstream's allocators).
 
-Addresses are in 10.96.0.0/12, node ports from 30000 to 32767; the lowest free one is allocated. There is one IP family,
-IPv4.
+Addresses are in 10.96.0.0/12, and node ports are from 30000 to 32767; the lowest free one is allocated. There is one IP
+family, IPv4.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ _decoder = msgspec.json.Decoder(_Service)
 
 
 def has_address(spec: JsonObject) -> bool:
-    """Whether services of this type have a cluster address, which may be ``None``; all but
-    ``ExternalName`` do, even unknown types.
+    """Whether services of this type have a cluster address, which may be the string "None"; all but ``ExternalName``
+    do, even unknown types.
     """
     return spec.get("type") != "ExternalName"
 

@@ -1,4 +1,4 @@
-"""The behaviour in which resources differ: names, defaults, validation, immutable fields."""
+"""The behaviour that differs between resources: names, defaults, validation, immutable fields."""
 
 from __future__ import annotations
 
@@ -151,13 +151,13 @@ class Strategy:
         return FieldSet.of(("f:spec",), *(("f:metadata", f"f:{name}") for name in self.status_keeps))
 
     def convert(self, obj: JsonObject, target: Resource) -> JsonObject:
-        """``obj`` in the version of ``target``; may be changed in place."""
+        """``obj`` in the version of ``target``; ``obj`` itself may be changed."""
         obj["apiVersion"] = target.api_version
         return obj
 
     def foresee(self, call: WriteContext, obj: JsonObject) -> None:
-        """The last step before the object is stored: preparations that take long, and defaults that validation must not
-        see.
+        """The last step before the object is stored: preparations that take a long time, and defaults that validation
+        must not see.
         """
 
     def after_create(self, call: WriteContext, record: Record) -> Record:

@@ -36,8 +36,8 @@ _OPERATIONS: Final = ("CONNECT", "CREATE", "DELETE", "UPDATE")
 
 
 class WebhookConfigurations(AdmissionConfiguration):
-    """Mutating or validating webhook configurations. The default failure policy is ``Fail``, the
-    default timeout 10 seconds.
+    """Mutating or validating webhook configurations. The default failure policy is ``Fail``, and the default timeout is
+    10 seconds.
     """
 
     def default(self, obj: JsonObject) -> None:

@@ -33,7 +33,9 @@ def supported(resource: Resource, selectable: Iterable[str] = (), *, custom: boo
 
 
 def renamed(resource: Resource, field: str) -> str:
-    """The name of ``field`` in the result of `fields_of`, which differs if upstream also accepts an older name."""
+    """The name under which `fields_of` has the value of ``field``: ``field`` itself, unless it is an older name that
+    upstream still accepts.
+    """
     return "spec.nodeName" if (field, str(resource.group_resource)) == ("spec.host", "pods") else field
 
 

@@ -245,7 +245,9 @@ def _keep_system_fields(metadata: JsonObject, old: JsonObject) -> None:
 def precondition_failed(
     call: Call, served: ServedResource, name: str, field: str, wanted: str, found: str
 ) -> errors.ApiStatusError:
-    """The error (409) for a ``field`` of a request, ``UID`` or ``ResourceVersion``, that is not the object's."""
+    """The error (409) for a failed precondition: the request's ``field``, ``UID`` or ``ResourceVersion``, differs from
+    the object's.
+    """
     parts = ("" if call.dry_run else "registry", served.resource.plural, call.path.namespace, name)
     key = "/".join(part for part in parts if part)
     return conflict(

@@ -76,8 +76,8 @@ class WebhookCaller(Protocol):
 class InProcessCaller:
     """Calls functions as webhooks, for tests in virtual time. ``routes`` maps URLs without query to functions.
 
-    A function gets the URL's path with its query, and the body. The first item of its result is the status, the last
-    one the body (so a function may return the reply of ``Webhooks.handle_review``).
+    A function gets the URL's path with its query, and the body. The first item of its result is the status, and the
+    last one is the body (so a function may return the reply of ``Webhooks.handle_review``).
     """
 
     def __init__(self, routes: Mapping[str, Callable[[str, bytes], Awaitable[tuple[Any, ...]]]]) -> None:

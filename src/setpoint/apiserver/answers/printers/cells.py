@@ -97,7 +97,7 @@ def format_labels(labels: Mapping[str, str] | None) -> str:
 
 def format_selector(selector: Wire | None, *, none: str = "<none>", invalid: str = "<error>") -> str:
     """A label selector in kubectl's form, ``app=web,tier in (a,b)``; the text ``none`` if the selector is empty,
-    ``invalid`` if it is not valid.
+    and the text ``invalid`` if it is not valid.
     """
     if not selector:
         return none
@@ -124,8 +124,8 @@ def has_condition(obj: Wire, type_: str) -> bool:
 
 
 def first(items: Iterable[str], count: int = 3, *, empty: str = "<unset>", separator: str = ",") -> str:
-    """The first ``count`` items, and the number of those left out: ``a,b,c + 2 more...``; ``empty`` if
-    there are no items.
+    """The first ``count`` items, and the number of those left out: ``a,b,c + 2 more...``; the text ``empty`` if there
+    are no items.
     """
     listed = list(items)
     if not listed:

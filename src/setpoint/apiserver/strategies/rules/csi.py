@@ -1,4 +1,4 @@
-"""Rules for CSI drivers: nodes, capacities, and volume attachments."""
+"""Rules for CSI drivers, CSI nodes, storage capacities and volume attachments."""
 
 from __future__ import annotations
 

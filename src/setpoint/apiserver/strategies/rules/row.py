@@ -146,7 +146,7 @@ def needed(detail: str = "") -> Check:
 
 
 def unless_missing(check: Check) -> Check:
-    """``check`` for values that exist, including empty ones."""
+    """A check that applies ``check`` to values that exist, even if they are empty."""
     return _Given(check)
 
 

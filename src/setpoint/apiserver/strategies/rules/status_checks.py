@@ -154,7 +154,9 @@ def resizes(place: Place) -> Errors:
 
 
 def node_amounts(place: Place) -> Errors:
-    """The errors in the resources of a node; as in upstream, their names are steps of the path."""
+    """The errors in the resources of a node. As in upstream, the name of the resource is the last step of an error's
+    path.
+    """
     return [
         replace(error, field=f"{place.path}.{name}")
         for name, amount in (place.value or {}).items()
