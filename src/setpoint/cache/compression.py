@@ -30,9 +30,7 @@ _PARAMETERS = zstandard.ZstdCompressionParameters.from_level(
 
 
 class Dictionary:
-    """A compression dictionary that was trained on samples. Without ``data`` it stands for compression without a
-    dictionary.
-    """
+    """Compresses and decompresses with a trained dictionary; without ``data``, compresses without a dictionary."""
 
     def __init__(self, data: zstandard.ZstdCompressionDict | None = None) -> None:
         self.compress = zstandard.ZstdCompressor(dict_data=data, compression_params=_PARAMETERS).compress
@@ -58,7 +56,7 @@ class Dictionary:
 
 
 class Compressor:
-    """Compresses with the newest dictionary, and decompresses with every dictionary so far.
+    """Compresses with the newest dictionary, and can decompress with every dictionary that it has used.
 
     Each compressed document has a scheme, a small integer: `PLAIN`, `UNTRAINED`, or the number of a dictionary. A
     compressed document is never larger than the original. Dictionaries are kept for ever, because any part of the
@@ -80,8 +78,8 @@ class Compressor:
         return self.scheme, small
 
     def decompress(self, scheme: int, small: bytes) -> bytes:
-        """The original document. Bytes after the document are ignored, except with the scheme `PLAIN`, in which they
-        count as part of it.
+        """The original document. Bytes that follow the compressed document are ignored, except with the scheme `PLAIN`,
+        where they count as part of the document.
         """
         document: bytes = self._decompress[scheme](small)
         return document

@@ -41,7 +41,7 @@ class Writer(Protocol):
 
 
 class InformerFactory:
-    """Creates informers and owns their tasks: when ``async with factory`` is left, all of them have ended.
+    """Creates informers and owns their tasks, which have all ended when ``async with factory`` is left.
 
     An informer starts when it is created, or when the factory is entered if that is later.
 
@@ -232,7 +232,7 @@ class InformerFactory:
         """Waits until every cache that may hold the object has seen a write to it; returns False if that takes longer
         than ``timeout`` seconds.
 
-        The ``resource_version`` of the write's answer identifies the write: a cache has seen it when the object, or the
+        The ``resource_version`` in the answer to a write identifies it: a cache has seen it when the object, or the
         whole cache, is at that version or a later one. A deletion that was answered without a version is identified by
         ``deleted`` and ``uid``: a cache has seen it when the object is gone, is being deleted, or has been replaced by
         a different one.

@@ -1,4 +1,4 @@
-"""Lists: the objects of a ``…List`` document, one by one while the document is being received.
+"""Splits a ``…List`` document into its objects while the document is being received.
 
 The end of an object is found by searching for text that looks like the beginning of the next one (the first key of the
 first object). The text before it must be a single complete JSON document, which is checked, so a false match inside an

@@ -33,7 +33,7 @@ _decode_head = msgspec.json.Decoder(Head).decode
 
 
 class UnexpectedKind(ValueError):
-    """The document is of a different kind than this cache, so it is skipped."""
+    """The document is not of this cache's kind, so it is skipped."""
 
 
 class Item(NamedTuple):
@@ -82,11 +82,11 @@ class ObjectParser:
         self._fast = not (metadata_only or projection is not None or transform is not None or keep_managed_fields)
 
     def read(self, raw: bytes) -> Item:
-        """The object in ``raw``.
+        """The object in ``raw``. If it is only nested too deeply, or does not fit the projection, it is kept unchanged:
+        see `Item`.
 
         Raises:
-            DecodeError: ``raw`` is not an object with metadata, or the transform failed for it. An object that is only
-                nested too deeply, or does not fit the projection, is kept unchanged: see `Item`.
+            DecodeError: ``raw`` is not an object with metadata, or the transform failed for it.
             UnexpectedKind: the object is of a different kind.
         """
         if self._fast:

@@ -35,7 +35,7 @@ class Pager:
 
     By default, lists of version ``""`` or ``"0"`` request pages of 500 items. Other versions, which servers answer from
     their watch cache, are requested without pages, unless the server has answered a list of version ``"0"`` in pages.
-    After an expired page, the collection is listed once more without pages.
+    If the server says that a later page has expired, the collection is listed once more without pages.
     """
 
     def __init__(

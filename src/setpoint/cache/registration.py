@@ -368,8 +368,8 @@ class HeadUpdate:
 
     @property
     def same_owners(self) -> bool:
-        """Whether old and new are states of one object with the same owners. Nothing is decoded for this; False can
-        also mean that the answer is not known without decoding.
+        """Whether old and new are known, without decoding them, to be states of one object with the same owners. False
+        can also mean that this is not known.
         """
         old, new = self._old_record, self._new_record
         assert old is not None

@@ -65,7 +65,7 @@ class Training:
         return grown or drifted
 
     def train(self, documents: Sequence[bytes]) -> bool:
-        """Trains a dictionary on the documents; returns whether it was adopted because it is better."""
+        """Trains a dictionary on the documents; returns whether it was adopted because it compresses better."""
         # A quarter is held out for evaluation: the samples themselves are in the dictionary.
         judges = documents[3::4]
         candidate = Dictionary.trained_on([each for place, each in enumerate(documents) if place % 4 != 3])

@@ -1,4 +1,6 @@
-"""Calls: functions that get the values of their arguments, and functions that evaluate some arguments themselves."""
+"""Evaluates calls: of functions that get the values of their arguments, and of operators that evaluate some arguments
+themselves.
+"""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Program:
             state.cost = inner.cost
 
     def run(self, variables: Mapping[str, Value], state: State) -> Value:
-        """The value, with its cost added to ``state``; for this package only."""
+        """Evaluates the expression, adds its cost to ``state`` and returns the value; for this package only."""
         slots = state.slots
         for name, slot in self._variables.items():
             slots[slot] = variables.get(name, MISSING)

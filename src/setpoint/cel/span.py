@@ -22,11 +22,11 @@ class Span(NamedTuple):
     most: int
 
     def plus(self, other: Span) -> Span:
-        """The sum of both spans."""
+        """The sum of this span and ``other``."""
         return Span(_capped(self.least + other.least), _capped(self.most + other.most))
 
     def times(self, other: Span) -> Span:
-        """The product of both spans."""
+        """The product of this span and ``other``."""
         return Span(_capped(self.least * other.least), _capped(self.most * other.most))
 
     def scaled(self, factor: float) -> Span:
@@ -34,7 +34,7 @@ class Span(NamedTuple):
         return Span(_capped(float(self.least) * factor), _capped(float(self.most) * factor))
 
     def either(self, other: Span) -> Span:
-        """The smallest span that contains both."""
+        """The smallest span that contains this span and ``other``."""
         return Span(min(self.least, other.least), max(self.most, other.most))
 
 

@@ -28,11 +28,11 @@ _RESULTS: Final = {"success": "green", "requeue_after": "cyan", "requeue": "yell
 def explain(
     *, kind: str, key: str, addresses: Sequence[str], token_file: Path | None = None, ca_file: Path | None = None
 ) -> None:
-    """Asks every process and prints the answers.
+    """Asks every process and prints the answers; prints to standard error why a process did not answer.
 
     Raises:
-        UsageError: the token file is empty, or the token can't be sent safely.
-        SystemExit: no process could be reached, or none has such a controller; the message has the reason.
+        UsageError: the token file can't be used, or the token can't be sent safely.
+        SystemExit: no process could be reached, or none has such a controller.
     """
     answered, problems = asyncio.run(_ask(kind, key, Asked.of(addresses, token_file, ca_file)))
     found = [(address, explanation) for address, explanations in answered for explanation in explanations]

@@ -170,7 +170,7 @@ def operator_of(
     fields of `Operator`.
 
     Raises:
-        UsageError: the program does not have a name of its own.
+        UsageError: the program's name is not valid, or it needs a name of its own and sets none.
     """
     served = with_conversions(admissions, _kinds(controllers, admissions))
     return Operator(

@@ -26,7 +26,7 @@ _LONGEST_LABEL = 63
 
 
 def checked(name: str) -> str:
-    """``name``, if objects can have it. Raises `UsageError` otherwise."""
+    """Returns ``name`` if objects can have this name; raises `UsageError` otherwise."""
     if problems := dns1123_subdomain(name):
         raise UsageError(f"the name {name!r}: {problems[0]}")
     return name

@@ -46,8 +46,8 @@ def top(
     """Shows the processes until Ctrl-C on a terminal, and once elsewhere.
 
     Raises:
-        UsageError: the token file is empty, or the token can't be sent safely.
-        SystemExit: no process has answered; the message has the reason.
+        UsageError: the token file can't be used, or the token can't be sent safely.
+        SystemExit: the state was printed once, and no process has answered; or Ctrl-C was pressed.
     """
     from rich.console import Console
 
@@ -64,7 +64,9 @@ def top(
 
 
 async def look_once(asked: Asked, query: dict[str, str | list[str]]) -> None:
-    """Prints the current answers of all processes, in the form of `lines`. Raises `SystemExit` if none has answered."""
+    """Prints the current answers of all processes in the form of `lines`, and to standard error why a process did not
+    answer. Raises `SystemExit` if none has answered.
+    """
     async with asked.session() as session:
         looks, problems = await look_at(asked, session, query)
     for look in looks:

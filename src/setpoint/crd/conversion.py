@@ -106,6 +106,9 @@ class Conversion(Struct, frozen=True):
 
         Whole numbers stay whole: a result that is not a whole number is rounded, and the exact value is kept in the
         annotation.
+
+        Raises:
+            ValueError: ``by`` is 0, or a path is invalid.
         """
         factor = Fraction(by)
         if not factor:

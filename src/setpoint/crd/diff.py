@@ -6,7 +6,7 @@ for change in compare(old, new):
 ```
 
 Pure functions over plain JSON documents. CEL rules are compared as strings: a new one counts as a tightening.
-The criteria are https://kubernetes.io/docs/reference/using-api/deprecation-policy/ and the API change conventions of
+The criteria are those of https://kubernetes.io/docs/reference/using-api/deprecation-policy/ and of the conventions at
 https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api_changes.md
 """
 
@@ -24,7 +24,7 @@ Document = Mapping[str, Any]
 
 
 def compare_all(old: Iterable[Document], new: Iterable[Document]) -> list[Change]:
-    """The changes to all definitions, sorted by the definitions' names: removed, new and changed definitions."""
+    """The changes to all definitions (removed, new and changed ones), sorted by the definitions' names."""
     before = {_name(document): document for document in old}
     after = {_name(document): document for document in new}
     changes: list[Change] = []

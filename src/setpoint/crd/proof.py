@@ -35,8 +35,8 @@ def verify(versions: Versions, samples: Iterable[Object | Mapping[str, JSON]] = 
 
 
 def round_trip_problems(versions: Versions, document: dict[str, JSON]) -> Iterator[str]:
-    """The errors that occur when ``document`` is converted to every other version, pruned there as an API server prunes
-    it, and converted back.
+    """The errors that occur when ``document`` is converted to every other version, pruned in that version as by an API
+    server, and converted back.
     """
     start = str(document.get("apiVersion")).rpartition("/")[2]
     original = copy_json(document)

@@ -87,7 +87,7 @@ async def decide(
 
     An object that does not fit its class is refused, unless the update only removes finalizers of an
     object that is being deleted. If the schema of the class has an error for the object, the refusal
-    has code 422 and an API server's words; otherwise, or if the object is nested too deeply, the code
+    has code 422 and an API server's message; otherwise, or if the object is nested too deeply, the code
     is 400. (API servers call mutating webhooks before they check the schema.)
 
     Raises:

@@ -104,7 +104,9 @@ def _text(value: bytes) -> str:
 
 
 def format_double(value: float) -> str:
-    """The shortest form of the number, in exponent notation if it is below 1e-4 or at least 1e21."""
+    """The shortest form of the number, in exponent notation if its absolute value is below 1e-4 (but not 0) or at least
+    1e21.
+    """
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     if value == 0:

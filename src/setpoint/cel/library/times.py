@@ -31,8 +31,8 @@ _MOMENT: Final = re.compile(
 
 
 def parse_duration(text: str) -> Duration | None:
-    """Parses ``1h30m`` or ``-1.5s``; None if the text is not a duration, or does not fit into 64 bits of
-    nanoseconds.
+    """Parses a duration such as ``1h30m`` or ``-1.5s``. Returns None if the text is not a duration, is longer than 1000
+    characters, or does not fit into 64 bits of nanoseconds.
     """
     sign = -1 if text.startswith("-") else 1
     rest = text.removeprefix("-") if sign < 0 else text.removeprefix("+")
@@ -60,8 +60,8 @@ def format_duration(value: Duration) -> str:
 
 
 def parse_timestamp(text: str) -> Timestamp | None:
-    """Parses RFC 3339, to the nanosecond; None for any other text. Raises EvaluationError outside the years
-    1 to 9999.
+    """Parses a timestamp in the form of RFC 3339, to the nanosecond; returns None for any other text. Raises
+    EvaluationError outside the years 1 to 9999.
     """
     found = _MOMENT.fullmatch(text)
     if found is None:

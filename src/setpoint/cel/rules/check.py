@@ -1,7 +1,8 @@
 """Checks whether an API server would accept the rules of a schema: they must compile and not be too expensive.
 
-A rule's cost is the highest cost of one evaluation times the number of times that its field can occur; both follow from
-``maxItems``, ``maxProperties`` and ``maxLength``, or otherwise from the size of the largest request.
+A rule's cost is the highest cost of one evaluation times the number of times that its field can occur. These two
+factors follow from ``maxItems``, ``maxProperties`` and ``maxLength``, or otherwise from the size of the largest
+request.
 """
 
 from __future__ import annotations
