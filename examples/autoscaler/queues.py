@@ -14,7 +14,11 @@ class Lengths(BaseHTTPRequestHandler):
     known: dict[str, int] = {}
 
     def do_PUT(self) -> None:
-        self.known[self.path] = int(self.rfile.read(int(self.headers["Content-Length"])))
+        text = self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode("ascii", "replace")
+        if not text.isdecimal():
+            self.send_error(400, f"a length is a number: {text!r}")
+            return
+        self.known[self.path] = int(text)
         self.do_GET()
 
     def do_GET(self) -> None:

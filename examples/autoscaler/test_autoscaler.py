@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from http.client import HTTPConnection
+from http.server import HTTPServer
 from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
 from autoscaler import Queues, controller
+from queues import Lengths
 from scalekinds import QueueScaler, QueueScalerSpec, Target
 from scalewindows import proposal
 
@@ -310,3 +314,21 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
         budget=budget,
         **options,
     )
+
+
+def test_the_server_of_queues_answers_a_length_that_is_not_a_number_and_keeps_the_former_one() -> None:
+    with HTTPServer(("127.0.0.1", 0), Lengths) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        known = HTTPConnection("127.0.0.1", server.server_port)
+
+        def put(length: str) -> int:
+            known.request("PUT", "/queues/jobs", length)
+            answer = known.getresponse()
+            answer.read()
+            return answer.status
+
+        assert [put("42"), put("nonsense"), put("-5"), put("")] == [200, 400, 400, 400]
+        known.request("GET", "/queues/jobs")
+        assert known.getresponse().read() == b'{"messages": 42}'
+        known.close()
+        server.shutdown()

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import aiohttp
 import msgspec
-from posting import Answer, Collector
+from posting import Answer, Collector, NotServed
 
 import setpoint as sp
 from setpoint.models.events_v1 import Event
@@ -100,6 +100,9 @@ async def post(sink: EventSink, batch: list[sp.Head], ctx: sp.Context) -> Answer
     body = msgspec.json.encode([cloud_event(head, event) for head, event in found])
     try:
         answer = await ctx.state(Collector).post(sink.spec.url, body)
+    except NotServed as problem:
+        ctx.set_condition("Delivering", False, "NotServed", str(problem))
+        return Answer(0)
     except OSError as problem:
         ctx.set_condition("Delivering", False, "NoAnswer", f"the collector does not answer: {problem}")
         return Answer(0)

@@ -16,6 +16,10 @@ class Answer(NamedTuple):
     retry_after: float = 0.0
 
 
+class NotServed(OSError):
+    """A URL that this program has no client for: nothing was asked."""
+
+
 class Collector:
     """The client of collectors, with a bearer token from a file if one is given."""
 
@@ -36,7 +40,7 @@ class Collector:
     async def post(self, url: str, batch: bytes) -> Answer:
         """Posts a batch. Raises OSError if no answer came, whether the collector got the batch or not."""
         if not url.startswith("http"):
-            raise ConnectionError("this program was run without --streams")
+            raise NotServed("this program was run without --streams: it posts to http: and https: only")
         limit = aiohttp.ClientTimeout(TIMEOUT)
         try:
             async with self._session.post(

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 from eventsink import EventSink, EventSinkSpec, controller
-from posting import Answer, Collector
+from posting import Answer, Collector, NotServed
 
 import setpoint as sp
 from setpoint.client import Invalid
@@ -237,8 +237,19 @@ async def test_a_collector_over_http_gets_cloud_events_with_the_token_of_the_fil
         await runner.cleanup()
         with pytest.raises(OSError, match=r"127\.0\.0\.1"):
             await collector.post(url, b"[]")
-        with pytest.raises(OSError, match="--streams"):
+        with pytest.raises(NotServed, match="--streams"):
             await collector.post("redis://127.0.0.1/events", b"[]")
+
+
+@sp.testing.virtual_time
+async def test_a_sink_that_the_program_has_no_client_for_is_told_so_and_not_that_the_collector_is_silent() -> None:
+    async with aiohttp.ClientSession() as session, running(Collector(session)) as cluster:
+        await tell(cluster, "a")
+        await cluster.create(sink(url="redis://queue.example.net/events"))
+        await cluster.settle()
+        found = await cluster.get(EventSink, "main")
+        assert delivering(found) == ("False", "NotServed")
+        assert "--streams" in found.status.conditions[0].message
 
 
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
