@@ -68,7 +68,8 @@ async def issued(certificate: Certificate, issuer: Issuer, secret: Secret | None
 
 async def store(certificate: Certificate, pair: Pair, digest: str, secret: Secret | None, ctx: sp.Context) -> Secret:
     """Writes key and certificate together; exactly the Secret that was looked at."""
-    revision = int(secret.annotations.get(REVISION, "0")) + 1 if secret is not None else 1
+    counted = int(secret.annotations.get(REVISION, "0")) if secret is not None else 0
+    revision = max(counted, certificate.status.revision) + 1  # a Secret that was deleted took its count along
     data = {"tls.key": pair.key, "tls.crt": pair.certificate, **({"ca.crt": pair.root} if pair.root else {})}
     notes, labels = {WANTED: digest, REVISION: str(revision)}, {OWNER: certificate.uid}
     if secret is None:

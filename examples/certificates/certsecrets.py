@@ -47,7 +47,7 @@ class Flaw(NamedTuple):
 
 def flaw_of(secret: Secret | None, digest: str, authority: Pair | None, now: datetime) -> Flaw | None:
     if secret is None:
-        return Flaw("DoesNotExist", "there is no certificate yet")
+        return Flaw("DoesNotExist", "the Secret does not exist")
     try:
         present = checked(pair_in(secret))
     except Unusable as problem:

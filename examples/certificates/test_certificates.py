@@ -121,6 +121,18 @@ async def test_a_certificate_of_the_own_authority_is_in_its_secret_and_verifies(
 
 
 @sp.testing.virtual_time
+async def test_a_deleted_secret_comes_back_as_the_next_revision() -> None:
+    async with running(BOOT, CA, OURS, web()) as cluster:
+        await cluster.settle()
+        first = await held(cluster)
+        await cluster.delete(await cluster.get(Secret, "web-tls"))
+        await cluster.settle()
+        assert await held(cluster) != first
+        assert (await status(cluster)).revision == 2
+        assert said(await status(cluster), "Ready") == ("True", "Issued")
+
+
+@sp.testing.virtual_time
 async def test_a_certificate_is_renewed_before_its_end_with_a_new_key() -> None:
     async with running(BOOT, CA, OURS, web(duration=SHORT)) as cluster:
         await cluster.settle()
