@@ -35,6 +35,9 @@ def databases_of(secret: sp.Head, caches: sp.Caches) -> list[sp.ObjectKey]:
 
 async def reconcile(database: Database, ctx: sp.Context) -> None:
     """Says in a ConfigMap how to connect, and in the status which version of the password is in use."""
+    if not database.spec.password_secret:
+        ctx.set_condition("Ready", False, "NoSecret", "spec.passwordSecret names no Secret")
+        return
     secret = await ctx.get(Secret, database.spec.password_secret)
     if secret is None:
         ctx.set_condition("Ready", False, "NoSecret", f"there is no Secret {database.spec.password_secret}")

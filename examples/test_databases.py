@@ -33,6 +33,15 @@ async def test_a_changed_secret_leads_to_the_databases_that_refer_to_it_and_to_n
 
 
 @sp.testing.virtual_time
+async def test_a_database_without_the_name_of_a_secret_is_told_which_field_is_empty() -> None:
+    async with sp.testing.cluster(controller) as cluster:
+        await cluster.apply(database("orders", ""))
+        await cluster.settle()
+        told = (await cluster.get(Database, "orders")).status.conditions[0]
+        assert (told.reason, told.message) == ("NoSecret", "spec.passwordSecret names no Secret")
+
+
+@sp.testing.virtual_time
 async def test_a_database_that_moves_to_another_secret_follows_that_one() -> None:
     async with sp.testing.cluster(controller) as cluster:
         await cluster.apply(Secret.named("new", "default", string_data={"password": "x"}))

@@ -204,6 +204,9 @@ async def clean_up(database: Database, ctx: sp.Context) -> sp.Outcome:
     if is_over(job, "Failed"):
         message = f"Job {name} has failed. Take spec.backup.schedule away to have the database go without a last backup"
         ctx.set_condition("LastBackup", False, "Failed", message)
+    else:
+        message = f"Job {name} has to write the last backup before anything goes"
+        ctx.set_condition("LastBackup", False, "Waiting", message)
     return sp.after(60, "the last backup is being written")
 
 

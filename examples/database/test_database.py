@@ -133,6 +133,18 @@ async def test_it_goes_after_a_last_backup_and_leaves_nothing() -> None:
 
 
 @sp.testing.virtual_time
+async def test_it_says_which_job_its_end_waits_for() -> None:
+    async with sp.testing.cluster(controller) as cluster:  # without the claim no pod of the Job is scheduled
+        await cluster.apply(database(DatabaseSpec(backup=NIGHTLY)))
+        await cluster.settle()
+        await cluster.delete(await cluster.get(Database, "orders"))
+        await cluster.settle()
+        found = await cluster.get(Database, "orders")
+        assert reason(found, "LastBackup") == "Waiting"
+        assert any("Job orders-last-backup" in each.message for each in found.status.conditions)
+
+
+@sp.testing.virtual_time
 async def test_it_stays_when_the_last_backup_fails_until_its_user_does_without() -> None:
     def failing(pod: Pod) -> PodBehaviour | None:
         return PodBehaviour(exit_codes=(1,)) if "last-backup" in pod.name else None

@@ -27,7 +27,17 @@ class QueueStatus(sp.ConditionedStatus):
     waiting: list[str] = []
 
 
-class Queue(sp.CustomResource, group="queue.example.com", version="v1", scope="Cluster"):
+class Queue(
+    sp.CustomResource,
+    group="queue.example.com",
+    version="v1",
+    scope="Cluster",
+    columns=(
+        sp.Column("Pods", ".spec.pods", type="integer"),
+        sp.Column("Running", ".status.running"),
+        sp.Column("Waiting", ".status.waiting"),
+    ),
+):
     """A quota that Jobs of all namespaces share."""
 
     spec: QueueSpec

@@ -72,7 +72,7 @@ async def reconcile(workload: W, ctx: sp.Context) -> None:
     contents = [await content(use, ctx) for use in wanted]
     for use, data in zip(wanted, contents, strict=True):
         if data is None and not use.optional:
-            ctx.log.info("the pods wait for an object, and so does their restart", kind=use.kind, name=use.name)
+            ctx.log.info("the pods wait for an object, and so does their restart", missing=f"{use.kind} {use.name}")
             return
     digest = hashlib.sha256(msgspec.json.encode([wanted, contents], order="sorted")).hexdigest()[:16]
     if not wanted or workload.spec.template.metadata.annotations.get(DIGEST) == digest:
