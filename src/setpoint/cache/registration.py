@@ -55,7 +55,7 @@ class HandlerRegistration:
 
     *Caveats*
 
-    - There is no order between the calls for different objects.
+    - The calls for different objects may come in any order.
     - States may be skipped: a handler that is slower than the changes gets the newest state of each object. Its
       mailbox has at most one entry per object. An object that was created and deleted in between is not delivered.
     - Plain functions are called in the loop iteration that received the event, so they must not block.

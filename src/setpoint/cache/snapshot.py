@@ -33,7 +33,7 @@ class Snapshot:
         self.close()
 
     def close(self) -> None:
-        """Stops recording changes. Reading a closed snapshot raises `ValueError`."""
+        """Stops recording changes. Reading an object from a closed snapshot raises `ValueError`."""
         self.closed = True
         self.saved = {}
 

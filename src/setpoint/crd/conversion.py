@@ -63,7 +63,7 @@ class Conversion(Struct, frozen=True):
     * No data is lost in either direction: values that a version can't hold are kept in an annotation of the object. The
       conversion back restores them, unless the field has been changed in between.
     * Metadata does not change, except for that annotation.
-    * Conversions work on plain JSON values, so fields that neither class knows stay in place.
+    * Conversions work on plain JSON values, so fields that neither class declares stay in place.
 
     Every method returns a new Conversion.
     """

@@ -34,7 +34,8 @@ Tree: TypeAlias = dict[str, Any]
 
 
 def loss(before: JSON, after: JSON, schema: Schema | None, others: frozenset[Steps], steps: Steps = ()) -> Tree | None:
-    """A tree of the differences that `restore` has to undo in ``after`` to get ``before``; None if both are equal.
+    """A tree of the differences that `restore` has to undo in ``after`` to get ``before``; None if ``before`` and
+    ``after`` are equal.
 
     ``others`` are the paths of objects that the other version does not have.
     """

@@ -178,7 +178,7 @@ class Versions:
 
     def convert_object(self, obj: Object, kind: type[K]) -> K:
         """``obj``, an instance of one version's class, converted to ``kind``, the class of another version. Fields that
-        the classes don't know are lost.
+        the classes do not declare are lost.
         """
         return self.read(kind, to_wire(obj))
 

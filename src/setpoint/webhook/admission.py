@@ -145,10 +145,11 @@ class Admission(Generic[K]):
         return f"Admission({self.kind.__name__}{subresource}{f', name={self.name!r}' if self.name else ''})"
 
     def defaults(self, function: AdmissionFunction[K], *, on: Iterable[Operation] = ("create", "update")) -> Self:
-        """Adds ``function``, which changes the object in place before any check. Functions are called in this order.
+        """Adds ``function``, which changes the object in place before any check. Functions are called in the order in
+        which they were added.
 
         ``function`` must be idempotent, because API servers may call it more than once. Fields that the class does not
-        know stay unchanged.
+        declare stay unchanged.
         """
         operations = self._operations(function, on)
         if "delete" in operations:

@@ -132,7 +132,7 @@ def facts_of(certificate: bytes) -> Facts:
 
 @lru_cache(maxsize=_KNOWN)
 def signed_by(certificate: bytes, authority: bytes) -> bool:
-    """Whether ``authority``'s key signed ``certificate``, even if one of them has expired."""
+    """Whether ``certificate`` was signed with ``authority``'s key; certificates that have expired also count."""
     from cryptography.exceptions import InvalidSignature
 
     try:

@@ -141,8 +141,8 @@ async def decide(
 def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
     """The JSON patch from ``raw`` to ``obj``, which was decoded from ``raw`` and then changed; [] if nothing changed.
 
-    Members that the class of ``obj`` does not know are never changed, not even within items of lists. The zero values
-    and defaults of the class are not added.
+    Members that the class of ``obj`` does not declare are never changed, not even within items of lists. The zero
+    values and defaults of the class are not added.
     """
     pristine = decode(type(obj), raw)
     if pristine == obj:

@@ -53,8 +53,8 @@ async def install(
 
     A second call changes nothing. The CustomResourceDefinitions must exist, unless ``definitions`` is set: in that case
     they are applied, too, each in one write with its conversion, so new versions are never served without their
-    conversion. This is for a single server. While several replicas are being replaced, the old ones don't know the new
-    versions: apply the definitions after the last old replica has ended.
+    conversion. This is for a single server. While several replicas are being replaced, the old ones can't convert the
+    new versions: apply the definitions after the last old replica has ended.
 
     Raises:
         NotInForce: a webhook was not called, or a definition not established, within ``timeout`` seconds.

@@ -45,10 +45,11 @@ def other_versions(admission: Admission[Any]) -> list[str]:
 
 
 def called_version(admission: Admission[Any], admissions: Iterable[Admission[Any]]) -> str:
-    """The version for which API servers are told to call: the stored one, because the previous release also knows it.
+    """The version of the kind for which the webhook is registered: the stored one, because the previous release of a
+    program supports it, too.
 
-    It is the class's own version if one of ``admissions`` is for a different version of the kind, or if not exactly one
-    version is stored.
+    It is the class's own version if the admission accepts no other versions (see `other_versions`), if one of
+    ``admissions`` is for a different version of the kind, or if not exactly one version is stored.
     """
     versions = _versions(admission)
     if versions is None or admission.match_policy != "Equivalent":

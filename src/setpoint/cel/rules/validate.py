@@ -64,8 +64,8 @@ class RuleValidator:
 
         ``old`` is the previous value, for rules that use ``oldSelf``. With ``update``, errors in unchanged parts are
         only warnings, unless the broken rule uses ``oldSelf``. Evaluation stops with an error when it has cost more
-        than ``limit``. ``at_once`` is the cost limit for code that does not yield to other requests. Raises TakesLong
-        if the rules cost more than ``at_once``.
+        than ``limit``. ``at_once``, if it is less than `CALL_LIMIT`, is the cost limit for code that does not yield to
+        other requests: TakesLong is raised if the rules cost more.
         """
         run = _Run(limit, CALL_LIMIT if at_once is None else at_once)
         if self._node is not None:
