@@ -136,7 +136,7 @@ class Store:
     def labelled(self, selector: Selector) -> Iterable[str] | None:
         """Keys that include those of all objects that ``selector`` matches, or None if no index helps.
 
-        A label that is selected by value is indexed from then on.
+        A label that is selected by value is indexed from then on, up to 32 labels.
         """
         return self._indexes.labelled(selector, self._records)
 

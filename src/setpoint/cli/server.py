@@ -28,10 +28,10 @@ def serve(
     ui: str = "0",
     security: Security | None = None,
 ) -> None:
-    """Serves until a signal arrives. When the server is ready, prints its URL and, if there is a page, the page's URL;
-    without ``kubeconfig``, also the flag that writes one.
+    """Serves until a signal arrives. When the server is ready, prints its URL and the URL of the page, if there is one;
+    without ``kubeconfig``, also prints the flag that writes one.
 
-    Without ``controllers`` no control plane runs; without ``security`` the server serves plain HTTP; ``ui`` is the
+    Without ``controllers`` no control plane runs. Without ``security`` the server serves plain HTTP. ``ui`` is the
     address of the page, or ``"0"`` for none.
 
     Raises:

@@ -74,7 +74,7 @@ class Webhooks:
         served: `Admission`\\ s and conversions: ``Versions.of(Mykind)``.
         factory: the informers for the kinds that admissions declare with ``reads``. The caller runs it; requests that
             read wait for it until their deadline, other requests don't.
-        timeout: the seconds for a request that has no timeout.
+        timeout: the seconds for a request without a timeout in its path, and the maximum of such a timeout.
         samples: objects for testing conversions before they are served, in addition to those made from the schemas.
 
     *Guarantees*

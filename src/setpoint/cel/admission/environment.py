@@ -101,10 +101,11 @@ def admission_environment(
     variables: dict[str, Type] | None = None,
     patches: bool = False,
 ) -> Environment:
-    """The environment of an admission expression. It always declares ``object``, ``oldObject``,
-    ``namespaceObject`` and ``request``; the arguments decide whether it also declares ``params``,
-    ``authorizer``, ``variables`` (their types by name; later additions to this dictionary take
-    effect) and the types of patches.
+    """The environment of an admission expression.
+
+    It always declares ``object``, ``oldObject``, ``namespaceObject`` and ``request``. The arguments decide whether it
+    also declares ``params``, ``authorizer``, ``variables`` and the types of patches. ``variables`` has the variables'
+    types by name; later additions to this dictionary take effect.
     """
     names: dict[str, Type] = {
         "object": DYN,
