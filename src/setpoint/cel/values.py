@@ -189,8 +189,8 @@ class PlainMap(MapValue):
         self._entries[_plain_key(key)] = (key, value)
 
     def drop(self, key: Value) -> None:
-        """Removes the entry with this key, if there is one. Changes the map in place, so only code that is still
-        building the map may call it. Raises EvaluationError for a key of an unsupported type.
+        """Removes the entry of ``key``, if there is one. Changes the map in place, so only code that is still building
+        the map may call it. Raises EvaluationError for a key of an unsupported type.
         """
         self._entries.pop(_plain_key(key), None)
 

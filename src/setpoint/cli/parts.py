@@ -1,4 +1,4 @@
-"""Parts: everything that a program consists of, as its commands need it."""
+"""Parts: the parts of a program that its commands need."""
 
 from __future__ import annotations
 

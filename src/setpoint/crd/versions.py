@@ -30,7 +30,8 @@ def family_of(kind: Any) -> tuple[Any, ...]:
     """The class and every class that its conversions lead to, newest first.
 
     Raises:
-        DefinitionError: the classes are not versions of one kind, or the conversions lead to one of them twice.
+        DefinitionError: the classes are not versions of one kind, the conversions lead to one of them twice, or a
+            conversion is not from a CustomResource class.
     """
     found = [kind]
     for newer in found:
