@@ -1,4 +1,4 @@
-"""Runs requests that need answers from webhooks or take long: their work waits, and is repeated if necessary.
+"""Runs requests that need answers from webhooks or take a long time: their work waits, and is repeated if necessary.
 
 All work on objects is synchronous. If it needs an answer that only a webhook has, it raises `Suspended`; the webhook is
 called, and the work is repeated from the beginning, on the objects that are stored *then*, with the answers available.

@@ -1,3 +1,3 @@
-"""Authorization: the attributes of a request, and the rules that allow it. The only part of the server used here is the
-storage.
+"""Authorization: the attributes of a request, and the rules that allow it. Of the rest of the server, this package uses
+only the storage.
 """

@@ -62,7 +62,7 @@ class AccessRecord:
 
     @classmethod
     def from_environment(cls) -> AccessRecord | None:
-        """A record with the file that the environment variable `VARIABLE` names; None if the variable is not set."""
+        """A record with the file that the environment variable `VARIABLE` names; None if it is unset or empty."""
         path = os.environ.get(VARIABLE)
         return cls(file=Path(path)) if path else None
 
@@ -73,7 +73,7 @@ class AccessRecord:
 
     @property
     def refused(self) -> list[tuple[Attributes, str]]:
-        """The requests that were answered with 403, each with the authorizer's reason (often empty)."""
+        """The requests that the authorizer refused, each with its reason (often empty)."""
         return list(self._refused.values())
 
     def clear(self) -> None:

@@ -39,7 +39,7 @@ class MatchConditions:
         """Whether all conditions are true. False if one is false, or if one can't be evaluated and failures are
         ignored.
 
-        Raises ConditionFailed.
+        Raises ConditionFailed if a condition can't be evaluated and failures are not ignored.
         """
         problems: list[str] = []
         try:

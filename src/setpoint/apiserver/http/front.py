@@ -38,7 +38,7 @@ class PortTakenError(OSError):
 
 
 class OpenAddressError(ValueError):
-    """Other machines could reach a server that does not authenticate its clients; the message says what to do."""
+    """Other machines could reach a server without TLS or without authentication; the message says what to do."""
 
 
 class Answering(Protocol):
@@ -65,10 +65,10 @@ class HttpFront:
     On exit, the front accepts no new connections, ends watches, and gives requests in progress ``grace`` seconds. When
     a client disconnects, its watch ends at once.
 
-    ``authenticates``: whether ``server`` authenticates its clients. If it does not, the address must be a loopback
-    address, unless ``tls`` requires client certificates. Requests from web pages of other origins are refused
-    (`hosts`). A connection has ``head_timeout`` seconds for its first request; each request body, and each read of a
-    response, has ``body_timeout`` seconds.
+    ``authenticates``: whether ``server`` authenticates its clients. The address must be a loopback address unless there
+    is a ``tls`` context and either ``server`` authenticates its clients or ``tls`` requires client certificates.
+    Requests from web pages of other origins are refused (`hosts`). A connection has ``head_timeout`` seconds for its
+    first request; each request body, and each read of a response, has ``body_timeout`` seconds.
 
     Raises:
         OpenAddressError: the address is not a loopback address, and there is no TLS with authentication of clients.

@@ -29,7 +29,7 @@ class Authentication:
     ``static``: users by token (`read_tokens`). ``bootstrap``: whether bootstrap tokens are accepted. ``oidc``:
     providers of identity tokens. ``anonymous``: whether a request without credentials is made as ``system:anonymous``;
     otherwise it gets 401. The TLS context of the front verifies client certificates, and `AccountTokens` verifies
-    tokens of service accounts; both are always accepted.
+    tokens of service accounts; valid ones are always accepted.
     """
 
     static: Mapping[str, UserInfo] = field(default_factory=dict)

@@ -15,7 +15,7 @@ def read_tokens(path: Path) -> dict[str, UserInfo]:
 
     Raises:
         OSError: the file can't be read.
-        ValueError: a line is incomplete; the message names the file and the line.
+        ValueError: the file is not CSV or a line is incomplete; the message names the file and the incomplete line.
     """
     made: dict[str, UserInfo] = {}
     try:

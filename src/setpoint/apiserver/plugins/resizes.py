@@ -1,4 +1,4 @@
-"""NodeDeclaredFeatureValidator, PodResizeValidator: the node of a pod that is resized must be able to resize it."""
+"""NodeDeclaredFeatureValidator, PodResizeValidator: a pod can be resized only if its node supports the resize."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _SIDES: Final[tuple[Side, Side]] = ("requests", "limits")
 
 
 def check_declared_features(attributes: AdmissionAttributes) -> None:
-    """Refuses a resize of a pod's own resources, or of an init container, on a node that does not declare the feature.
+    """Refuses a resize of a pod's own resources, or of an init container that is not a sidecar, on a node that does
+    not declare the feature.
 
     Raises ApiStatusError (403).
     """

@@ -133,8 +133,8 @@ class AdmissionAttributes:
 
     @property
     def exempt(self) -> bool:
-        """Whether webhooks are skipped. They do not see the objects that configure admission, because a bad
-        configuration could not be repaired otherwise.
+        """Whether webhooks are skipped. They do not see the objects that configure admission, because otherwise a bad
+        configuration could not be repaired.
         """
         return self.served.resource.group == _EXEMPT
 

@@ -202,11 +202,13 @@ class Behaviour(Protocol):
         ...
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        """Prepares a new object for validation. The status, if it is a subresource, is already dropped."""
+        """Prepares a new object for validation. The status, if it is a subresource, has already been dropped."""
         ...
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
-        """Prepares a changed object for validation. The status, if it is a subresource, is already the old one."""
+        """Prepares a changed object for validation. The status, if it is a subresource, has already been reset to the
+        old one.
+        """
         ...
 
     def prepare_subresource_update(

@@ -1,7 +1,7 @@
 """Storage: holds the objects of an API server and their recent history.
 
-A storage knows only this about Kubernetes: objects are bytes under (resource, namespace, name), every write gets the
-next number of a single counter, the revision, and the recent writes can be read again in order.
+A storage does not interpret objects: they are bytes under (resource, namespace, name). Every write gets the next number
+of a single counter, the revision, and the recent writes can be read again in order.
 """
 
 from __future__ import annotations

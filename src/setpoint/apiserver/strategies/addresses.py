@@ -38,7 +38,7 @@ _SPECIAL: Final = (
 
 
 def address_of(text: str) -> IPv4Address | IPv6Address | None:
-    """The address that ``text`` stands for, with or without leading zeros; None if it stands for none."""
+    """The address that ``text`` stands for, with or without leading zeros; None if it is not an address."""
     try:
         return ip_address("" if "%" in text else _without_zeros(text))
     except ValueError:

@@ -14,7 +14,7 @@ __all__ = ["AdmissionConfiguration"]
 
 
 class AdmissionConfiguration(Strategy):
-    """A mutating or validating configuration of admission, which is in force from the next request on."""
+    """A mutating or validating configuration of admission; a write takes effect with the next request."""
 
     says_required = True
     generation = True

@@ -49,8 +49,8 @@ class Watch:
     position leaves the history gets an ERROR event with code 410, and the stream ends.
 
     - Events come in the order of revisions, without repetitions or gaps.
-    - A change after which an object begins to match is ADDED; one after which it no longer matches is DELETED (with the
-      object as it was, at the revision of the change).
+    - A change that makes an object match is ADDED; one that makes it stop matching is DELETED (with the object as it
+      was, at the revision of the change).
     - A resourceVersion of "" or "0" begins with the existing objects, as ADDED events.
     - With ``sendInitialEvents`` these end with a bookmark annotated ``k8s.io/initial-events-end`` (KEP-3157).
     """

@@ -1,4 +1,4 @@
-"""Parses the answers of webhooks; errors in them have the real server's wording."""
+"""Parses the answers of webhooks; errors in them are reported in the real server's words."""
 
 from __future__ import annotations
 

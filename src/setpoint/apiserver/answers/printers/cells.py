@@ -114,7 +114,7 @@ def containers(pod_spec: Wire | None) -> tuple[str, str]:
 
 
 def condition(obj: Wire, type_: str) -> Wire | None:
-    """The condition of type ``type_`` in an object's status; None if there is none."""
+    """The condition of type ``type_`` in an object's status; None if there is no such condition."""
     return next((item for item in get(obj, "status", "conditions", default=[]) if item.get("type") == type_), None)
 
 

@@ -35,7 +35,7 @@ Step = Callable[[Any], Iterator[Any]]
 
 
 class JsonPathError(ValueError):
-    """A path can't be parsed; the message names the path and the position of the error."""
+    """A path can't be parsed; the message shows the path and its wrong part, or says that it is too long."""
 
 
 class JsonPath:
