@@ -165,7 +165,8 @@ class InformerFactory:
         Raises:
             CacheSyncError: the deadline passed, or a server refused the same list three times in a row (Forbidden,
                 Unauthorized, MethodNotAllowed, or NotFound, as for a missing CustomResourceDefinition). The message
-                names every informer or handler that has not synced; the cause is the error of the last attempt.
+                names every informer that has not synced or, if all have, every handler that is behind; the cause is
+                the error of the last attempt.
             InformerStopped: an informer was stopped before it had synced.
         """
         deadline = asyncio.timeout(self._sync_timeout if timeout is None else timeout)
