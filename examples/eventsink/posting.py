@@ -10,10 +10,11 @@ TIMEOUT = 10.0
 
 
 class Answer(NamedTuple):
-    """The answer of a collector: its HTTP status, and the seconds that it asks to wait."""
+    """The answer of a collector: its HTTP status, the seconds that it asks to wait, and a refusal in its own words."""
 
     code: int
     retry_after: float = 0.0
+    words: str = ""
 
 
 class NotServed(OSError):

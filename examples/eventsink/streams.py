@@ -40,8 +40,8 @@ class Streams(Collector):
                 await adding.execute()
         except (NoConnection, NoAnswer) as problem:
             raise ConnectionError(str(problem)) from problem
-        except RedisError:
-            return Answer(UNAVAILABLE)
+        except RedisError as refusal:
+            return Answer(UNAVAILABLE, words=str(refusal))
         return Answer(202)
 
     def _client(self, url: str) -> Redis:

@@ -160,6 +160,15 @@ async def test_a_busy_collector_says_how_long_to_wait_and_one_that_refuses_loses
 
 
 @sp.testing.virtual_time
+async def test_a_collector_without_statuses_is_told_in_its_own_words() -> None:
+    async with running(Fake(Answer(503, 30.0, "OOM command not allowed")), sink()) as cluster:
+        await tell(cluster, "a")
+        await sp.testing.advance(2)
+        (told,) = (await cluster.get(EventSink, "main")).status.conditions
+        assert (told.reason, told.message) == ("Busy", "the collector answers: OOM command not allowed")
+
+
+@sp.testing.virtual_time
 async def test_batches_that_are_too_large_are_halved_and_grow_again() -> None:
     collector = Fake()
     collector.most = 2
