@@ -87,9 +87,11 @@ def spreading(fleet: sp.Fleet) -> sp.Controller[Secret]:
         left: dict[str, str] = {}
         for name in sorted(placed | wanted):
             cluster = fleet.get(name)
+            if cluster is None:
+                left[name] = "it is not in the fleet"
+                ctx.event("Warning", "NotInFleet", f"cluster {name} of this Secret is not in the fleet")
+                continue
             try:
-                if cluster is None:
-                    raise Refused("it is not in the fleet")
                 await place(original, cluster, is_wanted=name in wanted)
             except (Refused, ApiError, TransportError) as problem:
                 left[name] = str(problem)

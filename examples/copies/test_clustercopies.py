@@ -13,6 +13,7 @@ import setpoint as sp
 from setpoint.client import InProcessTransport, Request, Response, Transport, TransportError
 from setpoint.meta import from_wire
 from setpoint.models.core_v1 import Namespace, Secret
+from setpoint.models.events_v1 import Event
 from setpoint.models.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
 from setpoint.permissions import declared, rules
 
@@ -156,6 +157,8 @@ async def test_a_cluster_that_has_left_the_fleet_is_not_forgotten() -> None:
         await made.home.delete(await made.home.get(Secret, "pull"))
         await sp.testing.advance(600)
         assert sorted(await made.found()) == ["east/default", "east/red", "home/default"]
+        told = {each.note for each in await made.home.list(Event) if each.reason == "NotInFleet"}
+        assert told == {"cluster east of this Secret is not in the fleet"}
         await made.engage("east")
         await sp.testing.advance(180)
         assert await made.found() == {}
