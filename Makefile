@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers test-generated test-browser corpus plans test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-simulation bench-cluster dist check clean
+.PHONY: help demo test test-peers test-generated test-browser corpus plans test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-instructions bench-simulation bench-cluster dist check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -133,6 +133,9 @@ bench-webhook: $(VENV)/.dev ## webhook servers beside controller-runtime's and k
 
 bench-processes: $(VENV)/.dev ## reconciles that write, by the number of processes of run --processes
 	$(BIN)/python benchmarks/processes.py $(ARGS)
+
+bench-instructions: $(VENV)/.dev ## this checkout beside another one, by instructions: ARGS='--before DIR'; needs valgrind
+	$(BIN)/python benchmarks/instructions.py $(ARGS)
 
 bench-simulation: $(VENV)/.dev ## what it costs to prove a controller against every fault
 	$(BIN)/python benchmarks/simulation.py $(ARGS)

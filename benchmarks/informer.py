@@ -139,9 +139,10 @@ class Process:
         raise KeyError(name)
 
     def end(self) -> None:
-        self._watchdog.cancel()
-        self._process.kill()
+        """Ends the process, so that valgrind writes what it has counted if it runs under valgrind."""
+        self._process.terminate()
         self._process.wait()
+        self._watchdog.cancel()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()

@@ -201,7 +201,7 @@ class Server:
         return 0.0
 
     def stop(self) -> None:
-        self.process.kill()
+        self.process.terminate()
         self.process.wait()
 
 

@@ -4,13 +4,12 @@ with all the others as its world. The full search takes minutes (``make corpus``
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import setpoint as sp
-from setpoint.cluster.catalog import entry_of
+from setpoint.cluster.catalog import Parts, entry_of
 from setpoint.meta import LabelSelector, Object
 from setpoint.models.apps_v1 import (
     DaemonSet,
@@ -177,8 +176,8 @@ OFF: dict[str, dict[str, str]] = {
 
 
 def controllers(name: str) -> list[sp.Controller[Any]]:
-    parts: Any = SimpleNamespace(resources=None, factory=None, ca="")  # nothing of that is asked for by these
-    return entry_of(name).make(parts)
+    nothing: Any = None  # none of these controllers asks for what a server and its caches have
+    return entry_of(name).make(Parts(resources=nothing, factory=nothing))
 
 
 def survives(name: str, runs: int) -> None:

@@ -86,7 +86,8 @@ class Children(Generic[T]):
             del self._applied[key]
         surplus = [child for key, child in mine.items() if key not in keys and not child.is_deleting]
         self._failed.intersection_update(keys | mine.keys())
-        if surplus:
+        missing = [child for child in children if child.present is None]
+        if surplus or (missing and not self._context.object.is_deleting):
             await self._look_again()
         problems = await self._all({child.key: self._deletion(child) for child in surplus})
 
@@ -117,8 +118,9 @@ class Children(Generic[T]):
         return [result[child.key] for child in children if child.key in result]
 
     async def _look_again(self) -> None:
-        """Checks before a deletion that the owner is unchanged on the server, if caches may begin with lists of any
-        age: such a cache may show a state from before this program's start. Raises `Outdated` if the owner has changed.
+        """Checks before a deletion or a creation that the owner is unchanged on the server, if caches may begin with
+        lists of any age: such a cache may show a state from before this program's start. Raises `Outdated` if the owner
+        has changed.
         """
         informer = self._env.informers.get(self._env.resource.gvr)
         if self._context.age is not None and informer is not None and informer.may_begin_old:

@@ -183,7 +183,9 @@ class Context(ContextReads):
         A write to a controlled child names the uid of the existing object, so it never changes a different object. A
         child that belongs to an earlier object with the name of the reconciled object is not taken over: the garbage
         collector deletes it, and the reconcile is put off until it is gone. If the controller declares no cache of that
-        kind, a read comes before the first write; it needs the permission ``get``.
+        kind, a read comes before the first write; it needs the permission ``get``. So it does before a child is created
+        if caches begin with lists of any age (``InformerFactory(first_list="any")``), which may not show a child that
+        the present object with that name controls.
 
         Raises:
             OwnerError: the reconciled object can't own ``obj``; see `setpoint.controller.owner`.
@@ -242,8 +244,9 @@ class Context(ContextReads):
         - An object with another owner is not touched. An object with a wanted name and without a controller is taken
           over only with ``adopt``, or if it belonged to this object before.
         - While the reconciled object is being deleted, nothing is created or changed, only deleted.
-        - If caches begin with lists of any age (``InformerFactory(first_list="any")``), nothing is deleted before a
-          live read has shown that the reconciled object is still as in the cache; otherwise the reconcile is put off.
+        - If caches begin with lists of any age (``InformerFactory(first_list="any")``), nothing is deleted or created
+          before a live read has shown that the reconciled object is still as in the cache; otherwise the reconcile is
+          put off.
 
         *Caveats*: a new process applies every child once, which changes nothing on the server. If another manager
         changes a list in which there are wanted items, that child is applied once more. If another client has created

@@ -33,11 +33,12 @@ async def apply_child(env: Environment, memory: Memory, owner: Object, child: T,
     before = env.known(resource, key)
     for attempt in range(_TRIES):
         uid = ""
-        if cached and attempt == 0:
-            head = env.informers[gvr].store.head(key)
-            if head is not None:
-                _check(owner, child, head.owner_references)
-                uid = head.uid
+        head = env.informers[gvr].store.head(key) if cached and attempt == 0 else None
+        if head is not None:
+            _check(owner, child, head.owner_references)
+            uid = head.uid
+        elif cached and attempt == 0 and not env.informers[gvr].may_begin_old:
+            pass  # there is none, or it has just been made
         elif attempt or not (uid := memory.children.get(owner, gvr, key)):
             try:
                 present = await env.client.get(type(child), child.name, namespace=child.namespace or None)

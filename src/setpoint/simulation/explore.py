@@ -21,6 +21,8 @@ SHUFFLES: Final = 3
 """The number of runs in which everything without a guaranteed order comes in a random order."""
 TRAVELS: Final = 150
 """The most restarts on old lists that are tried."""
+LATE: Final = 0.2
+"""The share of the single faults that comes before the first restart on old lists."""
 
 
 class Explorer:
@@ -59,12 +61,12 @@ class Explorer:
         kept = [
             [each for each in family if switch_of(each.kind, dict(each.how)) not in self._off] for family in families
         ]
-        # In turns, each family at its own pace: a budget that does not suffice for all leaves none out. The world in
-        # which lists may be old is another one: it comes later.
+        # In turns, each family at its own pace: a budget that does not suffice for all leaves none out. Only servers
+        # that can't stream lists serve old ones, so faults of every cluster come first.
         late = len(kept) - 1
         placed = []
         for number, family in enumerate(kept):
-            start = 0.5 if number == late else 0.0
+            start = LATE if number == late else 0.0
             for place, each in enumerate(family):
                 placed.append((start + (1.0 - start) * (place + 1) / len(family), number, each))
         return list(dict.fromkeys(each for _, _, each in sorted(placed, key=lambda item: item[:2])))

@@ -135,7 +135,7 @@ KNOWN: dict[str, tuple[Fault, ...]] = {
     "conditions-of-others": (),
     "a-timer-in-memory": (Fault("lag", "ADDED configmaps default/main-cache #1", (("until", "step"),)),),
     "a-password-that-nobody-watches": (),
-    "spaces-by-the-status": (),
+    "spaces-by-the-status": (Fault("crash-after", "patch stores.strange.example.com/status default/main #5"),),
     "a-job-that-nobody-watches": (),
     "a-record-of-a-ghost": (),
     "a-limit-of-a-batch": (),

@@ -68,7 +68,7 @@ async def _until_stopped(flags: Flags) -> None:
 
 @asynccontextmanager
 async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
-    """Serves within the block. Raises the same errors as `run`."""
+    """Serves within the block. Raises the errors of `run`, but StorageError where `run` raises ServingError for it."""
     storage = await _storage(flags)
     modes = flags.several("authorization-mode")
     authorizer = Rbac(storage) if modes and "AlwaysAllow" not in modes else None
