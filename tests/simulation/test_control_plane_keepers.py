@@ -181,7 +181,12 @@ SCENARIOS: dict[str, Callable[[sp.testing.Cluster], Any]] = {
     "volumeattributesclass-protection-controller": protected_attributes,
 }
 OFF: dict[str, dict[str, str]] = {
-    "persistentvolume-binder-controller": {"paths": "a volume that is retained remembers the claim that had it"},
+    "persistentvolume-binder-controller": {
+        "paths": "a volume that is retained remembers the claim that had it",
+        "slow": "claims are served in any order: the one whose reconcile is late does not get the volume",
+    },
+    "persistentvolume-protection-controller": {"user": "a volume that no claim has got yet is not protected"},
+    "persistentvolumeclaim-protection-controller": {"user": "a claim is not protected before its pod is on a node"},
     "taint-eviction-controller": {"paths": "a pod that was evicted does not come back when the taint goes"},
 }
 WITHOUT: dict[str, str] = {

@@ -183,14 +183,17 @@ class Context(ContextReads):
         A write to a controlled child names the uid of the existing object, so it never changes a different object. A
         child that belongs to an earlier object with the name of the reconciled object is not taken over: the garbage
         collector deletes it, and the reconcile is put off until it is gone. If the controller declares no cache of that
-        kind, a read comes before the first write; it needs the permission ``get``. So it does before a child is created
-        if caches begin with lists of any age (``InformerFactory(first_list="any")``), which may not show a child that
-        the present object with that name controls.
+        kind, a read comes before the first write; it needs the permission ``get``.
+
+        If caches begin with lists of any age (``InformerFactory(first_list="any")``), no child is created before a live
+        read of the reconciled object has shown that it is neither gone nor being deleted; otherwise the reconcile is
+        put off.
 
         Raises:
             OwnerError: the reconciled object can't own ``obj``; see `setpoint.controller.owner`.
             AdoptionError: another owner controls the object with that name (an `OwnerError`).
-            Outdated: the child belongs to an earlier object with the owner's name; see `setpoint.controller.failures`.
+            Outdated: the child belongs to an earlier object with the owner's name, or the reconciled object is gone;
+                see `setpoint.controller.failures`.
             ApiError: the server refused.
         """
         env = self._env

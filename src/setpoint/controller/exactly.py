@@ -37,9 +37,7 @@ async def apply_child(env: Environment, memory: Memory, owner: Object, child: T,
         if head is not None:
             _check(owner, child, head.owner_references)
             uid = head.uid
-        elif cached and attempt == 0 and not env.informers[gvr].may_begin_old:
-            pass  # there is none, or it has just been made
-        elif attempt or not (uid := memory.children.get(owner, gvr, key)):
+        elif not (cached and attempt == 0) and (attempt or not (uid := memory.children.get(owner, gvr, key))):
             try:
                 present = await env.client.get(type(child), child.name, namespace=child.namespace or None)
             except NotFound:
@@ -50,6 +48,7 @@ async def apply_child(env: Environment, memory: Memory, owner: Object, child: T,
         if uid:
             body["metadata"]["uid"] = uid
         else:
+            await _confirm(env, owner)
             body["metadata"].pop("uid", None)
         try:
             answer = await env.client.patch(
@@ -71,6 +70,21 @@ async def apply_child(env: Environment, memory: Memory, owner: Object, child: T,
                 memory.children.note(owner, gvr, key, answer.uid)
             return answer
     raise Outdated(f"{child.kind} {key} comes and goes")
+
+
+async def _confirm(env: Environment, owner: Object) -> None:
+    """Raises `Outdated` if caches may begin with lists of any age and the server has no object with the owner's uid any
+    more, or one that is being deleted while ``owner`` is not.
+    """
+    informer = env.informers.get(env.resource.gvr)
+    if informer is None or not informer.may_begin_old:
+        return
+    try:
+        found = await env.client.get(type(owner), owner.name, namespace=owner.namespace or None)
+    except NotFound:
+        found = None
+    if found is None or found.uid != owner.uid or (found.is_deleting and not owner.is_deleting):
+        raise Outdated(f"{owner.kind} {owner.key} is gone or being deleted, which the cache does not show yet")
 
 
 def _check(owner: Object, child: Object, references: Any) -> None:

@@ -77,7 +77,9 @@ class Entry(NamedTuple):
     namespace: str
     name: str
     label: str
-    """``namespace/name``, with ``*`` for the part of the name that the server generated."""
+    """``namespace/name``, with ``*`` for the part of the name that the server generated, and with the names of objects
+    for their uids.
+    """
     type: str
     point: str
     uid: str
@@ -133,7 +135,7 @@ class History(MemoryStorage):
         record = change.record
         seen = sketch(record.value)
         meta = seen.metadata
-        label = label_of(record.namespace, record.name, meta.generate_name)
+        label = self.named(label_of(record.namespace, record.name, meta.generate_name))
         if change.type == "ADDED":
             self.made[f"{resource} {label}"] += 1
         if change.type == "DELETED":

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.simulation.names import renamed_outside, turns, unturned, words_of
 from setpoint.simulation.result import Finding, Result
-from setpoint.simulation.state import ABSENT, TIME, Difference, Snapshot, completed, differences, records
+from setpoint.simulation.state import (
+    ABSENT,
+    TIME,
+    Difference,
+    Snapshot,
+    completed,
+    differences,
+    learned,
+    records,
+)
 
 if TYPE_CHECKING:
     from setpoint.simulation.verdict import Reference
@@ -44,6 +53,20 @@ def direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
     if len(set(baseline.wishes)) <= 2 or not baseline.wished:
         return ()
     return tuple(baseline.wished)
+
+
+def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
+    """Notes in ``reference`` that all differences from ``direct`` are allowed, a run in which users ask for the final
+    state at once: the end state may depend on the path, and a fault may hide some of the user's changes.
+    """
+    found = differences(
+        completed(baseline.end, direct.end, baseline.initial, baseline.there),
+        completed(direct.end, baseline.end, baseline.initial, direct.there),
+        reference.masks,
+    )
+    reference.records = frozenset(each.subject for each in found if not each.path)
+    reference.masks |= learned(baseline.end, direct.end)
+    reference.allow(direct)
 
 
 def direct_findings(baseline: Result, direct: Result, reference: Reference) -> list[Finding]:

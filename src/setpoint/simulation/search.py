@@ -16,7 +16,7 @@ from setpoint.simulation.counterexample import Counterexample
 from setpoint.simulation.determinism import first_difference
 from setpoint.simulation.explore import Explorer
 from setpoint.simulation.faults import check_switches
-from setpoint.simulation.paths import direct_findings, direct_objects, path_findings
+from setpoint.simulation.paths import allow_paths, direct_findings, direct_objects, path_findings
 from setpoint.simulation.plan import Plan, fault
 from setpoint.simulation.pool import Pool
 from setpoint.simulation.report import Report
@@ -162,11 +162,15 @@ class Search:
             findings += [each for each in other.findings if each.identity not in known]
         if "determinism" not in self._setup.off:  # first: whatever else is found may come of it
             findings = first_difference(baseline, again) + findings
-        if not findings and "paths" not in self._setup.off:
-            findings += path_findings(baseline, reference)
+        if not findings:
+            held = "paths" not in self._setup.off
+            findings += path_findings(baseline, reference) if held else []
             if objects := direct_objects(baseline):
                 direct = self._pool.one(Plan(seed=seed), Options(direct=objects))
-                findings += direct_findings(baseline, direct, reference)
+                if held:
+                    findings += direct_findings(baseline, direct, reference)
+                else:
+                    allow_paths(baseline, direct, reference)
         baseline.findings = [each for each in findings if each.oracle not in self._setup.off]
         return reference
 

@@ -129,6 +129,7 @@ async def rotates_both_each_time(site: Site, ctx: sp.Context) -> None:
     labels = {"revision": str(site.spec.revision)}
     await ctx.apply(Secret.named(f"{site.name}-db", labels=labels, string_data={"password": password}))
     if site.status.password_of != site.spec.revision:
+        await ctx.ensure_current()
         await database.set_password(password)
         site.status.password_of = site.spec.revision
 
@@ -172,11 +173,13 @@ class RemembersHosts:
         self.last[site.uid] = site.spec.host
 
 
-async def asks_for_hosts(site: Site, ctx: sp.Context) -> None:
+async def asks_for_hosts(site: Site, ctx: sp.Context) -> Any:
     await dns.point(site.spec.host, site.name)
-    for name in await dns.of(site.name):
+    names = await dns.of(site.name)
+    for name in names:
         if name != site.spec.host:
             await dns.forget(name)
+    return None if site.spec.host in names else sp.retry("an answer without the name that was just written")
 
 
 # -- namespaces of tenants ---------------------------------------------------------------------------------------------

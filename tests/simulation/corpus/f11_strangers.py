@@ -430,6 +430,8 @@ async def deletes_the_old_key_first(store: Store, ctx: sp.Context) -> None:
 
 async def deletes_the_old_key_last(store: Store, ctx: sp.Context) -> None:
     name = f"{store.name}-key-{store.spec.serial}"
+    if any(each.name != name for each in ctx.owned(Secret)):
+        await ctx.ensure_current()
     await ctx.apply(Secret.named(name, string_data={"key": name}))
     if store.status.current != name:
         await ctx.patch(store, {"status": {"current": name}}, subresource="status")

@@ -299,7 +299,7 @@ async def claims_without_pods(store: Store, ctx: sp.Context) -> Any:
             return sp.retry("the cache is behind")
         for each in [*surplus, *unused]:
             await ctx.delete(each)
-    return None
+    return sp.after(60) if surplus else None  # a cache that never showed a pod does not show its end
 
 
 # -- the job's name is in the status, later ----------------------------------------------------------------------------

@@ -149,6 +149,11 @@ async def make_children(machine: Machine, ctx: sp.Context) -> None:
         await ctx.apply(made, controlled=False)
 
 
+async def make_children_of_what_is_there(machine: Machine, ctx: sp.Context) -> None:
+    await ctx.ensure_current()
+    await make_children(machine, ctx)
+
+
 async def drop_children(machine: Machine, ctx: sp.Context) -> None:
     mine = {"machine-uid": machine.uid}
     for each in (await ctx.client.list(ConfigMap, namespace=machine.namespace, selector=mine)).items:
@@ -321,7 +326,7 @@ PAIRS = [
         source="kro #1171",
         scenario=create_and_delete,
         buggy=lambda: [sp.Controller(Machine, lets_go_first, reconcile_deleting=True)],
-        correct=lambda: [sp.Controller(Machine, make_children).finalize(drop_children)],
+        correct=lambda: [sp.Controller(Machine, make_children_of_what_is_there).finalize(drop_children)],
     ),
     Pair(
         name="a-machine-before-the-finalizer",
@@ -338,7 +343,7 @@ PAIRS = [
         source="zookeeper-operator #410, K8SPSMDB-590",
         scenario=deleted_for_good,
         buggy=lambda: [sp.Controller(Machine, goes_on, reconcile_deleting=True)],
-        correct=lambda: [sp.Controller(Machine, make_children).finalize(drop_children)],
+        correct=lambda: [sp.Controller(Machine, make_children_of_what_is_there).finalize(drop_children)],
     ),
     Pair(
         name="what-it-needs-to-let-go-went-first",
