@@ -13,7 +13,6 @@ from setpoint.simulation.state import (
     Snapshot,
     completed,
     differences,
-    learned,
     records,
 )
 
@@ -56,16 +55,17 @@ def direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
 
 
 def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
-    """Notes in ``reference`` that all differences from ``direct`` are allowed, a run in which users ask for the final
-    state at once: the end state may depend on the path, and a fault may hide some of the user's changes.
+    """Notes in ``reference`` what depends on the path: what differs in ``direct``, a run in which users ask for the
+    final state at once.
     """
     found = differences(
         completed(baseline.end, direct.end, baseline.initial, baseline.there),
         completed(direct.end, baseline.end, baseline.initial, direct.there),
         reference.masks,
     )
-    reference.records = frozenset(each.subject for each in found if not each.path)
-    reference.masks |= learned(baseline.end, direct.end)
+    reference.records = records(baseline.end, direct.end)
+    reference.path_objects = frozenset(each.subject for each in found if not each.path)
+    reference.path_masks = frozenset(each.mask for each in found)
     reference.allow(direct)
 
 

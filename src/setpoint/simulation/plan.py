@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import yaml
@@ -39,6 +39,9 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
         return f"{told}, with lists from a server that can't stream them" if self.get("behind") else told
 
 
+_HIDING: Final = ("lag", "early", "down", "pause", "freeze")
+
+
 def fault(kind: str, at: str, **how: Value | None) -> Fault:
     """A fault; details that are None are left out."""
     return Fault(kind, at, tuple((name, value) for name, value in how.items() if value is not None))
@@ -62,6 +65,13 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
         world of its own.
         """
         return any(each.kind == "restart" and each.get("behind") for each in self.faults)
+
+    @property
+    def hides(self) -> bool:
+        """Whether a controller may miss some of the user's changes: it sees them later than the next one, or is not
+        running when they are made.
+        """
+        return any(each.kind in _HIDING or each.get("until") == "step" for each in self.faults)
 
     @property
     def hash_seed(self) -> int | None:

@@ -27,6 +27,12 @@ class Reference:
     records: frozenset[str] = frozenset()
     """Objects that are records of earlier wishes. Whether they exist depends on how long each wish lasted."""
 
+    path_masks: frozenset[str] = frozenset()
+    path_objects: frozenset[str] = frozenset()
+    """Masks of fields, and objects, that depend on the path where the oracle ``paths`` is off. They do not count if a
+    fault may hide some of the user's changes.
+    """
+
     takes_turns: bool = False
     """Whether names depend on the number of changes that the controller saw, as in blue-green deployments."""
 
@@ -55,26 +61,28 @@ class Reference:
         found = [finding for finding in result.findings if finding.identity not in known]
         if any(finding.oracle in ("hot loop", "hang", "scenario") for finding in found):
             return self._enabled(found)
-        found += self.compare(result, "end state", "in the end", less=plan.travels)
+        found += self.compare(result, "end state", "in the end", less=plan.travels, hides=plan.hides)
         found += self._counts(plan, result)
         return self._enabled(found)
 
-    def compare(self, result: Result, oracle: str, when: str, *, less: bool = False) -> list[Finding]:
+    def compare(
+        self, result: Result, oracle: str, when: str, *, less: bool = False, hides: bool = False
+    ) -> list[Finding]:
         """A finding for every object that differs from the undisturbed run. With ``less``, additional objects are not
-        findings.
+        findings; with ``hides``, neither is a difference that comes from the user's path.
         """
         initial, there = self.baseline.initial, self.baseline.there
         expected = completed(self.baseline.end, result.end, initial, there)
         found = completed(result.end, self.baseline.end, initial, result.there)
-        by_subject = self._left(result, expected, found, less=less)
+        by_subject = self._left(result, expected, found, less=less, hides=hides)
         if self.takes_turns and by_subject:
             # An additional object may stand in the place of a missing one.
-            every = self._left(result, expected, found, less=False)
+            every = self._left(result, expected, found, less=False, hides=hides)
             words = turns([each for several in every.values() for each in several])
             if words and not unturned(self.baseline.end, result.end, words, self.masks):
                 return []
         if by_subject and (renamed := renamed_outside(expected, found)) is not None:
-            left = self._left(result, renamed.expected, renamed.found, less=less)
+            left = self._left(result, renamed.expected, renamed.found, less=less, hides=hides)
             if all(renamed.is_counter(each) for several in left.values() for each in several):
                 return []
         outside_first = sorted(by_subject.items(), key=lambda item: not item[0].startswith("external "))
@@ -89,16 +97,20 @@ class Reference:
             for subject, several in outside_first
         ]
 
-    def _left(self, result: Result, expected: Snapshot, found: Snapshot, *, less: bool) -> dict[str, list[Difference]]:
+    def _left(
+        self, result: Result, expected: Snapshot, found: Snapshot, *, less: bool, hides: bool
+    ) -> dict[str, list[Difference]]:
         """The differences that matter, keyed by object."""
+        masks = self.masks | self.path_masks if hides else self.masks
+        either_way = self.records | self.path_objects if hides else self.records
         by_subject: dict[str, list[Difference]] = {}
         # A user's object goes with its owner if that was seen in time to adopt it, and stays if not.
         either = {*self.baseline.collected, *result.collected}
         ended = {*self.baseline.ended, *result.ended}
-        for each in differences(expected, found, self.masks):
+        for each in differences(expected, found, masks):
             if (not each.path and each.subject in either) or each.is_ended(ended):
                 continue
-            if each.subject not in self.records and not (less and each.is_more):
+            if each.subject not in either_way and not (less and each.is_more):
                 by_subject.setdefault(each.subject, []).append(each)
         return by_subject
 

@@ -29,7 +29,7 @@ KNOWN: dict[str, tuple[Fault, ...]] = {
         Fault("restart", "step 3", (("behind", "MODIFIED mongos.corpus.example.com default/db #2"),)),
     ),
     "a-budget-made-anew": (
-        Fault("restart", "step 4", (("behind", "MODIFIED mongos.corpus.example.com default/db #4"),)),
+        Fault("restart", "step 4", (("behind", "MODIFIED mongos.corpus.example.com default/db #3"),)),
     ),
     "a-set-in-no-order": (Fault("hash-seed", "run", (("seed", 1),)),),
     "a-migration-that-is-noted-first": (Fault("crash-after", "patch sites.corpus.example.com/status default/shop #4"),),
