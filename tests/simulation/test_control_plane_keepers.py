@@ -235,6 +235,12 @@ def test_an_object_that_is_looked_at_again_though_it_has_gone_is_read_by_its_key
     check(old_requests, lambda: controllers(name), control_plane=("*", f"-{name}"), replay=token, workers=0)
 
 
+def test_the_volume_of_a_claim_that_was_made_for_a_pod_that_had_just_gone_is_not_counted() -> None:
+    name = "ephemeral-volume-controller"
+    slow = Plan((fault("slow-answer", "create persistentvolumeclaims default/web-scratch #1", until="step"),))
+    check(ephemeral, lambda: controllers(name), control_plane=("*", f"-{name}"), replay=slow.token(), workers=0)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(SCENARIOS))
 def test_keepers_of_the_control_plane_survive_every_single_fault(name: str) -> None:

@@ -20,7 +20,7 @@ __all__ = ["FieldRequirement", "Operator", "Requirement", "SelectorError", "chec
 
 Operator = Literal["=", "!=", "in", "notin", "exists", "!", ">", "<"]
 _COST: Final = 1024
-"""What it costs to check or to write a requirement, in the unit of `setpoint.slices.spend`."""
+"""The cost of checking or writing a requirement, in the unit of `setpoint.slices.spend`."""
 _TOKEN: Final = re.compile(r"[ \t\r\n]*(?:(?P<symbol>!=|==|[=!(),<>])|(?P<word>[^=!(),<> \t\r\n]+))")
 _BINARY: Final = "in, notin, =, ==, !=, gt, lt"
 _OPERATORS: Final[dict[str, Operator]] = {

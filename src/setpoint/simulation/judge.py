@@ -131,7 +131,8 @@ class Judge:
             self.provided.add(subject)
         if entry.lane != "user":
             if entry.type == "ADDED":
-                if entry.orphan or self.excusing or self._is_for_the_gone():
+                named = any(uid in entry.name for uid in self._excused)  # such as the volume of a claim
+                if entry.orphan or self.excusing or named or self._is_for_the_gone():
                     self._excused.add(entry.uid)
                 else:
                     self.created[subject] += 1
