@@ -34,7 +34,7 @@ class Cache(Protocol):
 
 
 class Barrier(NamedTuple):
-    """A write that a cache has to show."""
+    """A write that a cache does not show yet."""
 
     key: ObjectKey
     uid: str

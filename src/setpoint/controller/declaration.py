@@ -146,9 +146,9 @@ class Declaration(Generic[K]):
         any_owner: bool = False,
         selector: AnySelector = None,
     ) -> Self:
-        """Declares a kind of children. A change of a child leads to a reconcile of the object of its managing
-        controller (with ``any_owner``: of every owner of this kind), and `Context.owned` reads the children from the
-        cache.
+        """Declares a kind whose objects are children of the reconciled objects. A change to a child leads to a
+        reconcile of the owner that is its managing controller (with ``any_owner``: of every owner of the reconciled
+        kind), and `Context.owned` reads the children from the cache.
 
         Raises:
             ValueError: the controller declares the kind twice, with different namespaces, selectors or forms.

@@ -12,7 +12,7 @@ from setpoint.meta import GroupVersionResource, ObjectKey
 
 
 class Memory:
-    """The facts about each key: writes that caches have to show, applied children, objects in doubt, hot loops.
+    """The facts about each key: writes that caches do not show yet, applied children, objects in doubt, hot loops.
 
     The memory does not outlive the process, and correctness does not depend on it: a new process begins with an empty
     one.

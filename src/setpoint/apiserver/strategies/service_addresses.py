@@ -61,8 +61,8 @@ _decoder = msgspec.json.Decoder(_Service)
 
 
 def has_address(spec: JsonObject) -> bool:
-    """Whether services of this type have a cluster address, which may be the string "None"; all but ``ExternalName``
-    do, even unknown types.
+    """Whether a service with this spec has a cluster address; the ``"None"`` of a headless service counts as one. All
+    types but ``ExternalName`` have one, even unknown types.
     """
     return spec.get("type") != "ExternalName"
 

@@ -78,7 +78,7 @@ class ChildProcess:
                 waiting.cancel()
 
     async def ask(self, path: str, query: Mapping[str, list[str]], *, within: float) -> Answer | None:
-        """The answer of one of the process's own pages; None if the process does not answer in time."""
+        """Requests the page at ``path`` from the process and returns its answer; None if there is none in time."""
         self._asks += 1
         waiting = self._asked[self._asks] = asyncio.get_running_loop().create_future()
         number = self._asks

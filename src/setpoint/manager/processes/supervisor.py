@@ -162,10 +162,8 @@ class Supervisor:
     async def ask(
         self, path: str, query: Mapping[str, list[str]], *, within: float, index: int | None = None
     ) -> dict[int, Answer | None]:
-        """The answers of the processes' own pages, by index; None for a process that does not answer in time or is
-        missing.
-
-        With ``index``, only that process is asked.
+        """Requests the page at ``path`` from each process, or only from the one with ``index``, and returns the answers
+        by process index; None for a process that is missing or does not answer in time.
         """
         numbers = [number for number in range(self.count) if index is None or number == index]
 
