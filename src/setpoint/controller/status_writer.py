@@ -29,8 +29,8 @@ class StatusWriter(Generic[K]):
       stay. If another writer has given a field (or condition) a different value, that value stays, and the reconcile is
       tried again (`Conflict`), because its own value was computed from an older state. So a late status of a former
       leader does not replace the status of its successor. A later object with the same name is left alone.
-    - If the server refuses a status, the object still reports the reason: the refusal becomes the condition
-      `Controller.failure_condition` of the previous status.
+    - If the server refuses a status for its content, the object still reports the reason: its previous status stays,
+      and its condition `Controller.failure_condition` has the refusal.
     """
 
     def __init__(self, declared: Declaration[K], env: Environment, memory: Memory) -> None:

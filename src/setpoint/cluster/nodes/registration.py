@@ -63,8 +63,8 @@ class HollowNodes:
     ``nodes`` is the number of nodes, or a description of each. Like a kubelet, it registers nodes when it starts; a
     Node that is deleted later stays away until the next start. Taints are set only on new Nodes.
 
-    *Caveats*: a Lease is written when the node is registered or recovers, not every ten seconds: a hollow node is known
-    to be alive without a Lease, and a cluster with nothing to do does not poll.
+    *Caveats*: a Lease is written when its node is registered or recovers, and is not renewed every ten seconds. The
+    control plane knows without it that a hollow node is alive, and an idle cluster stays idle.
 
     Raises:
         ValueError: there is no node, or two nodes have the same name.
