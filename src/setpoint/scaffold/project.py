@@ -18,7 +18,7 @@ class ProjectError(Exception):
 
 
 class Api(msgspec.Struct, frozen=True):
-    """A kind of the project, with its additional versions."""
+    """One of the project's kinds, with its additional versions."""
 
     kind: str
     version: str

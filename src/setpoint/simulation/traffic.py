@@ -58,7 +58,7 @@ class Traffic:
         self, life: Life, asked: Asked, point: str, request: Request, status: int, revision: int,
         target: str | None,
     ) -> None:  # fmt: skip
-        """Notes that the server has answered a write of a process with ``status``, and has the write judged."""
+        """Records that the server answered a process's write with ``status``, and passes the write to the judge."""
         changed = self._world.history.revision != revision and status < 300
         self._world.tape.mark(
             Point(

@@ -50,7 +50,7 @@ def described(running: RunningController[Any]) -> Iterator[str]:
 
 
 def errors_of(running: RunningController[Any]) -> Iterator[str]:
-    """The distinct errors of each key in the timelines, with the number of times if more than one. After
+    """The distinct errors of each key in the timelines, each with a count if it occurred more than once. After
     `MAX_TOLD` errors, a last line says how many are left out.
     """
     told: dict[tuple[ObjectKey, str], int] = {}

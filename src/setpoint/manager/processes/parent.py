@@ -46,8 +46,8 @@ class Seat(msgspec.Struct):
 
     @classmethod
     def taken(cls) -> Seat | None:
-        """The seat of this process; None if no supervisor has started it. Processes that this process starts do not
-        inherit the seat.
+        """Takes this process's seat from the environment, so that its own child processes do not inherit it. None if no
+        supervisor started this process, or if the seat has been taken before.
         """
         given = os.environ.pop(VARIABLE, None)
         return None if given is None else msgspec.json.decode(given, type=cls)
