@@ -100,11 +100,13 @@ class Port:
 def ported(path: Path, group: str = "") -> Port:
     """The custom resources and handlers in a kopf operator's file.
 
-    ``group`` is the group to port if there are several; the handlers of other groups become notes. The group of the
-    port is empty if no handler names one, since kopf also accepts the name of a resource alone.
+    ``group`` selects the API group, and is required if the file has handlers of several groups; handlers of the other
+    groups become notes. The `group` of the result is empty if no handler names one, since kopf also accepts the name of
+    a resource alone.
 
     Raises:
-        KopfProblem: the file can't be read, is not Python, or has no handlers of custom resources.
+        KopfProblem: the file can't be read, is not Python, has no handlers of custom resources, or has several groups
+            of which ``group`` is none.
         NameProblem: the name of a kind is not valid.
     """
     try:
