@@ -106,7 +106,7 @@ def ported(path: Path, group: str = "") -> Port:
 
     Raises:
         KopfProblem: the file can't be read, is not Python, has no handlers of custom resources, or has several groups
-            of which ``group`` is none.
+            and ``group`` is not one of them.
         NameProblem: the name of a kind is not valid.
     """
     try:
