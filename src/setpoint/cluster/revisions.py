@@ -92,8 +92,9 @@ class Revisions(Generic[P]):
                     found = await ctx.client.get(ControllerRevision, fresh.name, namespace=owner.namespace)
                 except NotFound:
                     continue
-                controller = found.metadata.controller
-                if controller is not None and controller.uid == owner.uid and found.data == fresh.data:
+                if found.data == fresh.data:
+                    # It may be left over from an earlier owner of the same name. The garbage collector will delete it
+                    # then, and its deletion leads to the next reconcile of this owner, which creates its own.
                     return found
                 owner.status.collision_count = (owner.status.collision_count or 0) + 1
 

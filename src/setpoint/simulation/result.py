@@ -124,7 +124,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     hour.
     """
     rests_expected: tuple[dict[str, int], ...] = ()
-    """The number of objects with each label at the end of each step of the undisturbed run."""
+    """The number of objects with each label that have to exist at the end of each step."""
     gone_expected: dict[int, dict[str, int]] = {}
     """The deletions of the undisturbed run, by step."""
     since: int = 0

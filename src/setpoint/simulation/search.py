@@ -254,9 +254,8 @@ class Search:
         since = 0
         if plan.seed == self._seed and not plan.stop:
             since = min((baseline.step_of(each.at) for each in plan.faults), default=0)
-        return Options(
-            trace=trace, patient=patient, rests_expected=tuple(baseline.there), gone_expected=baseline.gone, since=since
-        )
+        stays = self._references[0].stays
+        return Options(trace=trace, patient=patient, rests_expected=stays, gone_expected=baseline.gone, since=since)
 
     def _run(self, plan: Plan, *, trace: bool = False) -> Result:
         result = self._pool.one(plan, self._options(plan, trace=trace))

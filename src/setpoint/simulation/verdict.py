@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -48,12 +48,26 @@ class Reference:
                 masks |= learned(ours, theirs)
             self.allow(other)
         self.masks = frozenset(masks)
+        self.stays = tuple(self._least())[::-1]
+        """The number of objects with each label that have to exist at the end of each step; see `_least`."""
+
+    def _least(self) -> Iterator[dict[str, int]]:
+        """For each step, from the last one to the first, the smallest number of objects with each label until users
+        ask for something else: a controller may do sooner what it does later in the undisturbed run.
+        """
+        later: dict[str, int] = {}
+        wish = ""
+        for there, wished in zip(reversed(self.baseline.there), reversed(self.baseline.wishes), strict=False):
+            same = wished == wish
+            wish = wished
+            later = {label: min(number, later.get(label, 0)) if same else number for label, number in there.items()}
+            yield later
 
     def allow(self, other: Result) -> None:
         """Allows as many creations and deletions of each object as there were in ``other``, a run without faults."""
         for allowed, seen in ((self.created, other.created), (self.deleted, other.deleted)):
-            for subject, count in seen.items():
-                allowed[subject] = max(allowed.get(subject, 0), count)
+            for subject, number in seen.items():
+                allowed[subject] = max(allowed.get(subject, 0), number)
 
     def judge(self, plan: Plan, result: Result) -> list[Finding]:
         """The findings about a disturbed run, except those that the undisturbed run has, too."""
@@ -117,17 +131,17 @@ class Reference:
     def _counts(self, plan: Plan, result: Result) -> Iterable[Finding]:
         if plan.travels:
             # On an old view much is made that has to go again: what counts is what should have stayed, and went.
-            for subject, count in result.wrongly.items():
+            for subject, times in result.wrongly.items():
                 if subject in self.passing:
                     continue
                 yield Finding(
                     "destroyed",
                     subject,
-                    f"{subject} was deleted {_times(count)}, though it should have stayed, on a view of the past: "
+                    f"{subject} was deleted {_times(times)}, though it should have stayed, on a view of the past: "
                     "lists of a server that can't stream them may be old. Before it deletes, a controller has to read "
                     "what the decision is about from the server (ctx.client), or leave the deletion to ctx.keep",
                     0,
-                    count,
+                    times,
                 )
             return
         twice = Counter(unknown for each in plan.faults if (unknown := _unknown(each)))
@@ -135,11 +149,11 @@ class Reference:
             ("created", self.created, result.created),
             ("deleted", self.deleted, result.deleted),
         ):
-            for subject, count in seen.items():
+            for subject, times in seen.items():
                 most = allowed.get(subject, 0) + twice.get(subject, 0)
-                if count > most and subject not in self.records:
-                    told = f"{subject} was {word} {_times(count)}, in the undisturbed run {_times(most)}"
-                    yield Finding("counts", subject, told, most, count)
+                if times > most and subject not in self.records:
+                    told = f"{subject} was {word} {_times(times)}, in the undisturbed run {_times(most)}"
+                    yield Finding("counts", subject, told, most, times)
 
     def _enabled(self, findings: Iterable[Finding]) -> list[Finding]:
         return [finding for finding in findings if finding.oracle not in self.off]

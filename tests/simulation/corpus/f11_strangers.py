@@ -204,9 +204,9 @@ def next_colour(store: Store, live: str, there: Deployment | None) -> str:
 
 
 async def switches_when_available(store: Store, ctx: sp.Context) -> Any:
-    service = await ctx.get(Service, store.name)
+    service = await found(Service, store.name, ctx)
     live = (service.spec.selector or {}).get("colour", "blue") if service is not None else "blue"
-    there = await ctx.get(Deployment, f"{store.name}-{live}")
+    there = await found(Deployment, f"{store.name}-{live}", ctx)
     wanted = next_colour(store, live, there)
     rolled = await ctx.apply(deployment(store, f"{store.name}-{wanted}"))
     if wanted != live and (rolled.status.available_replicas or 0) < store.spec.replicas:

@@ -76,6 +76,12 @@ async def make_claims_of_the_uid(ensemble: Ensemble, ctx: sp.Context) -> Any:
         name = f"data-{ensemble.name}-{number}"
         present = await ctx.get(PersistentVolumeClaim, name)
         if present is not None and present.labels.get("owner-uid") != ensemble.uid:
+            try:
+                newest = await ctx.client.get(Ensemble, ensemble.name, namespace=ensemble.namespace)
+            except NotFound:
+                return None
+            if newest.uid == ensemble.uid:
+                await ctx.delete(present)  # there is one ensemble of a name: the earlier one is gone
             return sp.retry("the volume of an earlier ensemble is still there")
         if present is None:
             try:
