@@ -21,6 +21,7 @@ from setpoint.meta.model import ApiModel, Object, resource_of
 from setpoint.meta.quantity import Quantity
 from setpoint.meta.repair import repaired
 from setpoint.meta.time import MicroTime, format_micro_time, parse_time
+from setpoint.slices import spend
 
 M = TypeVar("M")
 _RAW = "_raw"
@@ -61,7 +62,9 @@ def from_wire(kind: type[M], value: Any) -> M:
         DecodeError: a value does not fit its field.
         ValueError: a string in them is not Unicode; see `json_of`.
     """
-    return decode(kind, json_of(value, kind.__name__))
+    raw = json_of(value, kind.__name__)
+    spend(len(raw))
+    return decode(kind, raw)
 
 
 def raw_of(obj: Object) -> bytes | None:

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from setpoint.apiserver.objects.codec import labels_of
+from setpoint.apiserver.objects.label_selector import selector_of
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.resources.registry import Registry, ServedResource
 from setpoint.apiserver.storage import Storage
-from setpoint.meta import LabelSelector, Selector, from_wire
+from setpoint.meta import Selector
 
 __all__ = ["Matching"]
 
@@ -79,7 +80,7 @@ class Matching:
 
 
 def _selector(selector: JsonObject | None) -> Selector:
-    return Selector.from_label_selector(from_wire(LabelSelector, selector)) if selector else Selector()
+    return selector_of(selector) if selector else Selector()
 
 
 def _matches(rule: JsonObject, attributes: AdmissionAttributes, served: ServedResource) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from setpoint.apiserver.admission.conditions import MatchConditions
 from setpoint.apiserver.admission.matching import Matching
 from setpoint.apiserver.objects.codec import labels_of
+from setpoint.apiserver.objects.label_selector import selector_of
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
@@ -17,7 +18,6 @@ from setpoint.cel import Environment, value_without_schema
 from setpoint.cel.admission import Evaluation, Expression, Variables, admission_environment, compile_admission
 from setpoint.cel.types import ANY, DYN, Type
 from setpoint.cel.values import Value
-from setpoint.meta import LabelSelector, Selector, from_wire
 
 __all__ = ["POLICY_LIMIT", "Binding", "Policy", "PolicyError"]
 
@@ -124,7 +124,7 @@ class Policy:
             record = call.storage.get(served.collection, namespace, ref["name"])
             found = [] if record is None else [record]
         else:
-            selector = Selector.from_label_selector(from_wire(LabelSelector, ref.get("selector") or {}))
+            selector = selector_of(ref.get("selector") or {})
             found = [
                 record
                 for record in call.storage.scan(served.collection)

@@ -20,7 +20,7 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
 from setpoint.models import UnknownKindError, kind_for
 from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, drop_nulls, validate
-from setpoint.slices import pace
+from setpoint.slices import pace, spend
 
 __all__ = ["empty_nulls", "type_errors"]
 
@@ -74,7 +74,8 @@ def type_errors(
             obj["spec"] = {}
         # The model's decoder can't be interrupted: what it would hold the loop with, validation looks at in slices.
         many = (grown or len(raw) > _LONG) and _has_many(obj)
-        if not many and _fits(served.resource.gvk, obj) and not _LONG_NUMBER.search(raw):
+        spend(len(raw))
+        if not many and _fits(served.resource.gvk, obj) and not _long_number(raw):
             return "", []
     errors = validate(schema, value, path)
     wrong = any(error.type is ErrorType.TYPE_INVALID for error in pace(errors))
@@ -147,7 +148,7 @@ def _has_many(obj: dict[str, Any]) -> bool:
         parts = [
             item
             for part in parts
-            for item in (part.values() if type(part) is dict else part)
+            for item in pace(part.values() if type(part) is dict else part)
             if type(item) is dict or type(item) is list
         ]
         count += len(parts)
@@ -168,6 +169,11 @@ def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:
     except (msgspec.ValidationError, RecursionError):
         return False
     return _names_fit(obj)
+
+
+def _long_number(raw: bytes) -> bool:
+    spend(len(raw))
+    return _LONG_NUMBER.search(raw) is not None
 
 
 def _names_fit(obj: dict[str, Any]) -> bool:

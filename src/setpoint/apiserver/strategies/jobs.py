@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from setpoint.apiserver.objects.label_selector import selector_of
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.job_indexes import count_indexes
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.pod_spec import template_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
-from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
+from setpoint.meta import SelectorError
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError, copy_json
 from setpoint.schema.errors import OMITTED, duplicate, invalid, not_supported, required, too_long, too_many
@@ -60,7 +61,7 @@ def _matches(selector: JsonObject | None, labels: dict[str, str]) -> bool:
     if selector is None:
         return False
     try:
-        return Selector.from_label_selector(from_wire(LabelSelector, selector)).matches(labels)
+        return selector_of(selector).matches(labels)
     except SelectorError:
         return True
 

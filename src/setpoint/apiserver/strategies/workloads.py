@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from setpoint.apiserver.objects.label_selector import selector_of
 from setpoint.apiserver.strategies.claims import claim_errors
 from setpoint.apiserver.strategies.go_dump import dump
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors
 from setpoint.apiserver.strategies.pod_spec import template_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
-from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
+from setpoint.meta import SelectorError
 from setpoint.meta.names import dns1123_label
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
@@ -53,9 +54,7 @@ def _template(spec: JsonObject, kind: str, problem: str | None, *, template: Jso
     labels = (own.get("metadata") or {}).get("labels")
     errors: Errors = []
     try:
-        fits = selector is not None and Selector.from_label_selector(from_wire(LabelSelector, selector)).matches(
-            labels or {}
-        )
+        fits = selector is not None and selector_of(selector).matches(labels or {})
     except SelectorError:
         if problem is not None:
             return [invalid("spec.selector", dump("*v1.LabelSelector", selector), problem)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from setpoint.apiserver.errors import ApiStatusError, forbidden, too_many_requests
+from setpoint.apiserver.objects.label_selector import selector_of
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.verbs.update import store
-from setpoint.meta import LabelSelector, Selector, SelectorError, from_wire
+from setpoint.meta import SelectorError
 from setpoint.schema import copy_json
 
 __all__ = ["spend"]
@@ -55,7 +56,7 @@ def _selects(budget: JsonObject, labels: dict[str, str]) -> bool:
     if selector is None:
         return False
     try:
-        return Selector.of(from_wire(LabelSelector, selector)).matches(labels)
+        return selector_of(selector).matches(labels)
     except SelectorError:
         return False
 

@@ -12,6 +12,7 @@ from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import apply_conflict, bad_request, conflict, invalid, unsupported_media_type
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import decode
+from setpoint.apiserver.objects.label_selector import selector_of
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.body import content_type
 from setpoint.apiserver.requests.call import Call
@@ -23,7 +24,7 @@ from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.managed_fields import converter
 from setpoint.apiserver.verbs.patch import APPLY, read_configuration, read_patch, unfit
 from setpoint.apiserver.verbs.update import check_name, kind_of, modify
-from setpoint.meta import GroupKind, GroupVersionKind, LabelSelector, Selector, SelectorError, from_wire
+from setpoint.meta import GroupKind, GroupVersionKind, SelectorError
 from setpoint.models import definition_name
 from setpoint.patch import ApplyConflict, InvalidApply
 from setpoint.patch import apply as server_side_apply
@@ -253,6 +254,6 @@ def _selector_text(selector: Any) -> str:
     if "matchLabels" not in selector and "matchExpressions" not in selector:
         return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
     try:
-        return str(Selector.from_label_selector(from_wire(LabelSelector, selector)))
+        return str(selector_of(selector))
     except SelectorError:
         return ""

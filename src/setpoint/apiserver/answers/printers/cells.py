@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from setpoint.meta import DecodeError, LabelSelector, Selector, SelectorError, from_wire, parse_time
+from setpoint.apiserver.objects.label_selector import selector_of
+from setpoint.meta import DecodeError, SelectorError, parse_time
 
 Wire = Mapping[str, Any]
 """An object, or a part of one, as plain JSON values."""
@@ -102,7 +103,7 @@ def format_selector(selector: Wire | None, *, none: str = "<none>", invalid: str
     if not selector:
         return none
     try:
-        return str(Selector.of(from_wire(LabelSelector, selector))) or none
+        return str(selector_of(selector)) or none
     except (SelectorError, DecodeError):
         return invalid
 
