@@ -269,3 +269,27 @@ async def test_strange_names_and_broken_revisions_keep_nobody_from_working() -> 
         await world.settle()
         await changed(world, replicas=2)
         assert {"web-0", "web-1", "web-x", "web-007", "web"} == set(await images(world))
+
+
+@virtual_time
+async def test_a_revision_of_an_earlier_set_is_used_until_the_garbage_collector_takes_it() -> None:
+    async with cluster() as world:
+        await world.create(stateful_set(1))
+        await world.settle()
+        (earlier,) = await world.list(ControllerRevision)
+        earlier.metadata.finalizers = ["example.com/slow"]
+        earlier = await world.update(earlier)
+        await world.delete(await world.get(StatefulSet, "web"))
+        again = await world.create(stateful_set(1))
+        await world.settle()
+        status = (await world.get(StatefulSet, "web")).status
+        assert (status.collision_count, status.update_revision) == (0, earlier.name)
+        assert (await world.get(Pod, "web-0")).labels[REVISION_LABEL] == earlier.name
+        (revision,) = await world.list(ControllerRevision)
+        assert (revision.uid, revision.is_deleting) == (earlier.uid, True)
+        revision.metadata.finalizers = []
+        await world.update(revision)
+        await world.settle()
+        (revision,) = await world.list(ControllerRevision)
+        assert revision.name == earlier.name
+        assert [owner.uid for owner in revision.metadata.owner_references] == [again.uid]

@@ -20,6 +20,14 @@ def test_a_deletion_that_the_undisturbed_run_has_in_the_same_step_is_no_loss() -
     pair.check_correct(Budget(runs=1), replay=travel.token(), workers=0)
 
 
+def test_a_deletion_that_the_undisturbed_run_has_later_for_the_same_wish_is_no_loss() -> None:
+    """The twin waits five seconds after a decommissioning; on a view of the past it finds that this is done already."""
+    pair = next(each for each in PAIRS if each.name == "a-ring-that-says-nothing")
+    old = (("behind", "MODIFIED mongos.corpus.example.com default/db #2"),)
+    travel = Plan((Fault("restart", "step 2", old),))
+    pair.check_correct(Budget(runs=1), replay=travel.token(), workers=0)
+
+
 async def reconcile(app: App, ctx: sp.Context) -> None:
     """It writes nothing for a change of labels, so that settling does not wait for that."""
 
