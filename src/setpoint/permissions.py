@@ -146,8 +146,8 @@ def declaration(grant: Grant, verbs: Sequence[str], kind: str) -> str:
 
 
 def leases() -> set[Grant]:
-    """The grants for an election and for shards, whose members list each other's Leases and delete those of dead
-    members. They include the events about Leases, in the namespace of the Leases.
+    """The grants for a leader election and for shards, whose members list each other's Leases and delete those of dead
+    members. The grants for events about the Leases, in their namespace, are included.
     """
     # An update is sent as a patch.
     verbs = ("create", "delete", "get", "list", "patch", "update")

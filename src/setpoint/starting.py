@@ -1,6 +1,6 @@
 """The entry points of the console scripts. Ctrl-C during the import of the program ends it without a traceback.
 
-This module imports nothing of the program itself, so Ctrl-C has this effect from the start.
+This module does not import any module of the program at the top level, so Ctrl-C has this effect from the start.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ __all__ = ["freeze_heap"]
 
 
 def freeze_heap() -> None:
-    """Excludes all objects that exist now from garbage collection. Programs call this function once they serve.
+    """Excludes all objects that exist now from garbage collection. Programs call this function when they begin to
+    serve.
 
-    A request of a few megabytes creates enough objects to start a collection. Each collection would otherwise traverse
-    the whole server, which takes almost a tenth of a second in which no other request is answered.
+    A request of a few megabytes creates enough objects to trigger a collection. Each collection would otherwise
+    traverse the whole server; for almost a tenth of a second, no other request would be answered.
     """
     gc.collect()
     gc.freeze()

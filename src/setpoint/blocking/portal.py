@@ -42,7 +42,7 @@ class Portal:
         return not self._closed and not self._loop.is_closed()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of ``work``.
+        """Runs ``work`` in the portal's loop, and returns its result or raises its exception.
 
         Raises:
             RuntimeError: the portal is closed, or the caller runs in the portal's thread.

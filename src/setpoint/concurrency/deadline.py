@@ -14,7 +14,7 @@ class Deadline:
 
     A deadline is like `asyncio.timeout_at`, with one difference: `move` and `expire` may be called at any time and by
     any task of the loop, before the block, within it and after it. `asyncio.Timeout.reschedule` raises `RuntimeError`
-    once the deadline has passed, and only the block's own task can know that it has.
+    once the deadline has passed, and a task other than the block's own cannot tell whether it has.
 
     *Guarantees*: a deadline that has passed cannot be moved again. When another task cancels the block's task, the
     block raises `asyncio.CancelledError`, even if the deadline passes in the same iteration of the loop.

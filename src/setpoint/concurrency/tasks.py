@@ -1,5 +1,5 @@
-"""Tasks that end with the block that started them, and functions that wait for the first or all of them, or end
-them.
+"""Tasks that end with the block that started them, and functions that end tasks, or wait until one or all of them have
+ended.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ T = TypeVar("T")
 
 
 async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None) -> set[asyncio.Task[Any]]:
-    """Cancels the tasks in their order and waits for their end, at most ``within`` seconds; returns the tasks that
-    remain.
+    """Cancels the tasks in the given order and waits at most ``within`` seconds until they have ended; returns those
+    that are still running. With None there is no limit.
 
     A task may take time to clean up. A task that still runs after half of ``within`` is cancelled once more, because it
-    may have swallowed the first cancellation. With None there is no limit.
+    may have swallowed the first cancellation.
 
-    The caller may be cancelled. The tasks that still run are then cancelled once more and awaited, so no task is left
-    without an owner; only after that is `asyncio.CancelledError` raised. The exceptions of the tasks are left to their
-    owners.
+    If the caller is cancelled, the tasks that still run are cancelled once more, and the wait continues;
+    `asyncio.CancelledError` is raised only after the wait, so that no task is left without an owner. The exceptions of
+    the tasks are left to their owners.
     """
     loop = asyncio.get_running_loop()
     ordered = [task for task in tasks if not task.done()]
@@ -67,7 +67,7 @@ class TaskScope:
     is for tasks that serve only the block.
 
     Raises (on leaving):
-        Exception: the exception of the first failed task in the order of their start, from its work or its clean-up. If
+        Exception: of the tasks that failed, in their work or their clean-up, the exception of the one started first. If
             the block itself fails, the block's exception is raised, with notes of the exceptions of the tasks.
         asyncio.CancelledError: the block was cancelled. The exceptions of the tasks then go to the loop's exception
             handler: no exception takes precedence over a cancellation, and none is lost.
@@ -157,11 +157,12 @@ async def until(event: asyncio.Event, *tasks: asyncio.Future[Any]) -> bool:
 
 
 async def every(*works: Coroutine[Any, Any, T]) -> list[T]:
-    """Runs the coroutines concurrently, each to its own end; returns their results in the same order.
+    """Runs the coroutines concurrently until all have ended, even if some fail; returns their results in the same
+    order.
 
-    This function is for clean-ups, in which one failure must not keep the others from running. It raises the first
-    failure in the order of the coroutines, with notes of the others. If the caller is cancelled, all coroutines are
-    cancelled.
+    This function is for clean-ups, in which one failure must not keep the others from running. It raises the exception
+    of the first failed coroutine in the given order, with notes of the others. If the caller is cancelled, all
+    coroutines are cancelled.
     """
     async with TaskScope() as scope:
         tasks = [scope.start(work) for work in works]

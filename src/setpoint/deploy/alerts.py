@@ -1,5 +1,5 @@
-"""Alerts for the conditions of an operator that justify waking a person, and the object by which Prometheus finds its
-metrics.
+"""Alerts for the conditions of an operator that justify waking a person, and the object that tells Prometheus where to
+scrape the operator's metrics.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def job(operator: Operator) -> str:
 
 
 def prometheus_rule(operator: Operator) -> Document:
-    """The PrometheusRule. Each alert means that the operator does not do its work and will not recover by itself."""
+    """The PrometheusRule. Each alert means that the operator is not doing its work and will not recover by itself."""
     series = job(operator)
     rules = [
         _alert(

@@ -51,13 +51,12 @@ def compare(
     besides: Iterable[Grant] = (),
     stand_ins: Collection[str] = (),
 ) -> Comparison:
-    """Compares the declared grants with those that were asked for, and both with those of a role, if
-    ``granted`` is given.
+    """Compares the declared grants with those that were asked for, and both with those of a role, if ``granted`` is
+    given.
 
-    ``besides`` are grants that tests do not show, such as those for a leader election: they count as
-    declared, but never as unused. ``stand_ins`` are placeholders in the declared grants for names that
-    the person who deploys the program may choose, so the role's rule may have any other name in place
-    of a stand-in.
+    ``besides`` are grants that tests do not exercise, such as those for a leader election: they count as declared, but
+    never as unused. ``stand_ins`` are placeholders in the declared grants for names that are chosen at deployment;
+    where a declared grant has a placeholder, the role's rule may have any name.
     """
     wanted = {grant for grant in asked if grant.resource not in _SELF and not _covered(_EVERYBODY, grant)}
     known = declared | set(besides)

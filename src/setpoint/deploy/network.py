@@ -16,8 +16,8 @@ projects.
 
 
 def services(operator: Operator) -> list[Document]:
-    """The Service of the metrics, for a ServiceMonitor, and the Service of the webhooks, for API servers. There is no
-    Service of the webhooks if there are no webhooks, or with OLM, which makes one itself.
+    """The Service of the metrics, for a ServiceMonitor, and the Service of the webhooks, for API servers. The latter is
+    left out if there are no webhooks, and with OLM, which creates its own.
     """
     found = [_service(operator, f"{operator.name}-metrics", "metrics", METRICS_PORT, METRICS_PORT)]
     if operator.served and operator.certificates != "olm":  # OLM makes a Service of its own
@@ -29,8 +29,8 @@ def network_policy(operator: Operator) -> Document:
     """The NetworkPolicy: API servers reach the webhooks, and namespaces with the label ``metrics: enabled`` reach the
     metrics.
 
-    API servers do not have pods that a policy could name, so the webhooks' port is open. Outgoing connections are not
-    restricted: the address of the API server is not known, and reconcilers talk to other systems.
+    The webhooks' port is open to all, because a policy cannot select API servers by their pods. Outgoing connections
+    are not restricted: the address of the API server is not known, and reconcilers talk to other systems.
     """
     ingress: list[Document] = [
         {

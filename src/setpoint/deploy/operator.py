@@ -83,7 +83,9 @@ class Operator:
 
     @property
     def elects(self) -> bool:
-        """Whether one replica leads: there are controllers, and their objects are not shared among all replicas."""
+        """Whether the replicas elect a leader: true if there are controllers, unless their objects are shared among all
+        replicas.
+        """
         return bool(self.controllers) and not self.shards
 
     @cached_property

@@ -70,14 +70,14 @@ def write(
 ) -> Written:
     """Writes the files into the folder, which is created if it is missing.
 
-    A file that is unchanged since an earlier run is updated, or removed if it is no longer generated,
-    unless it is marked ``once``. A file that a person has made or changed is left alone, or overwritten
-    with ``force``. A second run with the same files changes nothing.
+    A file that is unchanged since an earlier run is updated, or removed if it is no longer generated, unless it is
+    marked ``once``. A file that a person has made or changed is left alone, or overwritten with ``force``. A second run
+    with the same files changes nothing.
 
-    ``scope`` names the command; files of other scopes are never removed. ``facts`` are stored in the
-    record before any file is written.
+    ``scope`` names the command; files of other scopes are never removed. ``facts`` are stored in the record before any
+    file is written.
 
-    *Under a crash* in the middle, each existing file is either old or new, never half of one, and the
+    *After a crash* in the middle, each existing file is either old or new, never half of one, and the
     next run completes the work.
 
     Raises:

@@ -21,14 +21,14 @@ _MARGIN: Final = 5
 
 
 def grace_seconds() -> int:
-    """The seconds for which the kubelet waits before it kills the program: the time that the manager takes to stop,
-    including cancelled work, and a margin.
+    """The number of seconds that the kubelet waits before it kills the program: the longest time that the manager takes
+    to stop, including the time in which cancelled work cleans up, plus a margin.
     """
     return ceil(SHUTDOWN_TIMEOUT + CANCEL_WITHIN) + _MARGIN
 
 
 def namespace(operator: Operator) -> Document:
-    """The operator's namespace, which only accepts pods that run without privileges."""
+    """The operator's namespace, which accepts only pods that meet the ``restricted`` Pod Security Standard."""
     labels = operator.labels("namespace") | {
         "pod-security.kubernetes.io/enforce": "restricted",
         "pod-security.kubernetes.io/enforce-version": "latest",

@@ -30,11 +30,11 @@ _RAW = "_raw"
 def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
     """A new instance of ``kind`` from JSON. An `Object` remembers ``raw`` for later patches (see `raw_of`).
 
-    Text that is not Unicode is read as U+FFFD, as in Go.
+    Invalid UTF-8 and unpaired surrogates are read as U+FFFD, as in Go.
 
     Raises:
         TooDeep: the JSON is nested too deeply.
-        DecodeError: ``raw`` is not JSON, or a value does not fit its field.
+        DecodeError: ``raw`` is not JSON, or a value is not valid for its field.
     """
     raw = bytes(raw)  # its own copy: an object must not keep alive the whole list that it came in
     made: M
@@ -59,8 +59,8 @@ def from_wire(kind: type[M], value: Any) -> M:
 
     Raises:
         TooDeep: the values are nested too deeply.
-        DecodeError: a value does not fit its field.
-        ValueError: a string in them is not Unicode; see `json_of`.
+        DecodeError: a value is not valid for its field.
+        ValueError: a string contains an unpaired surrogate; see `json_of`.
     """
     raw = json_of(value, kind.__name__)
     spend(len(raw))
@@ -119,7 +119,7 @@ def encode(value: Any) -> bytes:
 
     Raises:
         TooDeep: ``value`` is nested too deeply.
-        ValueError: a string in it is not Unicode; see `json_of`.
+        ValueError: a string contains an unpaired surrogate; see `json_of`.
     """
     return json_of(to_wire(value), type(value).__name__)
 
@@ -129,7 +129,7 @@ def json_of(value: Any, *what: str) -> bytes:
 
     Raises:
         TooDeep: the values are nested too deeply.
-        ValueError: a string in them is not Unicode (half of a surrogate pair); the message names the string.
+        ValueError: a string contains an unpaired surrogate; the message names the string.
     """
     try:
         return msgspec.json.encode(value)

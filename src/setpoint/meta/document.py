@@ -17,11 +17,15 @@ __all__ = ["DecodeError", "TooDeep", "elements", "end_of_value", "members", "men
 
 
 class DecodeError(ValueError):
-    """A document does not fit its model; the message names the kind, the key if it is known, and the field."""
+    """A document is not JSON, or does not match its model; the message names the kind, the key and the field as far as
+    they are known.
+    """
 
 
 class TooDeep(DecodeError):
-    """A document is nested too deeply to decode: the limit is some hundreds of levels, and lower inside deep calls."""
+    """A document is nested too deeply to decode: the limit is several hundred levels, and fewer if the call stack is
+    already deep.
+    """
 
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
@@ -54,9 +58,9 @@ def plain(raw: bytes | memoryview | msgspec.Raw) -> Any:
 
 
 def mended(raw: bytes) -> bytes | None:
-    """``raw`` with U+FFFD in place of text that is not Unicode, as Go's decoder reads it; None if all text is Unicode.
+    """``raw`` with U+FFFD in place of text that is not Unicode, as in Go's decoder; None if there is no such text.
 
-    Text is not Unicode if it contains a byte that is not UTF-8, or the escape of one half of a surrogate pair.
+    Text that is not Unicode is a byte that is not UTF-8, or the escape of an unpaired surrogate.
     """
     try:
         raw.decode()
@@ -73,7 +77,7 @@ def members(raw: bytes) -> dict[str, bytes]:
     checked.
 
     Raises:
-        DecodeError: ``raw`` is not an object, or its brackets don't match.
+        DecodeError: ``raw`` is not a JSON object, or its brackets, keys or separators are malformed.
     """
     position = _past_space(raw, 0)
     if raw[position : position + 1] != b"{":
@@ -95,7 +99,7 @@ def elements(raw: bytes) -> list[bytes]:
     """The elements of a JSON array, each as raw JSON. Elements may be nested to any depth and are not checked.
 
     Raises:
-        DecodeError: ``raw`` is not an array, or its brackets don't match.
+        DecodeError: ``raw`` is not a JSON array, or its brackets or separators are malformed.
     """
     position = _past_space(raw, 0)
     if raw[position : position + 1] != b"[":

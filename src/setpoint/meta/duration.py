@@ -48,7 +48,7 @@ class Duration(timedelta):
         sign.
 
         Raises:
-            ValueError: ``text`` has a different form, or is longer than about 290 years, the maximum in Go.
+            ValueError: ``text`` has a different form, or the duration exceeds Go's maximum of about 290 years.
         """
         if len(text) > _LONGEST or not _FORM.fullmatch(text):
             raise ValueError(f"{text[:100]!r} is not a duration: want numbers with units, such as 1h30m or 1.5s")

@@ -47,7 +47,7 @@ def fields_of(kind: Any) -> tuple[FieldInfo, ...]:
 
     Raises:
         NameError: an annotation contains a name that can't be found at run time.
-        TypeError: a field has no single wire name.
+        TypeError: a pydantic field has different aliases, or an alias that is not a string.
     """
     return _fields_of(cast("Hashable", kind))
 

@@ -21,7 +21,7 @@ Convert = Callable[[Any, Any], Any]
 
 
 def prepare(annotation: Any, value: Any) -> Any:
-    """``value`` with the attribute names of dataclasses in place of wire names, as ``msgspec.convert`` expects it.
+    """``value`` with wire names replaced by the attribute names of dataclasses, which ``msgspec.convert`` expects.
 
     The values of pydantic models stay as they are; `make_pydantic` handles them.
     """

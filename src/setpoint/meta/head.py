@@ -62,7 +62,7 @@ def head_of(raw: bytes | msgspec.Raw) -> Head:
     """The head of an object's JSON. The rest of the JSON may be nested to any depth.
 
     Raises:
-        DecodeError: ``raw`` is not an object, or its metadata does not fit its fields.
+        DecodeError: ``raw`` is not a JSON object, or a field of its metadata has the wrong type.
     """
     try:
         return _decode_headed(raw).metadata
@@ -76,7 +76,7 @@ def head_in(metadata: bytes) -> Head:
     """The head from the JSON of an object's metadata.
 
     Raises:
-        DecodeError: the metadata does not fit its fields.
+        DecodeError: the metadata is not a JSON object, or one of its fields has the wrong type.
     """
     try:
         return _decode_head(metadata)

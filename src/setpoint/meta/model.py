@@ -1,14 +1,14 @@
 """Model and Object: the typed classes for everything that Kubernetes serves.
 
-A `Model` is a `msgspec.Struct` whose wire names are camelCase. An `Object` is a model with ``metadata``, which has a
-REST address. Generated kinds and users' own classes are of these same types, and all other code treats them alike.
+A `Model` is a `msgspec.Struct` whose wire names are camelCase. An `Object` is a model that has ``metadata`` and a REST
+address. Generated kinds and users' own classes are of these same types, and all other code treats them alike.
 
 Three rules hold for every model:
 
 * **Absent is not null.** A field that is ``None`` is left out on the wire. A field whose annotation includes
   ``msgspec.UnsetType`` may be null: in that case ``None`` is sent as ``null``, and ``UNSET`` is left out.
-* **A default is your own.** A struct given as a default (``status: MykindStatus = MykindStatus()``) is copied for
-  each instance, never shared.
+* **Defaults are not shared.** A struct given as a default (``status: MykindStatus = MykindStatus()``) is copied for
+  each instance.
 * **Metadata is always present.** ``metadata`` of an object is never ``None``.
 """
 
@@ -85,7 +85,8 @@ def made_by(
     *,
     also: Iterable[str] = (),
 ) -> Any:
-    """The class for a class statement, made as by `ModelMeta`. ``also`` are keywords that a derived metaclass handles.
+    """Creates the class of a class statement, as `ModelMeta` does. ``also`` are further keywords that the message may
+    suggest; the derived metaclass ``metaclass`` handles them.
 
     Raises:
         TypeError: a class keyword is unknown; the message names the class and the likely intended keyword.
@@ -166,7 +167,7 @@ class Object(Model, dict=True):
     """An object that an API server stores. It has ``metadata``, and its class has a `Resource`.
 
     Objects that came from a server remember the JSON from which they were decoded (`setpoint.meta.raw_of`), so that a
-    patch can leave alone the fields that this class does not know.
+    patch can leave alone the fields that this class does not declare.
     """
 
     resource: ClassVar[Resource]

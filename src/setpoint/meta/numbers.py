@@ -1,7 +1,7 @@
 """Integers in input text, read as Go's strconv reads them.
 
-Python's ``int`` is too lenient: it accepts spaces, underscores and the digits of every script. Beyond some
-thousand digits it raises an error of its own.
+Python's ``int`` is too lenient: it accepts spaces, underscores and the digits of every script. It also raises an error
+of its own for numbers of several thousand digits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def parse_int(text: str, bits: int = 64) -> int:
 
 
 def parse_uint(text: str, bits: int = 64) -> int:
-    """The value of a decimal integer without a sign. Raises `NumberError`, also if it does not fit into ``bits``."""
+    """The value of a decimal integer without a sign. Raises `NumberError` if ``text`` has a different form, or if the
+    value does not fit into ``bits`` bits.
+    """
     if not (text.isascii() and text.isdecimal()):
         raise NumberError(_problem("Uint", text, "invalid syntax"))
     number = int(text) if len(text) <= 40 else int(text.lstrip("0")[:40] or "0")

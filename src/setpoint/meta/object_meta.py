@@ -13,7 +13,8 @@ from msgspec import Raw, Struct, field
 class OwnerReference(Struct, kw_only=True, omit_defaults=True):
     """A reference from an object to its owner; the object is removed when all its owners are gone.
 
-    Owners are in the same namespace or cluster-scoped. At most one reference has ``controller`` set.
+    An owner is in the same namespace as the object, or is cluster-scoped. At most one reference of an object has
+    ``controller`` set.
     """
 
     api_version: str = field(name="apiVersion")
@@ -27,7 +28,7 @@ class OwnerReference(Struct, kw_only=True, omit_defaults=True):
 class ManagedFieldsEntry(Struct, kw_only=True, omit_defaults=True):
     """The fields that one manager set by one ``operation``: ``Apply`` or ``Update``.
 
-    ``fields_v1`` stays the JSON that was read, or is empty if there was none; `msgspec.json.decode` decodes it. In many
+    ``fields_v1`` is kept as the JSON that was read, empty if there was none; `msgspec.json.decode` decodes it. In many
     objects it is half of the metadata, and it is rarely read.
     """
 

@@ -10,7 +10,7 @@ __all__ = ["quote", "unicode_text"]
 
 
 def quote(text: str) -> str:
-    """``text`` in double quotes, escaped as Go's ``%q`` does for printable text."""
+    """``text`` in double quotes; printable text is escaped as by Go's ``%q``."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -31,7 +31,7 @@ LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A field that the request would change and that ``owner`` owns with a different value than the request's."""
+    """A field that ``owner`` owns and that the request would set to a different value."""
 
     owner: Owner
     path: Path
@@ -188,16 +188,15 @@ def update(
 ) -> list[dict[str, Any]]:
     """The managedFields after an update or patch that turns ``old`` into ``new``.
 
-    Changed fields are owned only by ``manager``'s Update entry; removed fields have no owner. At most
-    ten Update entries remain. An existing object without managedFields stays without them, because its
-    fields have not been tracked.
+    Changed fields are owned only by ``manager``'s Update entry; removed fields have no owner. At most ten Update
+    entries remain. An existing object without managedFields stays without them, because its fields have not been
+    tracked.
 
-    ``managed``: the result of `managers_of_request`; it is changed, the other inputs never are. Other
-    parameters as for `apply`.
+    ``managed`` is the result of `managers_of_request`, and is the only argument that is modified. The other parameters
+    are those of `apply`.
 
-    The creation of an object that comes with managedFields of its own is a change, too: ``old`` then
-    has no uid and consists of the fields that every object of the kind has on the server, which
-    therefore get no owner.
+    The creation of an object that comes with managedFields of its own is a change, too: ``old`` then has no uid and
+    consists of the fields that every object of the kind has on the server, which therefore get no owner.
 
     Raises TypedError for objects that do not fit the schema.
     """

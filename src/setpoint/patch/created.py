@@ -1,7 +1,7 @@
 """The ``managedFields`` of a new object: its creator owns all of its fields.
 
-No comparison is needed: one pass over the object and its schema writes the fields in their JSON form.
-The few fields that no manager owns are removed afterwards.
+No comparison is needed: the fields are collected in their JSON form in one pass over the object and its schema. The few
+fields that no manager owns are removed afterwards.
 """
 
 from __future__ import annotations

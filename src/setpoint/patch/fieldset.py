@@ -38,12 +38,12 @@ _CANONICAL: Final = re.compile(
 
 
 def field(name: str) -> str:
-    """The element of an object's field."""
+    """The path element for a field of an object."""
     return "f:" + name
 
 
 def key(keys: Mapping[str, Any]) -> str:
-    """The element of a list item that is identified by some of its fields."""
+    """The path element for a list item that is identified by some of its fields."""
     if len(keys) == 1:
         ((name, item),) = keys.items()
         if isinstance(item, str) and _PLAIN(item):
@@ -52,12 +52,12 @@ def key(keys: Mapping[str, Any]) -> str:
 
 
 def value(item: Any) -> str:
-    """The element of a list item that is identified by its whole (scalar) value."""
+    """The path element for a list item that is identified by its whole (scalar) value."""
     return f'v:"{item}"' if isinstance(item, str) and _PLAIN(item) else "v:" + _json(item)
 
 
 def index(position: int) -> str:
-    """The element of a list item that is identified by its index."""
+    """The path element for a list item that is identified by its index."""
     return f"i:{position}"
 
 

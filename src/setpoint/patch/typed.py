@@ -134,8 +134,8 @@ def is_empty(schema: Schema, value: Any) -> bool:
 
 
 def same(old: Any, new: Any) -> bool:
-    """Whether two values of the same type are certain to be equal: equal objects with their fields in
-    different orders count as different. Fast, and safe at any depth.
+    """Whether two values of the same type are certain to be equal; False for equal objects whose fields are in
+    different orders. Fast, and safe at any depth.
     """
     if isinstance(old, (dict, list)):
         # Most values that are not equal differ in the first fields; the encoder distinguishes true from 1, unlike ==.

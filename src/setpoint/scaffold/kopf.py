@@ -1,4 +1,4 @@
-"""The port of a kopf operator: its handlers are found in the source, and become comments where their code belongs.
+"""Ports a kopf operator: finds its handlers in the source, and turns them into comments where their code belongs.
 
 Nothing is executed. The handlers of a custom resource become one controller: handlers of creations, updates, resumes,
 fields, timers and daemons become comments in its reconcile function, and handlers of deletions become comments in its

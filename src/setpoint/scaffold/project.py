@@ -14,7 +14,9 @@ __all__ = ["Api", "Project", "ProjectError"]
 
 
 class ProjectError(Exception):
-    """There is no project, or it is not the expected one; the message has the remedy."""
+    """There is no project, its record is damaged, or it does not allow what was requested; the message gives the
+    reason.
+    """
 
 
 class Api(msgspec.Struct, frozen=True):
@@ -60,7 +62,7 @@ class Project(msgspec.Struct, frozen=True):
         """The project with this kind, which replaces a kind of the same name.
 
         Raises:
-            ProjectError: a different kind has its module or plural.
+            ProjectError: a different kind has the same module or plural.
         """
         mine = self.kind_names(api)
         for each in self.apis:

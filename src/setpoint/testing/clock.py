@@ -365,7 +365,7 @@ def virtual_time(function: Any = None, /, *, limit: float | None = DEFAULT_LIMIT
 
 
 def now() -> datetime:
-    """The wall-clock time (UTC) that belongs to the running loop's time; it is `EPOCH` when the loop's time is 0."""
+    """The wall-clock time (UTC) that corresponds to the running loop's time; `EPOCH` when the loop's time is 0."""
     return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
 
 

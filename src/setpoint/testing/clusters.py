@@ -112,7 +112,7 @@ class Cluster:
         self._stack = AsyncExitStack()
 
     def now(self) -> datetime:
-        """The wall-clock time at the loop's time."""
+        """The wall-clock time (UTC) that corresponds to the loop's time."""
         return EPOCH + timedelta(seconds=asyncio.get_running_loop().time())
 
     async def __aenter__(self) -> Self:
@@ -183,8 +183,8 @@ class Cluster:
         so a controller that polls settles, too.
 
         Raises:
-            NotSettled: after that time, a key still fails or is in a hot loop; the message has the reason. Not raised
-                with ``failing``: a test about failures continues from there.
+            NotSettled: after that time, a key still fails or is in a hot loop; the message has the reason. With
+                ``failing``, for tests about failures, this error is not raised.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience

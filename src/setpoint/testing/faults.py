@@ -133,7 +133,7 @@ class Faults(Transport):
         instead.
 
         Raises:
-            ValueError: no server answers with ``error``.
+            ValueError: ``error`` is a class that does not stand for an answer of a server.
         """
 
         def refuse() -> Response:

@@ -25,10 +25,10 @@ _WORD = string.ascii_lowercase + string.digits
 
 
 def objects_of(kind: type[Object]) -> SearchStrategy[dict[str, JSON]]:
-    """A hypothesis strategy for plain JSON objects that are valid by the schema of a custom resource's class.
+    """A hypothesis strategy for plain JSON objects that are valid against the schema of a custom resource's class.
 
-    Their metadata has the fields that servers set (uid, resourceVersion, generation) and sometimes labels, annotations
-    and finalizers. CEL rules are not evaluated.
+    Their metadata has a name, a namespace and fields that servers set (uid, resourceVersion), and sometimes a
+    generation, labels, annotations and finalizers. CEL rules are not evaluated.
     """
     resource = resource_of(kind)
     schema = Versions.of(kind).schemas[resource.version]

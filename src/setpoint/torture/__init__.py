@@ -1,4 +1,6 @@
-"""The simulation's faults for programs in any language, in real time. They strike at the edge of an embedded server."""
+"""Tests programs in any language with the simulation's faults, in real time. The faults are injected between the
+program and an embedded server.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ K = TypeVar("K", bound=Object)
 
 
 class Backstage(Protocol):
-    """The interface of a trial that its `TorturedCluster` uses."""
+    """The part of a trial's interface that its `TorturedCluster` uses."""
 
     @property
     def setup(self) -> Setup: ...

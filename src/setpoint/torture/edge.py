@@ -34,7 +34,7 @@ SLOW: Final = 2.0
 
 
 class Inside(Protocol):
-    """The interface of a trial that the `Edge` of its server uses."""
+    """The part of a trial's interface that the `Edge` of its server uses."""
 
     @property
     def server(self) -> ApiServer: ...
@@ -264,7 +264,7 @@ class Edge:
         self._heard = event
 
     def forget(self) -> None:
-        """Resets the record of requests and events, because the program starts again."""
+        """Resets the record of requests and events, because the program is being started again."""
         self.requests = 0
         self._heard = ""
 
@@ -293,5 +293,5 @@ def _response(answer: Answer) -> Response:
 
 
 def deletes_now(record: bytes) -> bool:
-    """Whether the object in the record is being deleted."""
+    """Whether the object with this JSON is being deleted."""
     return sketch(record).metadata.deletion_timestamp is not None

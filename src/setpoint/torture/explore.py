@@ -23,8 +23,8 @@ class Explorer:
         self._off = off
 
     def singles(self) -> list[Fault]:
-        """The single faults. Crashes come first, since most controllers were never tested with them. The other families
-        of faults are interleaved in proportion to their sizes, so that a limited budget covers a part of every
+        """The single faults. Crashes come first, since most controllers have never been tested with them. The other
+        families of faults are interleaved in proportion to their sizes, so that a limited budget covers a part of every
         family.
         """
         families = [self._requests(), self._users(), self._lags(), self._watches(), self._travels()]

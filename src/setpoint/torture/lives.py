@@ -1,4 +1,4 @@
-"""Lives: starts, kills and stops the program under test, and starts it again when it ends."""
+"""Lives: starts, suspends and kills the program under test, and starts it again when it has ended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProgramError(Exception):
 
 
 class Guardian(Protocol):
-    """The interface of a trial that the `Lives` of its program use."""
+    """The part of a trial's interface that the `Lives` of its program use."""
 
     @property
     def setup(self) -> Setup: ...
@@ -50,7 +50,9 @@ class Guardian(Protocol):
 
 
 class Lives:
-    """The lives of the program in one trial. ``told`` is called with the id of every process that is started."""
+    """The successive processes of the program in one trial. ``told`` is called with the id of every process that is
+    started.
+    """
 
     def __init__(self, trial: Guardian, *, told: Callable[[int], None]) -> None:
         self._trial = trial
@@ -65,7 +67,7 @@ class Lives:
 
     @property
     def runs(self) -> bool:
-        """Whether the program has been started and is not meant to be down."""
+        """Whether the program has been started, and no fault keeps it killed or suspended."""
         return self._program is not None and not self.is_away
 
     # -- beginnings ----------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ _DEATH: Final = 5.0
 
 
 class Program:
-    """One life of the program. `kill` ends it and every process of its group, but no other process.
+    """The program from one start to its end. `kill` ends it and every process of its group, but no other process.
 
     Its output is appended to ``log``. Its environment is that of this process, without the variables ``SETPOINT_*`` and
     those that Kubernetes sets in pods, and with ``KUBECONFIG`` for the trial's server.
@@ -65,7 +65,7 @@ class Program:
         return self._status
 
     def kill(self) -> None:
-        """Sends SIGKILL to the whole group, and returns when the program is gone."""
+        """Sends SIGKILL to the whole group, and waits until the program has ended, at most 5 seconds."""
         if self.killed:
             return
         self.killed = True

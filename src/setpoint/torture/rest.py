@@ -13,7 +13,7 @@ from setpoint.torture.steps import Steps
 
 
 class Restless(Protocol):
-    """The interface of a trial that its `Rest` uses."""
+    """The part of a trial's interface that its `Rest` uses."""
 
     @property
     def expected(self) -> Expected: ...
@@ -42,7 +42,7 @@ class Rest:
         - no request except watches is in progress, and there was no change and no request for ``silence`` seconds;
         - the program watches all kinds that it watched in the undisturbed runs;
         - the control plane is idle;
-        - no effect of a fault is about to end by itself.
+        - no fault that lasts for a set time is in effect.
 
         Requests that only read postpone this to at most three times ``silence`` after the last change or write, since
         some programs poll.
@@ -56,8 +56,8 @@ class Rest:
         await self.since(last, silence, patience)
 
     async def since(self, last: Callable[[], float], silence: float, patience: float) -> None:
-        """Returns when ``last()`` was ``silence`` seconds ago and everything is idle, or after ``patience`` seconds.
-        These are counted from the call, and start anew as long as the effect of a fault is about to end by itself.
+        """Returns when ``last()`` was at least ``silence`` seconds ago and everything is idle, or after ``patience``
+        seconds. The latter are counted from the call, and again from the end of each fault that lasts for a set time.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience

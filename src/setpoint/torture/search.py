@@ -88,7 +88,8 @@ class Search:
             yield from self._try([Plan((each,)) for each in singles])
 
     def replay(self, plan: Plan) -> Counterexample | None:
-        """Runs a plan as many times as a plan with a finding is repeated. Returns None if there is no finding any more.
+        """Runs a plan as often as the search repeats a plan with a finding; a plan without faults is judged by the
+        undisturbed runs. Returns the counter-example, or None if there is no finding any more.
 
         Raises:
             ProgramError: the program can't be tested.

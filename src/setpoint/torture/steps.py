@@ -34,7 +34,7 @@ class Steps:
         self._at_end.append((step, release))
 
     def after(self, seconds: float, release: Release) -> None:
-        """Calls ``release`` after ``seconds``; every wait until nothing is left to do waits for it, too."""
+        """Calls ``release`` after ``seconds``. A wait until nothing is left to do also waits for this call."""
 
         def due() -> None:
             if self._due.pop(timer, None) is not None:
@@ -45,7 +45,7 @@ class Steps:
 
     @property
     def due(self) -> bool:
-        """Whether an effect is about to end by itself."""
+        """Whether a fault that lasts for a set time is in effect."""
         return bool(self._due)
 
     @property

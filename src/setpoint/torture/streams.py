@@ -41,7 +41,7 @@ class Gate:
 
     @property
     def kept(self) -> int:
-        """The number of events that are held back."""
+        """The number of events that are held back, in the watch with the most of them."""
         return max((len(stream.kept) for stream in self.streams), default=0)
 
 

@@ -17,8 +17,8 @@ class Strikes:
         """Whether the time for faults is over."""
 
     def take(self, point: str, *kinds: str) -> list[Fault]:
-        """The plan's faults of the given kinds at the point that have not struck yet. They are written to the trace and
-        from now on count as struck. Empty when the time for faults is over.
+        """The plan's faults of the given kinds at this point, except those that have already struck. They are written
+        to the trace and count as struck from now on. Empty when the time for faults is over.
         """
         if self.over:
             return []

@@ -83,8 +83,8 @@ class Trial:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     async def run(self) -> Outcome:
-        """Runs the trial. Failures during the run are part of the outcome and are never raised. If the run is
-        cancelled, the program is killed.
+        """Runs the trial and returns its outcome. Failures of the program or the scenario are part of the outcome, and
+        are not raised. If the run is cancelled, the program is killed.
         """
         loop = asyncio.get_running_loop()
         self._began = loop.time()
@@ -247,11 +247,11 @@ class Trial:
     # -- what the parts ask for ----------------------------------------------------------------------------------------
 
     def heard_from(self) -> bool:
-        """Whether the program has sent a request in its current life."""
+        """Whether the program has sent a request since it was last started."""
         return bool(self.edge.requests)
 
     def forget(self) -> None:
-        """Resets the state for a new life of the program."""
+        """Resets the state because the program is being started again."""
         self.edge.forget()
 
     def is_idle(self) -> bool:
@@ -359,8 +359,8 @@ class Trial:
         await self.end_step()
 
     async def gone(self, collection: str, namespace: str, name: str) -> None:
-        """In a run with faults, waits while the object is being deleted, because its name can't be used again until
-        then. The wait ends the faults, which may be all that keeps the object.
+        """In a run with faults, waits while the object is being deleted, since its name can't be used before it is
+        gone. All faults are ended first, because a fault may be all that keeps the object.
         """
 
         async def is_gone() -> bool:

@@ -38,9 +38,9 @@ class DelayingQueue(WorkQueue[K]):
         `shut_down`.
 
         A key that is already ready stays ready, and a key with an earlier time keeps that time; in both cases the
-        higher priority counts. For a key in processing the delay runs from now on, too: if it ends before `done`, the
-        key is ready at `done`. The call counts as a retry in metrics and needs a running loop. Raises `ValueError` for
-        infinity and NaN.
+        higher priority counts. For a key in processing, too, the delay begins with the call; if it ends before `done`,
+        the key is ready at `done`. The call counts as a retry in metrics and needs a running loop. Raises `ValueError`
+        for infinity and NaN.
         """
         if self._shutting_down:
             return

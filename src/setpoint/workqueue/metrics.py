@@ -39,7 +39,7 @@ class QueueMetrics(Protocol):
     """The metrics that one queue reports."""
 
     def added(self) -> None:
-        """Counts a key that has started to wait for its hand-out (now or after `done`)."""
+        """Counts a key that has started to wait to be handed out (now or after `done`)."""
         ...
 
     def got(self, seconds: float) -> None:

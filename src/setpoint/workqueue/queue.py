@@ -186,7 +186,10 @@ class WorkQueue(Generic[K]):
         return {key: STATE_NAMES[state] for key, state in self._states.items()}
 
     def priority(self, key: K) -> int | None:
-        """The priority of a waiting key, or of a key in processing when it was handed out; None for unknown keys."""
+        """The priority of a waiting key. For a key in processing, it is the priority with which the key was handed out
+        or, if the key was added again since, with which it will be handed out next. None for a key that is not in the
+        queue.
+        """
         return self._priorities.get(key, 0) if key in self._states else None
 
     def depths(self) -> Depths:

@@ -32,7 +32,7 @@ class ItemExponentialFailureRateLimiter(Generic[K]):
     """A limiter with a delay of ``base * 2**failures`` seconds for each key, at most ``max``.
 
     Raises:
-        ValueError: not ``0 < base <= max``, or ``max`` is infinite.
+        ValueError: ``0 < base <= max`` does not hold, or ``max`` is infinite.
     """
 
     def __init__(self, base: float = 0.005, max: float = 1000.0) -> None:

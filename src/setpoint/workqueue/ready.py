@@ -22,8 +22,8 @@ class ReadyList(Generic[K]):
     priority gets all other pops, however many keys wait below it.
 
     Operations are O(1) while all keys have priority 0, and otherwise O(log p), with a memmove of p pointers when a
-    priority comes or goes. A raised key leaves a tombstone in its old line, and a line is swept when tombstones
-    outnumber its live keys.
+    priority comes or goes. A key whose priority is raised leaves a tombstone in its old line, and a line is swept when
+    its tombstones outnumber its live keys.
     """
 
     __slots__ = ("_ageing", "_lines", "_order", "_passed", "_turn", "fifo", "plain")

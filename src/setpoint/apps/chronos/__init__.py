@@ -1,4 +1,4 @@
-"""Chronos, which logs every Pod event: a typical first controller, and a complete program."""
+"""Chronos, which logs changes to Pods: a typical first controller, and a complete program."""
 
 from setpoint.apps.chronos.controller import Chronos
 from setpoint.apps.chronos.entry import Entry, PodState

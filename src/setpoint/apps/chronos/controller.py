@@ -1,8 +1,8 @@
-"""Chronos: logs every creation, update and deletion of Pods.
+"""Chronos: logs the creation, update and deletion of Pods.
 
-It uses only informers and queues, like controllers before there were frameworks. Handlers only put keys in a
-rate-limited queue; workers take a key, read the indexer, and log the difference from the last logged state. So the
-number and type of events does not matter, and nothing is logged twice when the informer lists again.
+It uses only informers and queues, as controllers did before there were frameworks. Handlers only put keys in a
+rate-limited queue; workers take a key, read the indexer, and log the difference from the last logged state. So it does
+not matter how many events arrive or of which types, and nothing is logged twice when the informer lists again.
 """
 
 from __future__ import annotations

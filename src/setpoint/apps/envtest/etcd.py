@@ -70,7 +70,7 @@ async def _until_stopped(urls: Sequence[str], directory: Path) -> None:
 
 @asynccontextmanager
 async def answering(urls: Sequence[str], directory: Path) -> AsyncIterator[list[int]]:
-    """Answers at ``urls`` within the block, and yields their ports; port 0 picks a free one.
+    """Serves HTTP at ``urls`` within the block, and yields the ports; port 0 in a URL picks a free one.
 
     Raises:
         FlagError: a URL is not of the form http://HOST:PORT.

@@ -22,8 +22,8 @@ exit 127
 
 
 def assets(controllers: Sequence[str] = ()) -> Path:
-    """The user's folder for this Python and these ``controllers``. It is created if it is missing, and created again if
-    it is out of date.
+    """The user's folder of replacements for this Python and these ``controllers``. It is created if it is missing, and
+    updated if it is out of date.
 
     Raises:
         OSError: the folder can't be written.

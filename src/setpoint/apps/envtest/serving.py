@@ -68,7 +68,9 @@ async def _until_stopped(flags: Flags) -> None:
 
 @asynccontextmanager
 async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
-    """Serves within the block. Raises the errors of `run`, but StorageError where `run` raises ServingError for it."""
+    """Serves within the block, and yields the server's HTTP front. Raises the same errors as `run`, except that errors
+    of the storage are raised as StorageError, not as ServingError.
+    """
     storage = await _storage(flags)
     modes = flags.several("authorization-mode")
     authorizer = Rbac(storage) if modes and "AlwaysAllow" not in modes else None
