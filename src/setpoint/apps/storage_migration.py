@@ -75,7 +75,8 @@ class StorageMigration:
         """Runs the migration; returns the number of objects written, 0 if no migration was needed.
 
         Raises:
-            MigrationError: objects could not be written, or the definition has changed since the migration began.
+            MigrationError: objects could not be written, the definition serves no version, or it changed during the
+                migration.
             ApiError: the definition does not exist, or may not be read.
             ExceptionGroup: contains the ApiErrors of writes that are not permitted or that failed in the server.
         """

@@ -1,4 +1,4 @@
-"""Compares the permissions that are declared, those that were asked for, and those that a role grants."""
+"""Compares the permissions that a program declares, those that it asked for in a run, and those that a role grants."""
 
 from __future__ import annotations
 

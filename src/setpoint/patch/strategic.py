@@ -4,7 +4,7 @@ Directives in patches:
 
 * ``$patch: replace`` in an object: use this object instead of merging; in a list item: use this list instead of
   merging;
-* ``$patch: delete`` in an object: empty it; in an item of a list with merge key: delete the item with that key;
+* ``$patch: delete`` in an object: empty it; in an item of a list with a merge key: delete the item with that key;
 * ``$retainKeys: [names]``: drop all fields not named;
 * ``$setElementOrder/LIST: [...]``: the order of the items (keys only) of LIST;
 * ``$deleteFromPrimitiveList/LIST: [...]``: values to delete from LIST.

@@ -17,7 +17,7 @@ _Value = str | list[str | None]
 class Constants:
     """The constants of a module, those of its classes (``Names.GROUP``), and those that it imports from other files.
 
-    A text that is read from the environment has its default value.
+    For a text that is read from the environment, the default in the source is used.
     """
 
     def __init__(self, tree: ast.Module, place: Path, *, importers: frozenset[Path] = frozenset()) -> None:
@@ -55,7 +55,9 @@ class Constants:
         return None
 
     def texts(self, node: ast.expr) -> list[str | None]:
-        """The texts that an argument evaluates to, each None if it is not certain. ``*RESOURCE`` gives several."""
+        """The texts that an argument evaluates to; None in place of a text that is not certain. ``*RESOURCE`` stands
+        for several texts.
+        """
         if not isinstance(node, ast.Starred):
             return [self.text(node)]
         if isinstance(node.value, ast.Tuple | ast.List):

@@ -45,7 +45,7 @@ class NameProblem(Exception):
 
 @dataclass(frozen=True)
 class ProjectName:
-    """The names of a project: ``my-shop`` has the package ``my_shop``."""
+    """The names of a project: ``my-shop`` has the package ``my_shop``. Raises `NameProblem` if a name is not valid."""
 
     name: str
     group: str
@@ -97,7 +97,9 @@ class ProjectName:
 
 @dataclass(frozen=True)
 class KindName:
-    """The names of a kind in one of its versions: ``DatabaseBackup`` is in the module ``database_backup``."""
+    """The names of a kind in one of its versions: ``DatabaseBackup`` is in the module ``database_backup``. Raises
+    `NameProblem` if a name is not valid.
+    """
 
     kind: str
     version: str

@@ -31,7 +31,8 @@ class Backstage(Protocol):
 
 class TorturedCluster(Cluster):
     """The cluster of a scenario. Each wait (`settle`, `until`, `eventually`) ends a step, as in the simulation. There
-    is no ``manager``, and `describe` returns ``""``, since the controllers are in a different process.
+    is no ``manager`` and no ``control_plane``, and `describe` returns ``""``, since the controllers are in a different
+    process.
     """
 
     def __init__(self, trial: Backstage) -> None:
@@ -44,7 +45,7 @@ class TorturedCluster(Cluster):
         return datetime.now(UTC)
 
     async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
-        """Waits until the program is silent, and ends the step."""
+        """Waits until the program is silent, and ends the step. ``patience`` and ``failing`` have no effect."""
         await self._trial.end_step()
 
     async def until(self, condition: Callable[[], bool | Awaitable[bool]], *, within: float = 60.0) -> None:

@@ -104,7 +104,7 @@ def _free_port() -> int:
 
 
 def tail(log: Path, lines: int = 12) -> str:
-    """The last lines of a log."""
+    """The last lines of a log; ``""`` if the log does not exist."""
     try:
         text = log.read_bytes()[-16384:].decode("utf-8", "replace")
     except FileNotFoundError:

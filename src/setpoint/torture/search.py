@@ -1,5 +1,5 @@
-"""Search: makes undisturbed trials, then tries every single fault. Plans with findings are repeated, to learn how often
-the findings occur.
+"""Search: makes undisturbed trials, then tries each fault on its own. Plans with findings are repeated, to learn how
+often the findings occur.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ _LIMIT: Final = 600.0
 
 
 class Search:
-    """A search. `findings` yields its findings, and `report` covers the plans tried so far."""
+    """A search for faults under which the program misbehaves. `findings` yields the counter-examples, and `report`
+    covers the plans tried so far.
+    """
 
     def __init__(
         self,

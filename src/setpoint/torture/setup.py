@@ -24,11 +24,11 @@ class Setup:
     ``command`` is the program with its arguments; ``{kubeconfig}``, ``{server}`` and ``{port}`` are filled in.
     ``scenario`` has the actions of users; ``name`` is its name, ``source`` its file.
 
-    ``before`` has the documents that exist before the program starts, definitions of resources first; ``objects`` and
-    ``crds`` are the same documents as classes. ``converge`` is the number of seconds after the last fault within which
-    everything must reach its expected state. ``silence`` is the number of seconds without a write after which the
-    program counts as idle; None derives it from the program's usual pauses. ``start_within`` is the number of seconds
-    within which the program must send its first request to the server.
+    ``before`` has the documents that exist before the program starts. ``objects`` and ``crds`` are objects and
+    definitions that a scenario in Python adds to them. Definitions are created first. ``converge`` is the number of
+    seconds after the last fault within which everything must reach its expected state. ``silence`` is the number of
+    seconds without a write after which the program counts as idle; None derives it from the program's usual pauses.
+    ``start_within`` is the number of seconds within which the program must send its first request to the server.
     """
 
     command: Sequence[str]

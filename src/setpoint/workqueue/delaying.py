@@ -19,7 +19,7 @@ class DelayingQueue(WorkQueue[K]):
 
     - There is still one entry per key: the earliest of several delays counts, and `add` makes a delayed key ready at
       once, which ends its delay.
-    - Keys become ready in the order of their times, equal times in the order of the calls.
+    - Keys become ready in the order of their times; keys with equal times, in the order of the calls.
     - The queue starts no task: it uses one timer of the loop, for the earliest key. Its heap has at most as many void
       items as delayed keys.
 

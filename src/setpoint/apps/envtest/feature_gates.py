@@ -102,7 +102,7 @@ def check_gates(given: Sequence[str]) -> None:
     """Checks that each gate in ``given`` (``NAME=BOOL``, with or without ``kube:`` before it) has its default value.
 
     Raises:
-        FlagError: a gate does not exist, or is given a value other than its default.
+        FlagError: an entry has a different form, a gate does not exist, or its value is not the default.
     """
     for text in given:
         name, equals, value = text.removeprefix("kube:").partition("=")
