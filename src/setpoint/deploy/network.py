@@ -1,4 +1,4 @@
-"""The Services of the metrics and the webhooks, and the NetworkPolicy for the callers that may reach the operator."""
+"""The Services of the metrics and the webhooks, and the NetworkPolicy that limits the callers of the operator."""
 
 from __future__ import annotations
 

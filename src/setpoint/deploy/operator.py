@@ -133,7 +133,7 @@ class Operator:
 
     @cached_property
     def own_resources(self) -> list[Resource]:
-        """The custom resources that users of the operator write, each once."""
+        """The custom resources that users of the operator write, without duplicates."""
         found: dict[tuple[str, str], Resource] = {}
         for kind in (*self.kinds, *(each.kind for each in self.controllers)):
             if isinstance(kind, type) and issubclass(kind, CustomResource):

@@ -26,7 +26,7 @@ ABOUT: Final = {
 
 
 def parts(operator: Operator) -> dict[str, list[Document]]:
-    """The documents of every part that is not empty."""
+    """The documents of every part that is not empty, by the part's name."""
     served = network.services(operator)
     found: dict[str, list[Document]] = {
         "namespace": [] if operator.namespace == "default" else [workload.namespace(operator)],

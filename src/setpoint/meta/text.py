@@ -1,5 +1,5 @@
-"""Text for sending and showing. Python's strings may contain code points that are not Unicode characters, and Go's
-programs quote strings in their own way.
+"""Escapes text for messages and the wire. Python's strings may contain code points that are not Unicode characters, and
+Go's programs quote strings in their own way.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Server-side apply (KEP-555): ownership of fields, conflicts, and the result of applying a configuration.
 
-``apply`` serves an apply request, ``update`` tracks ownership for every other change of an object; new objects are the
-subject of ``created``. Both are pure: they take the live object and its ``managedFields`` and return the object to
-store. Semantics: structured-merge-diff's ``merge`` and apimachinery's ``managedfields``.
+``apply`` serves apply requests; ``update`` tracks ownership for every other change to an object, and ``created`` for
+new objects. None of them does any I/O: ``apply`` returns the object to store, the others its ``managedFields``.
+Semantics: structured-merge-diff's ``merge`` and apimachinery's ``managedfields``.
 """
 
 from __future__ import annotations

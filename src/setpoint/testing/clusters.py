@@ -208,7 +208,8 @@ class Cluster:
         """Waits until ``condition()`` holds, while virtual time passes.
 
         Raises:
-            AssertionError: the condition is still false after ``within`` seconds of virtual time.
+            AssertionError: the condition is still false after ``within`` seconds of virtual time. The message begins
+                with ``why`` if it is given.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within

@@ -171,7 +171,7 @@ class Faults(Transport):
     # -- the transport -------------------------------------------------------------------------------------------------
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        """Sends a request, to which the next matching fault applies; see `Transport.send`."""
+        """Sends a request; the next matching fault, if any, applies to it. See `Transport.send`."""
         return self._send(request)
 
     @asynccontextmanager

@@ -28,8 +28,8 @@ class WorkQueue(Generic[K]):
     - Two workers never have the same key: a key added while it is processed is handed out again after `done`, not
       before.
     - Keys with higher priorities come first; keys with equal priorities come in the order in which they became ready.
-      No key starves: while keys of several priorities wait, one of every ``ageing`` hand-outs goes to a lower priority,
-      and the lower priorities alternate (`ReadyList`).
+      No key starves: while keys of several priorities wait, one of every ``ageing`` keys that are handed out has a
+      lower priority than the highest, and the lower priorities alternate (`ReadyList`).
     - Waiting workers are served in the order of their calls. The cancellation of a waiting worker loses no key.
     - After `shut_down`, ready keys are still handed out; after that, `get` raises `ShutDown`.
     - The queue starts no task and no thread; memory is bounded by the number of distinct keys.

@@ -48,7 +48,8 @@ def run(flags: Flags) -> None:
     """Serves until SIGTERM or SIGINT.
 
     Raises:
-        FlagError, ServingError: the flags contradict each other or the files that they name.
+        FlagError: a flag or a file that it names is not valid, or flags contradict each other.
+        ServingError: etcd does not answer, or the storage or the certificates can't be used.
         OSError: a file can't be read, or the port is taken.
     """
     try:
