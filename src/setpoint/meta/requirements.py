@@ -230,7 +230,7 @@ def parse_fields(text: str) -> list[FieldRequirement]:
     ``\\,``, ``\\=`` and ``\\\\``.
 
     Raises:
-        SelectorError: a part has no operator, or a character that must be escaped is not escaped.
+        SelectorError: a part has no operator, or an escape is missing or not valid.
     """
     made: list[FieldRequirement] = []
     for part in sorted(_FIELD_TERM.findall(text)):

@@ -129,7 +129,7 @@ class FieldSelector:
         """The selector in text such as ``metadata.name=web``; values may contain ``\\,``, ``\\=`` and ``\\\\``.
 
         Raises:
-            SelectorError: a part has no operator, or a character that must be escaped is not escaped.
+            SelectorError: a part has no operator, or an escape is missing or not valid.
         """
         return cls(parse_fields(text))
 

@@ -26,7 +26,7 @@ class Chronos:
 
     Args:
         pods: the Pod informer; it may be shared with other controllers.
-        sink: called with an `Entry`. If it raises, the Pod is retried with back-off.
+        sink: called with an `Entry`. If it raises, the Pod is retried with back-off; only BrokenPipeError ends `run`.
         workers: the number of concurrent workers; two workers never have the same key at a time.
         max_retries: the number of retries of a key, after which the next failure drops the key (see ``on_drop``) until
             its Pod changes again.
