@@ -14,6 +14,7 @@ import msgspec
 
 import setpoint as sp
 from setpoint.client import NotFound
+from setpoint.controller import AdoptionError
 from setpoint.meta import decode
 from setpoint.models.apps_v1 import ReplicaSet, ReplicaSetSpec, ReplicaSetStatus
 from setpoint.models.core_v1 import PodTemplateSpec, Service, ServiceSpec
@@ -91,21 +92,44 @@ async def sets_of(owner: BlueGreenDeployment, ctx: sp.Context) -> dict[str, Repl
     return {each.labels.get("color", ""): each for each in mine}
 
 
-async def active_color(owner: BlueGreenDeployment, ctx: sp.Context, sets: dict[str, ReplicaSet]) -> str:
-    """The colour that the Service selects; without one, the colour that has pods."""
+async def service_of(owner: BlueGreenDeployment, ctx: sp.Context) -> Service | None:
     try:
-        found = await ctx.client.get(Service, owner.spec.service.metadata.name, namespace=owner.namespace)
+        return await ctx.client.get(Service, owner.spec.service.metadata.name, namespace=owner.namespace)
     except NotFound:
-        found = None
+        return None
+
+
+def active_color(found: Service | None, sets: dict[str, ReplicaSet]) -> str:
+    """The colour that the Service selects; without one, the colour that has pods."""
     if found is not None and (color := found.spec.selector.get("color", "")) in OTHER:
         return color
     return max(("blue", "green"), key=lambda color: sets[color].status.available_replicas or 0 if color in sets else 0)
 
 
+async def direct(owner: BlueGreenDeployment, ctx: sp.Context, found: Service | None, color: str) -> None:
+    """Directs the traffic to a colour, by a create or an update: an apply that reaches the server late, after the next
+    rollout, would direct the traffic back to a colour that has no pods."""
+    wanted = service(owner, color)
+    for each in ctx.owned(Service):
+        if each.name != wanted.name:
+            await ctx.delete(each)
+    if found is None:
+        await ctx.create(wanted)
+        return
+    controller = found.metadata.controller
+    if controller is None or controller.uid != owner.uid:
+        raise AdoptionError(f"Service {found.key} is not this BlueGreenDeployment's: choose another name")
+    found.metadata.labels |= wanted.labels
+    found.metadata.annotations |= wanted.annotations
+    found.spec = wanted.spec  # the server keeps what it allocated
+    await ctx.client.update(found)
+
+
 async def reconcile(owner: BlueGreenDeployment, ctx: sp.Context) -> None:
     spec = owner.spec
     sets = await sets_of(owner, ctx)
-    color = await active_color(owner, ctx, sets)
+    found = await service_of(owner, ctx)
+    color = active_color(found, sets)
     active, inactive = sets.get(color), sets.get(OTHER[color])
     # Templates and numbers as they are now; they stay so unless a branch below changes them.
     running, count = (template_of(active), active.spec.replicas or 0) if active else (spec.template, spec.replicas)
@@ -120,7 +144,7 @@ async def reconcile(owner: BlueGreenDeployment, ctx: sp.Context) -> None:
         waiting, reserve = spec.template, spec.replicas
     else:
         reserve = 0  # an earlier rollout goes no further; when its pods are gone, this one begins
-    await ctx.keep(Service, [service(owner, color)])
+    await direct(owner, ctx, found, color)
     wanted = [replica_set(owner, color, count, running), replica_set(owner, OTHER[color], reserve, waiting)]
     now_active, now_inactive = await ctx.keep(ReplicaSet, wanted)
     ctx.status.active_color = color

@@ -7,7 +7,7 @@ python examples/notifier.py run --embedded --endpoint http://127.0.0.1:9000/anno
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import aiohttp
@@ -70,8 +70,9 @@ class KeepAwake:
     async def run(self) -> None:
         while True:
             await asyncio.sleep(300)
-            async with self.app.session.get(self.app.endpoint):
-                pass
+            with suppress(aiohttp.ClientError, TimeoutError):  # an endpoint that is away ends no program
+                async with self.app.session.get(self.app.endpoint):
+                    pass
 
 
 async def reconcile(announcement: Announcement, ctx: sp.Context) -> sp.Outcome:
@@ -82,8 +83,11 @@ async def reconcile(announcement: Announcement, ctx: sp.Context) -> sp.Outcome:
         return sp.after(0)
     await ctx.ensure_current()  # no server guards the endpoint: an old view would tell it an old text
     app = ctx.state(App)
-    async with app.session.post(app.endpoint, data=announcement.spec.text, raise_for_status=True):
-        app.told.inc()
+    try:
+        async with app.session.post(app.endpoint, data=announcement.spec.text, raise_for_status=True):
+            app.told.inc()
+    except (aiohttp.ClientError, TimeoutError) as problem:
+        return sp.retry(f"{app.endpoint} did not take the text: {problem or type(problem).__name__}")
     ctx.status.told = announcement.spec.text
     return sp.done()
 

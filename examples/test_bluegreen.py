@@ -132,3 +132,11 @@ def test_the_pods_that_serve_stay_when_the_operator_starts_on_an_old_view() -> N
     old = (("behind", "MODIFIED replicasets.apps default/web-blue #3"),)
     plan = sp.simulation.Plan((sp.simulation.Fault("restart", "step 3", old),))
     simulated(sp.simulation.Budget(runs=1), replay=plan.token("", ""), workers=1)
+
+
+def test_a_late_request_does_not_direct_the_traffic_back() -> None:
+    faults = (
+        sp.simulation.Fault("down", "step 2"),
+        sp.simulation.Fault("late-write", "update services default/front #1", (("seconds", 5.0),)),
+    )
+    simulated(sp.simulation.Budget(runs=1), replay=sp.simulation.Plan(faults).token("", ""), workers=1)

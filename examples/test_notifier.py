@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, cast
 
+import aiohttp
+import pytest
 from notifier import Announcement, AnnouncementSpec, App, controller
 from prometheus_client import CollectorRegistry, Counter
 
@@ -39,6 +41,36 @@ async def test_every_text_is_told_once() -> None:
             await cluster.apply(Announcement.named("a", "default", spec=AnnouncementSpec(text=text)))
             await cluster.settle()
         assert endpoint.told == ["one", "two"]
+
+
+class Away(Endpoint):
+    """An endpoint that can't be reached at first."""
+
+    away = 3
+
+    @asynccontextmanager
+    async def post(self, url: str, *, data: str, raise_for_status: bool) -> AsyncGenerator[None]:
+        if self.away:
+            self.away -= 1
+            raise aiohttp.ClientConnectionError("connection refused")
+        self.told.append(data)
+        yield
+
+
+@sp.testing.virtual_time
+async def test_an_endpoint_that_is_away_is_tried_again_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    endpoint = Away()
+    told = Counter("announcements_told", "", registry=CollectorRegistry())
+
+    @asynccontextmanager
+    async def lifespan(manager: sp.Manager) -> AsyncGenerator[App]:
+        yield App(cast("Any", endpoint), "http://endpoint", told)
+
+    async with sp.testing.cluster(controller, lifespan=lifespan) as cluster:
+        await cluster.apply(Announcement.named("a", "default", spec=AnnouncementSpec(text="one")))
+        await cluster.settle()
+        assert endpoint.told == ["one"]
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 class DistantEndpoint(sp.simulation.External):
