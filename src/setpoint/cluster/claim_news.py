@@ -19,8 +19,8 @@ class ClaimNews:
         self._queue: asyncio.Queue[ObjectKey] = asyncio.Queue()
 
     def tell(self, claim: ObjectKey) -> None:
-        """Announces that the binder has processed a claim. The binder calls this method when the server has all its
-        writes for the claim.
+        """Announces that the binder has processed a claim. The binder calls this method when the server has received
+        all of the binder's writes for the claim.
         """
         self._queue.put_nowait(claim)
 

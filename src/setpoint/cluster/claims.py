@@ -47,7 +47,7 @@ class Claims(Generic[P, C]):
         ]
 
     def owners(self) -> list[ObjectKey]:
-        """The keys of all owners that have been processed."""
+        """The keys of all owners that this controller has processed."""
         return list(self._selectors)
 
     def forget_deleted(self, old: Head | None, new: Head | None) -> bool:

@@ -198,7 +198,9 @@ class Deployments:
 
 
 def limits(deployment: Deployment) -> tuple[int, int]:
-    """``maxSurge`` (rounded up) and ``maxUnavailable`` (rounded down) in pods; at least one of them is not 0."""
+    """``maxSurge`` (rounded up) and ``maxUnavailable`` (rounded down) as numbers of pods; at least one of them is not
+    0.
+    """
     rolling = deployment.spec.strategy.rolling_update if deployment.spec.strategy else None
     desired = desired_of(deployment)
     surge = share(rolling.max_surge if rolling else None, desired, up=True, default="25%")

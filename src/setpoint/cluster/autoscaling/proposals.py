@@ -35,7 +35,7 @@ class Tolerance(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """The pods grouped by the way in which their metrics count."""
+    """The pods of a target, grouped by how their metrics count."""
 
     ready: int
     unready: frozenset[str]

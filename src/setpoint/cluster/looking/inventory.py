@@ -63,8 +63,8 @@ class Inventory:
         return found
 
     async def refresh(self) -> None:
-        """Reads the changes since the previous call. Other tasks may run in the meantime, so the states may be from
-        different moments.
+        """Reads the changes since the previous call. Other tasks may run during the call, so the states of two objects
+        may be from different moments.
         """
         served = self.served()
         for name in [name for name in self._held if name not in served]:

@@ -24,8 +24,8 @@ _WEBHOOKS: Final = (
 
 
 class Part(msgspec.Struct, rename="camel", kw_only=True):
-    """A piece of a sentence. ``resource`` is ``""`` for plain words; ``key`` is that of the object that the piece
-    names, whether it exists or not, and ``""`` if the piece names a kind.
+    """A piece of a sentence. ``resource`` is ``""`` for plain words. ``key`` is the key of the object that the piece
+    names, whether or not that object exists, and ``""`` if the piece names a kind.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Problems: the objects that are not as they are wanted, together with those which are so for the same cause."""
+"""Problems: the objects that are not in their wanted state, grouped with the objects that have the same problem."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Problem(NamedTuple):
 
 
 def problems(found: Iterable[Named], reasons: Reasons) -> list[Problem]:
-    """The problems that these objects have. Objects are in one problem if one is a cause of the other's state.
+    """The problems among these objects. Two objects have the same problem if one is a cause of the other's state.
 
     The head of a problem is the object that is not a cause of another one: the Deployment and not its pods. Where
     several objects wait for one, such as pods for a claim, the head is the one that they wait for.

@@ -55,9 +55,9 @@ class Reasons:
         self._known: dict[tuple[str, str], Reason] = {}
 
     def state(self, held: Held) -> State:
-        """The state of an object; `of` has the same one. Beyond its `standing`, an object that is in progress has
-        *failed* if a cause of its state has, and is *stuck* if a warning says why, if a cause is stuck, or after
-        `PATIENCE` without progress.
+        """The state of an object; `of` returns the same state. An object that is in progress by its `standing` has
+        *failed* if a cause of its state has failed, and is *stuck* if a warning gives the reason, if a cause is stuck,
+        or after `PATIENCE` without progress.
         """
         return self._state(held, DEPTH)
 

@@ -41,7 +41,7 @@ class Seen(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class With(msgspec.Struct, rename="camel", kw_only=True):
-    """An object that has the same problem as the one of its row."""
+    """An object that has the same problem as the object of a `Row`."""
 
     resource: str
     kind: str
@@ -50,10 +50,10 @@ class With(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Row(Listed, kw_only=True):
-    """A problem of a cluster, or an object without one. ``ready`` says how many of the object's parts are ready
-    (``1 of 3 ready``); it is ``""`` if the object does not count its parts. ``said`` is the text in pieces. ``see`` has
-    the objects that are the cause of its state, one for each reason, the worst first. ``others`` are the first of the
-    objects that have the same problem, and ``more`` is the number of those that are not among them.
+    """A problem of a cluster, or an object without one. ``ready`` says how many of the object's parts are ready (``1 of
+    3 ready``); it is ``""`` if the object does not count its parts. ``said`` is the text in pieces. ``see`` has the
+    objects that are the cause of its state, one for each reason, the worst first. ``others`` are the first of the
+    objects that have the same problem, and ``more`` is the number of further ones.
     """
 
     ready: str
@@ -97,8 +97,8 @@ class Pair(msgspec.Struct, rename="camel", kw_only=True):
 
 class StoredTold(msgspec.Struct, rename="camel", kw_only=True):
     """An object as it is stored, with further facts about it. ``hidden`` describes the data that are not shown.
-    ``holds_up`` are the first of the objects that are not as wanted because of this one, and ``more`` is the number of
-    those that are not among them.
+    ``holds_up`` are the first of the objects that are not in their wanted state because of this one, and ``more`` is
+    the number of further ones.
     """
 
     resource: str

@@ -1,6 +1,7 @@
 """Plain words for the conditions, waiting containers and messages of Kubernetes.
 
-A message that no rule here knows is shown as it is; the raw ones are in the table of conditions and in the events.
+A message for which there is no rule here is shown as it is. The original messages are in the table of conditions and in
+the events.
 """
 
 from __future__ import annotations
