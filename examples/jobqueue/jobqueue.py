@@ -114,13 +114,24 @@ def begin_suspended(job: Job) -> None:
         job.spec.suspend = True
 
 
+async def warn_without_queue(job: Job, review: sp.Review[Job]) -> None:
+    name = job.labels.get(QUEUE)
+    if name is not None and await review.get(Queue, name) is None:
+        review.warn(f"there is no Queue {name}: the Job waits until there is one")
+
+
 controller = (
     sp.Controller(Queue, reconcile)
     .watches(Job, queue_of)
     .index("queue", queue_of, of=Job, as_=sp.Head)
     .needs(Job, "patch")
 )
-admission = sp.Admission(Job).defaults(begin_suspended, on=("create",))
+admission = (
+    sp.Admission(Job)
+    .reads(Queue)
+    .defaults(begin_suspended, on=("create",))
+    .validates(warn_without_queue, on=("create",))
+)
 
 if __name__ == "__main__":
     sp.main(controller, admission)

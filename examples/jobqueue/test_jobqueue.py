@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from jobqueue import PRIORITY, QUEUE, Queue, QueueSpec, admission, controller
 
 import setpoint as sp
@@ -131,3 +132,19 @@ LATE_JOB_CONTROLLER = (
 
 def test_jobs_that_ran_before_the_control_plane_saw_them_suspended_are_as_good_as_others() -> None:
     simulated(sp.simulation.Budget(), workers=0, replay=LATE_JOB_CONTROLLER)
+
+
+@sp.testing.virtual_time
+async def test_a_job_of_a_queue_that_does_not_exist_is_accepted_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told = "there is no Queue batch: the Job waits until there is one"
+    async with running() as cluster:
+        await cluster.create(job("early"))
+        assert told in caplog.text
+        caplog.clear()
+        await cluster.create(queue(1))
+        await cluster.create(job("late"))
+        assert told not in caplog.text
+        await sp.testing.advance(10)
+        assert await at_work(cluster) == ["early"]
