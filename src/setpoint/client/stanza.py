@@ -1,4 +1,4 @@
-"""The parts of a kubeconfig: stanzas that know their position, so that errors can name it."""
+"""Stanzas: the clusters, users and contexts of a kubeconfig, each with its file, which errors name."""
 
 from __future__ import annotations
 

@@ -209,8 +209,8 @@ class FarWire:
         self.streams.clear()
 
     def listens(self) -> bool:
-        """Whether every broken watch has been opened again. While the cluster is cut off, no watch can be, and the
-        answer is true.
+        """Whether every broken watch has been opened again. True while the cluster is cut off, because no watch can be
+        opened then.
         """
         return self._far.is_cut or not self._gate.missing
 

@@ -29,8 +29,8 @@ class Struck(Protocol):
 
 
 class Strikes:
-    """Looks up the plan's faults for each point that the run reaches. Each fault strikes once; ``struck`` has those
-    that did.
+    """Looks up the plan's faults for each point that the run reaches. Each fault strikes once; ``struck`` has the
+    faults that have struck.
     """
 
     def __init__(self, world: Struck, plan: Plan) -> None:
@@ -107,8 +107,10 @@ class Strikes:
         return point, self.take(point)
 
     def external_trouble(self, faults: list[Fault], point: str, *, before: bool) -> Fault | None:
-        """The fault that makes the process die or wait before or after a call; None if there is none. If a fault makes
-        the call fail, raises its ExternalError instead.
+        """The fault that makes the process die or wait before or after a call; None if there is none.
+
+        Raises:
+            ExternalError: a fault makes the call fail.
         """
         for each in faults:
             if before and each.kind in ("crash-before", "slow-request", "freeze"):

@@ -43,8 +43,10 @@ class Telephone:
         return self._world.strikes.external(name, actor)
 
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
-        """Waits until the call (if ``before``) or its answer gets through. Raises ExternalError if a fault makes the
-        call fail.
+        """Waits until the request of a call (with ``before``) or its answer gets through.
+
+        Raises:
+            ExternalError: a fault makes the call fail.
         """
         world = self._world
         if before:

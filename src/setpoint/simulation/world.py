@@ -293,7 +293,7 @@ class World:
         return self.processes.last.manager
 
     def called(self, who: str) -> list[Actor]:
-        """The actors that plans call ``who``: a part of the control plane, otherwise the leading processes."""
+        """The actors that a plan's ``who`` names: a part of the control plane, or else the leading processes."""
         found = [actor for actor in self.plane.actors if actor.name == who]
         return found or [process.actor for process in self.processes.leading()]
 
@@ -304,7 +304,7 @@ class World:
         return self.processes.busy() or self.plane.busy() or (self.far is not None and self.far.plane.busy())
 
     def retries(self) -> list[float]:
-        """The loop times at which the processes and the control plane process failed or deferred keys."""
+        """The loop times at which failed and deferred keys are next due, in all processes and in the control plane."""
         far = [] if self.far is None else self.far.plane.retries()
         return [*self.processes.retries(), *self.plane.retries(), *far]
 
