@@ -39,7 +39,8 @@ class Rest:
 
         Nothing is left to do when
 
-        - no request except watches is in progress, and there was no change and no request for ``silence`` seconds;
+        - no request except watches is in progress, and for ``silence`` seconds there was no change, no request and no end
+          of a fault's effect;
         - the program watches all kinds that it watched in the undisturbed runs;
         - the control plane is idle;
         - no fault that lasts for a set time is in effect.
@@ -50,7 +51,7 @@ class Rest:
         trial, edge, silence = self._trial, self._trial.edge, self._trial.expected.silence
 
         def last() -> float:
-            busy = max(trial.changed_at, edge.wrote_at, trial.lives.started_at)
+            busy = max(trial.changed_at, edge.wrote_at, trial.lives.started_at, trial.steps.released_at)
             return max(busy, min(edge.asked_at, busy + 2 * silence))
 
         await self.since(last, silence, patience)

@@ -14,11 +14,13 @@ class Steps:
     """The user's steps, and the effects of faults that last for a while.
 
     The effect of a fault ends after some seconds or, with ``until="step"``, at the end of the step after the one in
-    which the effect began. ``number`` is the number of the current step.
+    which the effect began. ``number`` is the number of the current step; ``released_at`` is the loop time at which an
+    effect last ended.
     """
 
     def __init__(self) -> None:
         self.number = 0
+        self.released_at = 0.0
         self._due: dict[asyncio.TimerHandle, Release] = {}
         self._at_end: list[tuple[int, Release]] = []
 
@@ -38,7 +40,7 @@ class Steps:
 
         def due() -> None:
             if self._due.pop(timer, None) is not None:
-                release()
+                self._release(release)
 
         timer = asyncio.get_running_loop().call_later(seconds, due)
         self._due[timer] = release
@@ -53,11 +55,13 @@ class Steps:
         """Whether any fault is still in effect."""
         return bool(self._due or self._at_end)
 
-    def ending(self) -> list[Release]:
-        """Removes the effects that last until the end of the current step, and returns the functions that end them."""
+    def end_effects(self) -> bool:
+        """Ends the effects that last until the end of the current step. Returns whether there were any."""
         found = [each for each in self._at_end if each[0] <= self.number]
         self._at_end = [each for each in self._at_end if each not in found]
-        return [release for _, release in found]
+        for _, release in found:
+            self._release(release)
+        return bool(found)
 
     def end_faults(self) -> None:
         """Ends all faults for the rest of the run."""
@@ -67,4 +71,8 @@ class Steps:
         self._due.clear()
         self._at_end.clear()
         for release in releases:
-            release()
+            self._release(release)
+
+    def _release(self, release: Release) -> None:
+        self.released_at = asyncio.get_running_loop().time()
+        release()

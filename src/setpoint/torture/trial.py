@@ -304,9 +304,7 @@ class Trial:
             await asyncio.sleep(TURN)
         else:
             await self._settle(number)
-            while releases := self.steps.ending():
-                for release in releases:
-                    release()
+            while self.steps.end_effects():
                 await self._settle(number)
             self.resting = True
             await self._at_rest(number)
