@@ -43,7 +43,8 @@ class Telephone:
         return self._world.strikes.external(name, actor)
 
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
-        """Waits until the request of a call (with ``before``) or its answer gets through.
+        """Delays the request of a call (with ``before``) or its answer, or kills or freezes the process, as a fault
+        demands.
 
         Raises:
             ExternalError: a fault makes the call fail.

@@ -103,8 +103,8 @@ class Wire:
     # -- what is heard -------------------------------------------------------------------------------------------------
 
     def listens(self) -> bool:
-        """Whether each watch that was ended has been opened again, and each recent list has been followed by its watch.
-        Otherwise a reader is about to list or to watch.
+        """Whether no reader is about to list or to watch: every watch that was ended has been opened again, and every
+        recent list has been followed by its watch.
         """
         now = asyncio.get_running_loop().time()
         return not any(gate.missing for gate in self.gates.values()) and all(now >= at for at in self._listed.values())

@@ -39,8 +39,8 @@ class Rest:
 
         Nothing is left to do when
 
-        - no request except watches is in progress, and for ``silence`` seconds there was no change, no request and no end
-          of a fault's effect;
+        - no request except watches is in progress, and for ``silence`` seconds there was no change, no request, and no
+          end of a fault's effect;
         - the program watches all kinds that it watched in the undisturbed runs;
         - the control plane is idle;
         - no fault that lasts for a set time is in effect.
