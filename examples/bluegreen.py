@@ -107,8 +107,10 @@ def active_color(found: Service | None, sets: dict[str, ReplicaSet]) -> str:
 
 
 async def direct(owner: BlueGreenDeployment, ctx: sp.Context, found: Service | None, color: str) -> None:
-    """Directs the traffic to a colour, by a create or an update: an apply that reaches the server late, after the next
-    rollout, would direct the traffic back to a colour that has no pods."""
+    """Directs the traffic to a colour, by a create or an update, which the server refuses if the Service has changed.
+
+    An apply that reached the server late, after the next rollout, would direct the traffic to a colour without pods.
+    """
     wanted = service(owner, color)
     for each in ctx.owned(Service):
         if each.name != wanted.name:
@@ -122,7 +124,7 @@ async def direct(owner: BlueGreenDeployment, ctx: sp.Context, found: Service | N
     found.metadata.labels |= wanted.labels
     found.metadata.annotations |= wanted.annotations
     found.spec = wanted.spec  # the server keeps what it allocated
-    await ctx.client.update(found)
+    await ctx.client.update(found)  # the server stores nothing if that changes nothing
 
 
 async def reconcile(owner: BlueGreenDeployment, ctx: sp.Context) -> None:

@@ -27,16 +27,25 @@ class Endpoint:
         yield
 
 
-@sp.testing.virtual_time
-async def test_every_text_is_told_once() -> None:
-    endpoint = Endpoint()
-    told = Counter("announcements_told", "", registry=CollectorRegistry())
+def life_with(endpoint: object, told: object) -> Any:
+    """The program's lifespan, with an endpoint that takes the place of a session."""
 
     @asynccontextmanager
     async def lifespan(manager: sp.Manager) -> AsyncGenerator[App]:
-        yield App(cast("Any", endpoint), "http://endpoint", told)
+        yield App(cast("Any", endpoint), "http://endpoint", cast("Any", told))
 
-    async with sp.testing.cluster(controller, lifespan=lifespan) as cluster:
+    return lifespan
+
+
+def running(endpoint: Endpoint) -> Any:
+    told = Counter("announcements_told", "", registry=CollectorRegistry())
+    return sp.testing.cluster(controller, lifespan=life_with(endpoint, told))
+
+
+@sp.testing.virtual_time
+async def test_every_text_is_told_once() -> None:
+    endpoint = Endpoint()
+    async with running(endpoint) as cluster:
         for text in ("one", "two", "two"):
             await cluster.apply(Announcement.named("a", "default", spec=AnnouncementSpec(text=text)))
             await cluster.settle()
@@ -60,13 +69,7 @@ class Away(Endpoint):
 @sp.testing.virtual_time
 async def test_an_endpoint_that_is_away_is_tried_again_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
     endpoint = Away()
-    told = Counter("announcements_told", "", registry=CollectorRegistry())
-
-    @asynccontextmanager
-    async def lifespan(manager: sp.Manager) -> AsyncGenerator[App]:
-        yield App(cast("Any", endpoint), "http://endpoint", told)
-
-    async with sp.testing.cluster(controller, lifespan=lifespan) as cluster:
+    async with running(endpoint) as cluster:
         await cluster.apply(Announcement.named("a", "default", spec=AnnouncementSpec(text="one")))
         await cluster.settle()
         assert endpoint.told == ["one"]
@@ -99,16 +102,11 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
     """Simulates the scenario under faults; test_survival.py runs it."""
     endpoint = DistantEndpoint()
     uncounted = SimpleNamespace(inc=lambda: None)
-
-    @asynccontextmanager
-    async def lifespan(manager: sp.Manager) -> AsyncGenerator[App]:
-        yield App(cast("Any", endpoint), "http://endpoint", cast("Any", uncounted))
-
     return sp.simulation.check(
         scenario,
         lambda: [controller],
         externals=[endpoint],
-        lifespan=lifespan,
+        lifespan=life_with(endpoint, uncounted),
         control_plane=False,
         budget=budget,
         **options,

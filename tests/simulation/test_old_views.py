@@ -8,8 +8,9 @@ from tests.simulation.kinds import App
 import setpoint as sp
 from setpoint.controller.predicates import objects_where
 from setpoint.simulation import Budget, Fault, Plan, Setup, check
-from setpoint.simulation.result import Options
+from setpoint.simulation.result import Options, Result
 from setpoint.simulation.single import run_here
+from setpoint.simulation.verdict import Reference
 
 
 def test_a_deletion_that_the_undisturbed_run_has_in_the_same_step_is_no_loss() -> None:
@@ -72,3 +73,9 @@ def test_users_wait_for_the_watches_of_a_process_that_has_begun_with_a_list() ->
     old = (("behind", "MODIFIED apps.test.example.com default/one #2"), ("kinds", "all"))
     travel = Plan((Fault("restart", "step 2", old),))
     check(change_and_delete, lambda: sp.Controller(App, reconcile).finalize(finalize), replay=travel.token(), workers=0)
+
+
+def test_what_has_to_stay_is_what_stays_until_users_act_again() -> None:
+    there = [{"pods a": 2}, {"pods a": 1}, {"pods a": 1, "pods b": 1}, {"pods b": 1}]
+    reference = Reference(Result(there=there, acted=[0, 2]), [])
+    assert reference.stays == ({"pods a": 1}, {"pods a": 1}, {"pods a": 0, "pods b": 1}, {"pods b": 1})

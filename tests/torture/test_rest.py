@@ -6,7 +6,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
 
-from setpoint.testing import virtual_time
+from setpoint.testing import advance, virtual_time
 from setpoint.torture.rest import Rest
 from setpoint.torture.steps import Steps
 
@@ -23,7 +23,7 @@ async def test_the_end_of_a_fault_is_followed_by_silence_before_there_is_rest() 
         changed_at=0.0,
         is_idle=lambda: True,
     )
-    await asyncio.sleep(100.0)
+    await advance(100.0)
     released: list[float] = []
     steps.over(0, lambda: released.append(asyncio.get_running_loop().time()))
     assert steps.end_effects() is True

@@ -47,8 +47,8 @@ class Training:
     def is_due(self, count: int) -> bool:
         """Whether a store of ``count`` objects should train a dictionary now.
 
-        Each answer is given only once: the call starts a new window if the current one is full, and a size threshold
-        that has been reached does not count again.
+        Each reason to train is reported only once: the call starts a new window if the current one is full, and a size
+        threshold that has been reached does not count again.
         """
         full = self._puts >= _WINDOW
         drifted = (

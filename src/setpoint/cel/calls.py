@@ -1,5 +1,5 @@
-"""Evaluates calls: of functions that get the values of their arguments, and of operators that evaluate some arguments
-themselves.
+"""Evaluates calls of functions and operators. A function gets the values of its arguments; an operator such as ``&&``
+evaluates its arguments itself.
 """
 
 from __future__ import annotations

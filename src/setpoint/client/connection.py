@@ -102,8 +102,8 @@ class Connection(asyncio.Protocol):
         return self.transport.get_write_buffer_size() == 0
 
     def send(self, head: bytes, body: bytes | None = None, *, bare_head: bool = False, upgrades: bool = False) -> None:
-        """Begins an exchange. ``bare_head`` says that the answer to the request (HEAD) has no body, whatever the
-        answer's head declares.
+        """Begins an exchange. ``bare_head`` says that this is a HEAD request: its answer has no body, whatever the
+        answer's headers declare.
 
         ``upgrades`` says that the request asks for a different protocol. If the answer is 101, no more HTTP is spoken
         on this connection; see `hand_over`.

@@ -162,7 +162,7 @@ class Subresources(ClientBase):
         return await self._post(TokenRequest, _SERVICE_ACCOUNT, *_named_by(service_account, namespace), "token", body)
 
     async def approve(self, request: CertificateSigningRequest) -> CertificateSigningRequest:
-        """Stores the conditions of ``request`` (``Approved`` or ``Denied``) as its approval."""
+        """Writes the conditions of ``request`` (``Approved`` or ``Denied``) through its subresource ``approval``."""
         resource = resource_of(type(request))
         key = self._key(resource, None, request.name)
         return await self._write(

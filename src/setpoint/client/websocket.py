@@ -1,4 +1,4 @@
-"""WebSockets to pods, which run commands and connect to ports (KEP-4006)."""
+"""WebSockets to pods, for running commands and connecting to ports (KEP-4006)."""
 
 from __future__ import annotations
 

@@ -15,15 +15,15 @@ T = TypeVar("T")
 
 
 async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None) -> set[asyncio.Task[Any]]:
-    """Cancels the tasks in the given order and waits at most ``within`` seconds until they have ended; returns those
-    that are still running. With None there is no limit.
+    """Cancels the tasks in the given order and waits at most ``within`` seconds until they have ended (None: for as
+    long as that takes); returns the tasks that are still running.
 
     A task may take time to clean up. A task that still runs after half of ``within`` is cancelled once more, because it
     may have swallowed the first cancellation.
 
-    If the caller is cancelled, the tasks that still run are cancelled once more, and the wait continues;
-    `asyncio.CancelledError` is raised only after the wait, so that no task is left without an owner. The exceptions of
-    the tasks are left to their owners.
+    If the caller is cancelled, this function cancels the tasks that still run once more, and goes on waiting; it raises
+    `asyncio.CancelledError` only after the wait, so that no task is left without an owner. The exceptions of the tasks
+    are left to their owners.
     """
     loop = asyncio.get_running_loop()
     ordered = [task for task in tasks if not task.done()]

@@ -13,11 +13,10 @@ __all__ = ["newest_of"]
 
 
 def newest_of(kind: type[CustomResource]) -> type[CustomResource]:
-    """The class whose conversions lead to ``kind``, directly or through other versions; ``kind`` itself if there is
-    none.
+    """The newest version of ``kind``: the last class in the chain of conversions that begins with ``kind``; ``kind``
+    itself if no class lists a conversion from it.
 
-    Only the global classes of imported modules are searched. So a program that uses one version of a kind finds all of
-    them, wherever they are defined.
+    Only global classes of modules that have been imported are found.
 
     Raises:
         DefinitionError: two classes list a conversion from the same older class.

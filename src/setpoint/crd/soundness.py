@@ -41,8 +41,8 @@ def _broken_rules(schema: dict[str, Any]) -> list[FieldError]:
 
 
 def text_problem(document: Any) -> str:
-    """The error if a string in these JSON values is not valid Unicode, which JSON and YAML can't represent; otherwise
-    ``""``.
+    """The error if a string in these JSON values contains half of a surrogate pair, which JSON and YAML can't
+    represent; otherwise ``""``.
     """
     try:
         msgspec.json.encode(document)

@@ -70,9 +70,9 @@ def write(
 ) -> Written:
     """Writes the files into the folder, which is created if it is missing.
 
-    A file that is unchanged since an earlier run is updated, or removed if it is no longer generated, unless it is
-    marked ``once``. A file that a person has made or changed is left alone, or overwritten with ``force``. A second run
-    with the same files changes nothing.
+    This function updates each file that is unchanged since an earlier run, or removes it if it is no longer generated,
+    unless the file is marked ``once``. It leaves alone a file that a person has made or changed, or overwrites it with
+    ``force``. A second run with the same files changes nothing.
 
     ``scope`` names the command; files of other scopes are never removed. ``facts`` are stored in the record before any
     file is written.

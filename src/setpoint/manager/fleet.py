@@ -28,10 +28,11 @@ class Provider(Protocol):
     """A source of clusters."""
 
     async def run(self, fleet: Fleet, home: Client) -> None:
-        """Calls `Fleet.engage` and `Fleet.disengage` until the call is cancelled. ``home`` is the client of the
-        manager's own cluster.
+        """Calls `Fleet.engage` for each cluster that joins and `Fleet.disengage` for each that leaves, until this
+        method is cancelled. ``home`` is the client of the manager's own cluster.
 
-        An exception ends the manager, so a cluster that cannot be reached must not raise one.
+        An exception from this method ends the manager, so the method must not raise one because a cluster cannot be
+        reached.
         """
         ...
 

@@ -156,8 +156,8 @@ class LeaderElector:
         return asyncio.get_running_loop().time() < self.until
 
     def check(self, tolerance: float) -> str:
-        """The reason for a failing health check: this candidate is the recorded leader, but its lease expired more than
-        ``tolerance`` seconds ago. ``""`` if that is not so.
+        """The reason why the health check fails, or ``""``. The check fails if this candidate is the recorded leader,
+        but its lease expired more than ``tolerance`` seconds ago.
         """
         if not self.is_leader:
             return ""

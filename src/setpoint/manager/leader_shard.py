@@ -38,7 +38,7 @@ class LeaderShard:
 
     ``leader_only`` controllers are started when the process leads, so the share never changes. This class adds the
     hand-over: a reconcile starts only when the caches show the last leader's writes, and never in a process that was
-    suspended for longer than its lease and does not know yet.
+    suspended for longer than its lease and has not yet noticed that the lease has expired.
     """
 
     def __init__(self, leadership: Leadership, partition: Partition = WHOLE) -> None:
@@ -71,8 +71,8 @@ class LeaderShard:
         """Does nothing: no process waits for the end of work on single keys."""
 
     def elsewhere(self, controller: str, key: ObjectKey) -> str:
-        """The reason why the key is not reconciled here; ``""`` if it may be. A process that does not lead has not
-        started the controller, which `explain` reports.
+        """The reason why the key is not reconciled here; ``""`` if it may be. If this process does not lead, its
+        controller has not been started; `explain` reports that.
         """
         owner = self._partition.of(controller, key)
         if owner == self._partition.index:

@@ -23,8 +23,8 @@ def configure(
     stream: TextIO | None = None,
     fields: Mapping[str, Any] = MappingProxyType({}),
 ) -> logging.Handler:
-    """Sends the records of all loggers from ``level`` on to ``stream`` (standard error by default). The ``fields`` are
-    added to each record.
+    """Sends the records of all loggers that have at least the ``level`` to ``stream`` (standard error by default). The
+    ``fields`` are added to each record.
 
     Returns the handler, so that programs can remove it. The package never calls this function itself.
 

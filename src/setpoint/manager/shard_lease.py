@@ -93,10 +93,10 @@ class ShardLease:
             return None, None
 
     def found(self, lease: Lease | None) -> None:
-        """Accepts the listed Lease (None if it was missing) as the version for the next `renew` to replace.
+        """Accepts the listed Lease as the version for the next `renew` to replace.
 
         Raises:
-            Lapsed: the Lease no longer belongs to this life.
+            Lapsed: the Lease is missing (None), or no longer belongs to this life.
         """
         if lease is None or lease.spec.holder_identity != self.member:
             raise Lapsed("its Lease was taken by another process or deleted")

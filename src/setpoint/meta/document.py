@@ -58,7 +58,7 @@ def plain(raw: bytes | memoryview | msgspec.Raw) -> Any:
 
 
 def mended(raw: bytes) -> bytes | None:
-    """``raw`` with U+FFFD in place of text that is not Unicode, as in Go's decoder; None if there is no such text.
+    """``raw`` with U+FFFD in place of text that is not Unicode, as in Go's decoder; None if all text is Unicode.
 
     Text that is not Unicode is a byte that is not UTF-8, or the escape of an unpaired surrogate.
     """

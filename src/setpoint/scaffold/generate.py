@@ -67,8 +67,8 @@ def add_version(project: Project, kind: str, version: str) -> tuple[Project, dic
 
     Raises:
         NameProblem: the name of the version is not valid.
-        ProjectError: there is no such kind, ``version`` is the version that the kind was created with, or the kind
-            already has a different additional version.
+        ProjectError: the project has no such kind, ``version`` is the version that the kind was created with, or the
+            kind already has a different additional version.
     """
     check_version(version)
     api = project.api(kind)

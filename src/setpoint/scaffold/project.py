@@ -14,8 +14,8 @@ __all__ = ["Api", "Project", "ProjectError"]
 
 
 class ProjectError(Exception):
-    """There is no project, its record is damaged, or it does not allow what was requested; the message gives the
-    reason.
+    """A folder has no project, the project's record is damaged, or the project does not allow what was requested; the
+    message gives the reason.
     """
 
 

@@ -76,6 +76,8 @@ class Judge:
         self.gone: dict[int, Counter[str]] = {}
         """The number of deletions that users did not make, by step and label."""
         self.wrongly: Counter[str] = Counter()
+        self.acted: set[int] = set()
+        """The steps in which users changed objects."""
         self.collected: set[str] = set()
         """Objects that users created and the garbage collector has deleted."""
         self.provided: set[str] = set()
@@ -119,8 +121,10 @@ class Judge:
         self._world.tape.mark(
             Point(entry.point, "change", entry.step, entry.collection, entry.type, True, entry.revision)
         )
-        if entry.lane == "user" and entry.type == "ADDED":
-            self._users.add(entry.uid)
+        if entry.lane == "user":
+            self.acted.add(entry.step)
+            if entry.type == "ADDED":
+                self._users.add(entry.uid)
         if entry.lane == "garbage collector" and entry.type == "DELETED" and entry.uid in self._users:
             self.collected.add(subject)
         if (

@@ -156,9 +156,10 @@ class Recording:
         """The actions of other users and programs, at their recorded times, as a scenario.
 
         The scenario leaves out the work of ``controllers``: objects that their kinds own, the statuses of their kinds,
-        and all writes by the field managers in ``mine`` (to which the names of the controllers are added). It also
-        leaves out the work of every cluster's own programs (pods of workloads, statuses written by kubelets), since the
-        embedded cluster does the same work.
+        and what the field managers in ``mine`` (to which the names of the controllers are added) change, or create of
+        other kinds. Deletions of objects in the scenario are always included. It also leaves out the work of every
+        cluster's own programs (pods of workloads, statuses written by kubelets), since the embedded cluster does the
+        same work.
 
         Raises:
             RecordingError: the recording has no actions of others, or no object of a kind that ``controllers`` watch.

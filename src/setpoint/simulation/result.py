@@ -76,7 +76,11 @@ class Result(msgspec.Struct):
     gone: dict[int, dict[str, int]] = {}
     """The number of deletions that users did not make, by step and label."""
     wrongly: dict[str, int] = {}
-    """The number of wrong deletions by label: of objects that the undisturbed run has before and after the step."""
+    """The number of wrong deletions by label: of objects that have to exist at the end of the step; see
+    `Options.rests_expected`.
+    """
+    acted: list[int] = []
+    """The steps in which users changed objects; in all others they only wait."""
     collected: list[str] = []
     """Objects that users created and the garbage collector deleted, because they had got an owner in the meantime."""
     initial: dict[str, list[Any]] = {}
@@ -124,7 +128,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     hour.
     """
     rests_expected: tuple[dict[str, int], ...] = ()
-    """The number of objects with each label that have to exist at the end of each step."""
+    """The number of objects with each label that have to exist at the end of each step; see `Reference.stays`."""
     gone_expected: dict[int, dict[str, int]] = {}
     """The deletions of the undisturbed run, by step."""
     since: int = 0

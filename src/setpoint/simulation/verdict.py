@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -48,20 +48,18 @@ class Reference:
                 masks |= learned(ours, theirs)
             self.allow(other)
         self.masks = frozenset(masks)
-        self.stays = tuple(self._least())[::-1]
-        """The number of objects with each label that have to exist at the end of each step; see `_least`."""
-
-    def _least(self) -> Iterator[dict[str, int]]:
-        """For each step, from the last one to the first, the smallest number of objects with each label until users
-        ask for something else: a controller may do sooner what it does later in the undisturbed run.
+        self.stays = self._stays()
+        """The number of objects with each label that have to exist at the end of each step: the smallest number until
+        users act again, since a controller may do sooner what it does later in the undisturbed run.
         """
-        later: dict[str, int] = {}
-        wish = ""
-        for there, wished in zip(reversed(self.baseline.there), reversed(self.baseline.wishes), strict=False):
-            same = wished == wish
-            wish = wished
-            later = {label: min(number, later.get(label, 0)) if same else number for label, number in there.items()}
-            yield later
+
+    def _stays(self) -> tuple[dict[str, int], ...]:
+        found: list[dict[str, int]] = []
+        for step, there in reversed([*enumerate(self.baseline.there)]):
+            if found and step + 1 not in self.baseline.acted:
+                there = {label: min(number, found[-1].get(label, 0)) for label, number in there.items()}
+            found.append(there)
+        return tuple(reversed(found))
 
     def allow(self, other: Result) -> None:
         """Allows as many creations and deletions of each object as there were in ``other``, a run without faults."""

@@ -249,7 +249,7 @@ class World:
         result.findings = list(judge.findings)
         result.points = tape.points
         result.created, result.deleted = dict(judge.created), dict(judge.deleted)
-        result.wrongly = dict(judge.wrongly)
+        result.wrongly, result.acted = dict(judge.wrongly), sorted(judge.acted)
         result.gone = {step: dict(gone) for step, gone in judge.gone.items()}
         result.collected = sorted(judge.collected)
         result.provided = sorted(judge.provided)

@@ -10,13 +10,14 @@ from setpoint.simulation.state import Snapshot
 
 class Expected(msgspec.Struct, frozen=True):
     """The results of the undisturbed runs. ``silence`` is the number of seconds without a write after which the program
-    counts as idle; ``hears`` has the kinds that the program watches in these runs.
+    counts as idle; ``hears`` has the kinds that the program watches in these runs; ``stays`` is that of their
+    `Reference`.
     """
 
     silence: float
     hears: frozenset[str] = frozenset()
     rests: tuple[Snapshot, ...] = ()
-    there: tuple[dict[str, int], ...] = ()
+    stays: tuple[dict[str, int], ...] = ()
     end: Snapshot | None = None
     masks: frozenset[str] = frozenset()
 

@@ -91,7 +91,7 @@ class Search:
 
     def replay(self, plan: Plan) -> Counterexample | None:
         """Runs a plan as often as the search repeats a plan with a finding; a plan without faults is judged by the
-        undisturbed runs. Returns the counter-example, or None if there is no finding any more.
+        undisturbed runs. Returns the counter-example, or None if the plan leads to no finding any more.
 
         Raises:
             ProgramError: the program can't be tested.
@@ -208,7 +208,7 @@ class Search:
             self._setup.silence or min(max(2 * longest + 0.2, _LEAST), _MOST),
             hears,
             tuple(results[0].rests),
-            tuple(results[0].there),
+            reference.stays,
             results[0].end,
             reference.masks,
         )

@@ -63,7 +63,7 @@ class Trial:
         self.cluster = TorturedCluster(self)
         self.server = self.cluster.server
         self.options = Options()
-        self.rests_expected = [dict(each) for each in expected.there]
+        self.rests_expected = [dict(each) for each in expected.stays]
         self.resting = False
         self.changed_at = 0.0
         self._began = 0.0
@@ -223,7 +223,7 @@ class Trial:
         result.findings = list(judge.findings)
         result.points = self.tape.points
         result.created, result.deleted = dict(judge.created), dict(judge.deleted)
-        result.wrongly = dict(judge.wrongly)
+        result.wrongly, result.acted = dict(judge.wrongly), sorted(judge.acted)
         result.writes, result.steps = judge.writes, self.steps.number
         result.struck = len(self.strikes.struck)
         # The restart to see that nothing is written any more does not belong to the story, unless something is.

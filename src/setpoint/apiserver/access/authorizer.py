@@ -43,7 +43,9 @@ class Authorizer(Protocol):
         ...
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
-        """All rules that apply to the user in ``namespace``, or in every namespace if ``namespace`` is empty."""
+        """The rules that apply to the user in ``namespace``: those of cluster role bindings, and of the role bindings
+        in it. If ``namespace`` is empty, only those of cluster role bindings, which apply in every namespace.
+        """
         ...
 
     def role(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:

@@ -172,7 +172,7 @@ def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:
 
 
 def _long_number(raw: bytes) -> bool:
-    spend(len(raw))
+    spend(len(raw))  # the search can't be interrupted
     return _LONG_NUMBER.search(raw) is not None
 
 

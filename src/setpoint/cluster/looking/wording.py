@@ -1,7 +1,7 @@
 """Plain words for the conditions, waiting containers and messages of Kubernetes.
 
-A message for which there is no rule here is shown as it is. The original messages are in the table of conditions and in
-the events.
+A message that matches none of the rules here is shown unchanged. The original messages are in the table of conditions
+and in the events.
 """
 
 from __future__ import annotations

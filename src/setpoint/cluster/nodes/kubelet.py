@@ -94,7 +94,7 @@ class HollowKubelet:
 
     @contextmanager
     def following(self, key: ObjectKey) -> Iterator[asyncio.Event]:
-        """A context with an event that is set whenever the pod of that key changes."""
+        """A context manager that yields an event, which is set whenever the pod with this key changes."""
         changed = asyncio.Event()
         self._followers.setdefault(key, []).append(changed)
         try:
