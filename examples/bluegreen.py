@@ -127,6 +127,15 @@ async def direct(owner: BlueGreenDeployment, ctx: sp.Context, found: Service | N
     await ctx.client.update(found)  # the server stores nothing if that changes nothing
 
 
+async def scale(ctx: sp.Context, found: ReplicaSet | None, wanted: ReplicaSet) -> ReplicaSet:
+    """Makes a ReplicaSet as wanted, like `direct`: a late apply would start the pods of an earlier moment again."""
+    if found is None:
+        return await ctx.create(wanted)
+    found.metadata.annotations |= wanted.annotations
+    found.spec = wanted.spec
+    return await ctx.client.update(found)
+
+
 async def reconcile(owner: BlueGreenDeployment, ctx: sp.Context) -> None:
     spec = owner.spec
     sets = await sets_of(owner, ctx)
@@ -147,8 +156,9 @@ async def reconcile(owner: BlueGreenDeployment, ctx: sp.Context) -> None:
     else:
         reserve = 0  # an earlier rollout goes no further; when its pods are gone, this one begins
     await direct(owner, ctx, found, color)
-    wanted = [replica_set(owner, color, count, running), replica_set(owner, OTHER[color], reserve, waiting)]
-    now_active, now_inactive = await ctx.keep(ReplicaSet, wanted)
+    other = OTHER[color]
+    now_active = await scale(ctx, sets.get(color), replica_set(owner, color, count, running))
+    now_inactive = await scale(ctx, sets.get(other), replica_set(owner, other, reserve, waiting))
     ctx.status.active_color = color
     ctx.status.active, ctx.status.inactive = told(now_active), told(now_inactive)
 

@@ -116,6 +116,9 @@ def has_pods_where_traffic_goes(objects: sp.simulation.Objects) -> bool:
     )
 
 
+UNTIL = (("until", "step"),)
+
+
 def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Report:
     """Simulates the scenario under faults; test_survival.py runs it."""
     return sp.simulation.check(
@@ -138,5 +141,14 @@ def test_a_late_request_does_not_direct_the_traffic_back() -> None:
     faults = (
         sp.simulation.Fault("down", "step 2"),
         sp.simulation.Fault("late-write", "update services default/front #1", (("seconds", 5.0),)),
+    )
+    simulated(sp.simulation.Budget(runs=1), replay=sp.simulation.Plan(faults).token("", ""), workers=1)
+
+
+def test_a_late_request_does_not_start_the_pods_of_an_earlier_moment() -> None:
+    faults = (
+        sp.simulation.Fault("crash-after", "patch bluegreendeployments.ctl.enisoc.com/status default/web #1", UNTIL),
+        sp.simulation.Fault("late-write", "update replicasets.apps default/web-blue #1", (("seconds", 5.0),)),
+        sp.simulation.Fault("pause", "step 2", (("who", "controller"), ("seconds", 60.0))),
     )
     simulated(sp.simulation.Budget(runs=1), replay=sp.simulation.Plan(faults).token("", ""), workers=1)

@@ -255,3 +255,10 @@ def simulated(budget: sp.simulation.Budget, **options: Any) -> sp.simulation.Rep
         budget=budget,
         **options,
     )
+
+
+def test_a_secret_of_a_database_that_is_gone_may_be_made_until_the_view_has_caught_up() -> None:
+    """The garbage collector deletes it at once, and the program, which is still shown the Database, makes it again."""
+    old = (("behind", "MODIFIED databases.data.example.com default/orders #4"),)
+    plan = sp.simulation.Plan((sp.simulation.Fault("restart", "step 5", old),))
+    simulated(sp.simulation.Budget(runs=1), replay=plan.token("", ""), workers=1)

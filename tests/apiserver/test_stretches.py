@@ -144,6 +144,41 @@ ROWS: dict[str, Any] = {
 }
 
 
+COUNT: Final = 10_000
+LISTS: Final[dict[str, Any]] = {
+    "volumes": [{"name": f"a{n}", "emptyDir": {}} for n in range(COUNT)],
+    "tolerations": [{"key": f"a{n}", "operator": "Exists"} for n in range(COUNT)],
+    "hostAliases": [{"ip": "1.2.3.4", "hostnames": [f"a{n}"]} for n in range(COUNT)],
+    "readinessGates": [{"conditionType": f"a{n}"} for n in range(COUNT)],
+    "schedulingGates": [{"name": f"a{n}"} for n in range(COUNT)],
+    "resourceClaims": [{"name": f"a{n}", "resourceClaimName": "b"} for n in range(COUNT)],
+    "imagePullSecrets": [{"name": f"a{n}"} for n in range(COUNT)],
+    "topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": f"a{n}", "whenUnsatisfiable": "DoNotSchedule"} for n in range(COUNT)
+    ],
+    "affinity": {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "a", "operator": "In", "values": [f"a{n}" for n in range(COUNT)]}]}
+                ]
+            }
+        }
+    },
+    "initContainers": [{"name": f"a{n}", "image": "a"} for n in range(COUNT)],
+}
+"""Long lists of a pod's spec."""
+for _name, _value in LISTS.items():
+    ROWS[f"many {_name} of a pod"] = on(("", None), "POST", PODS, pod("big", spec={**pod()["spec"], _name: _value}))
+    ROWS[f"many {_name} of a pod, added"] = on((PODS, pod("big")), "PATCH", BIG, {"spec": {_name: _value}}, STRATEGIC)
+ROWS["many ports of a service"] = on(
+    ("", None),
+    "POST",
+    "/api/v1/namespaces/default/services",
+    {"metadata": {"name": "big"}, "spec": {"ports": [{"name": f"a{n}", "port": n + 1} for n in range(COUNT)]}},
+)
+
+
 async def most_calls(row: Any, **headers: str) -> int:
     method, path, body, kind, query, made = row
     async with serving() as api:

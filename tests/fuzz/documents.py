@@ -132,7 +132,7 @@ def values(depth: int = 3) -> st.SearchStrategy[JSON]:
 @st.composite
 def large(draw: st.DrawFn, item: JSON = None) -> JSON:
     """Many of one thing: what is quadratic shows itself."""
-    count = draw(st.sampled_from([20, 500, 5_000, 20_000, 60_000]))
+    count = draw(st.sampled_from([20, 500, 5_000, 20_000, 60_000, 120_000]))
     what = draw(st.sampled_from(["list", "twins", "map", "text", "deep list", "deep map", "numbered"]))
     match what:
         case "twins":

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.schema import Schema, Schemas, to_aggregate_message, to_causes, validate
+from setpoint.schema.errors import duplicate
 from setpoint.schema.formats import FORMATS, matches_format
 
 
@@ -201,6 +202,15 @@ def test_errors_become_causes_and_one_message() -> None:
     assert to_aggregate_message(errors) == "[spec.a: Required value, spec.b: Required value]"
     assert to_aggregate_message(errors[:1] * 2) == "spec.a: Required value"
     assert to_aggregate_message([]) == ""
+
+
+def test_thousands_of_errors_that_show_large_values_end_in_a_number() -> None:
+    keys = ["k"] * 100_000
+    errors = [duplicate(f"spec.keys[{index}]", keys) for index in range(10_000)]
+    message = to_aggregate_message(errors)
+    assert message.startswith('[spec.keys[0]: Duplicate value: ["k","k",')
+    assert message.endswith("and 9997 more errors]")
+    assert len(to_causes(errors)) == 3
 
 
 @given(st.recursive(st.one_of(st.none(), st.integers(), st.text(), st.booleans()), lambda inner: st.lists(inner)))

@@ -66,6 +66,15 @@ def test_bytes_for_c_code_count() -> None:
     assert slices(Slicer().start(work, always)) == 11
 
 
+def test_c_code_that_takes_longer_than_a_slice_has_a_slice_of_its_own() -> None:
+    def work() -> None:
+        total(range(100))
+        spend(1 << 22)
+        total(range(100))
+
+    assert slices(Slicer().start(work, always)) == 3
+
+
 def test_work_that_must_not_pause_goes_on() -> None:
     assert slices(Slicer().start(lambda: total(range(100_000)), lambda: False)) == 1
 

@@ -12,9 +12,9 @@ MAX_SELECTORS: Final = 64
 class Applied(NamedTuple):
     """This process's record of a child that it applied.
 
-    ``desired`` is a digest of the fields that were sent, and ``carried`` is a digest of the same fields afterwards
-    (with defaults, the server's spelling and the changes of webhooks). ``version`` is the newest resource version that
-    is known to hold these values.
+    ``desired`` is a digest of the fields that were sent, and ``carried`` is a digest of the same fields as the server
+    stored them (with defaults, the server's spelling and the changes made by webhooks). ``version`` is the newest
+    resource version that is known to hold the stored values.
     """
 
     uid: str

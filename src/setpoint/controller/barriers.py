@@ -1,7 +1,7 @@
-"""Barriers: they make a reconcile of a key see every write of the key's previous reconcile.
+"""Barriers make a reconcile of a key see every write of the key's previous reconcile.
 
-The server answers every write with the resource version that results from it. Before the key is reconciled again, the
-caches that its reconcile reads must have reached those versions. Other keys do not wait.
+The server answers every write with the resulting resource version. Before the key is reconciled again, the caches that
+its reconcile reads must have reached those versions. Other keys do not wait.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ class WriteBarriers:
         return key in self._barriers or key in self._doubtful
 
     async def settle(self, key: ObjectKey) -> frozenset[GroupVersionResource]:
-        """Waits until the caches show the key's writes, at most until the deadline.
+        """Waits until the caches show the key's writes, but not beyond the deadline.
 
-        Returns the resources that have to be read live because their cache is behind or cannot know the writes. They
-        stay in doubt until `forget`: if reading them fails, the next attempt reads them live again.
+        Returns the resources that have to be read live because their cache is behind or because they are in doubt (see
+        `doubt`). They stay in doubt until `forget`: if reading them fails, the next attempt reads them live again.
 
         Raises:
             Abandoned: the controller is stopping; see `abandon`.

@@ -47,7 +47,9 @@ def changed_fields(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 
 def leaves(patch: Any, path: str = "") -> list[str]:
-    """The paths of a merge patch, sorted by name at each level. A name that contains a dot is in brackets."""
+    """The paths of the fields in a merge patch, sorted by name at each level. A name that contains a dot is enclosed in
+    brackets.
+    """
     if not isinstance(patch, dict) or not patch:
         return [path] if path else []
     return [leaf for name, value in sorted(patch.items()) for leaf in leaves(value, _joined(path, name))]

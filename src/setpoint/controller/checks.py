@@ -67,11 +67,11 @@ class Check(Verdict):
 def checked_first(
     function: Function, defaulters: Sequence[Callable[..., Any]], validators: Sequence[Callable[..., Any]]
 ) -> Function:
-    """A function that sets the object's defaults, checks the object unless it is being deleted, and then calls
+    """Returns a function that sets the object's defaults, checks the object unless it is being deleted, and then calls
     ``function``.
 
     Raises (when called):
-        InvalidObject: the object is refused; an event reports that, too.
+        InvalidObject: the object failed the checks; an event reports the errors as well.
         TypeError: one of the defaulters or validators returned a value.
     """
 

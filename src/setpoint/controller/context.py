@@ -170,11 +170,12 @@ class Context(ContextReads):
     async def apply(
         self, obj: T, *, controlled: bool = True, force: bool = True, takes_over: Collection[str] = ()
     ) -> T:
-        """Sets the fields that ``obj`` names to its values by server-side apply, under this controller's name.
+        """Sets the fields that ``obj`` names to the values in ``obj`` by server-side apply, under this controller's
+        name.
 
-        ``takes_over`` names managers that wrote the object with updates before, such as an earlier version of this
-        program or ``kubectl-client-side-apply``: their fields become this controller's, so the fields that ``obj`` no
-        longer names are removed (`Client.take_over`). That costs one read for each object in the lifetime of this
+        ``takes_over`` names field managers that used to write the object with updates, such as an earlier version of
+        this program or ``kubectl-client-side-apply``: their fields become this controller's, so the fields that ``obj``
+        no longer names are removed (`Client.take_over`). That costs one read for each object in the lifetime of this
         process.
 
         The namespace defaults to that of the reconciled object, which becomes the controller of ``obj`` unless
@@ -183,7 +184,7 @@ class Context(ContextReads):
         A write to a controlled child names the uid of the existing object, so it never changes a different object. A
         child that belongs to an earlier object with the name of the reconciled object is not taken over: the garbage
         collector deletes it, and the reconcile is put off until it is gone. If the controller declares no cache of that
-        kind, a read comes before the first write; it needs the permission ``get``.
+        kind, the object is read before the first write; the read needs the permission ``get``.
 
         If caches begin with lists of any age (``InformerFactory(first_list="any")``), no child is created before a live
         read of the reconciled object has shown that it is neither gone nor being deleted; otherwise the reconcile is
@@ -229,7 +230,7 @@ class Context(ContextReads):
         have ``generate_name`` instead of a name must be alike; only their number counts.
 
         Returns the wanted children in the order in which they were given (generated names last), as they are after this
-        call. A child that is being deleted is left out; the reconcile that follows its end creates it again.
+        call. A child that is being deleted is left out; the reconcile after its removal creates it again.
 
         *Guarantees*
 
@@ -238,8 +239,8 @@ class Context(ContextReads):
           object no longer names are removed; the fields of other managers stay. A child that is not wanted is deleted
           by its uid, so a later object with its name is safe; its dependents are deleted in the background. Deletions
           come first.
-        - Nothing is sent for a child that this process has already applied in the same way, if the cache shows that its
-          wanted fields still have the values that they had after that. So a reconcile that finds everything in order
+        - Nothing is sent for a child that this process has already applied in the same way, if the cache shows that the
+          wanted fields still have the values that the server stored then. So a reconcile that finds everything in order
           writes nothing.
         - It may be called again at any time: after a crash, a lost answer or a failed reconcile the next call ends in
           the same state. Generated names are drawn before the request is sent; after a lost answer the next reconcile
@@ -252,7 +253,7 @@ class Context(ContextReads):
           put off.
 
         *Caveats*: a new process applies every child once, which changes nothing on the server. If another manager
-        changes a list in which there are wanted items, that child is applied once more. If another client has created
+        changes a list that contains wanted items, that child is applied once more. If another client has created
         an object under a wanted name so recently that the cache does not show it, the wanted fields are merged into
         that object.
 

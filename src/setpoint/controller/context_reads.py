@@ -76,7 +76,7 @@ class ContextReads:
         return found
 
     async def ensure_current(self) -> None:
-        """Checks that the object on the server is still in the version that this reconcile got.
+        """Checks that the object on the server still has the version that this reconcile got.
 
         Call this method before an action that the object asks for and that no API server guards: an action in an
         external system, or one that depends on a count in the status. A cache may be behind the server, and the cache
@@ -85,12 +85,12 @@ class ContextReads:
         with a version) and `keep` do not need this call.
 
         The call costs one read from the server. Make it before the reconcile writes to its own object, because such a
-        write makes a new version of the object. A change after the answer leads to a reconcile of its own. So does a
-        deletion, because an object with a finalizer is not gone before its clean-up.
+        write makes a new version of the object. A later change leads to another reconcile, and so does a deletion,
+        because an object with a finalizer exists until its clean-up is done.
 
         Raises:
             Outdated: the server has another version of the object, a different object with that name, or none. The
-                reconcile is tried again with back-off, without an error in the log, when the cache may show more.
+                reconcile is tried again with back-off, so the cache has time to catch up; no error is logged.
             ApiError: the server refused the read.
         """
         mine = self.object
@@ -114,7 +114,8 @@ class ContextReads:
         """The objects whose labels match. ``namespace`` defaults to that of the reconciled object; ``"*"`` means all
         namespaces.
 
-        ``index`` is the name of an index that the controller declares (`Controller.index`) and a value in it.
+        ``index`` is a pair: the name of an index that the controller declares (`Controller.index`), and the value to
+        look up.
 
         Raises:
             KeyError: the controller declares no such index of that kind.

@@ -124,9 +124,9 @@ class Declaration(Generic[K]):
     @property
     def failure_condition(self) -> str:
         """The type of the condition that gives the reason why the last reconcile failed: ``Reconciled`` for a
-        controller that is named after its kind, otherwise a type of its own, such as
-        ``backup.grp.example.com/Reconciled``. So controllers that share an object, in whatever processes, never
-        remove each other's reports.
+        controller that is named after its kind, otherwise a type that includes the controller's name, such as
+        ``backup.grp.example.com/Reconciled``. Controllers that share an object therefore never remove each other's
+        reports, even if they run in different processes.
         """
         if self.name == self.resource.kind.lower():
             return RECONCILED
@@ -207,7 +207,7 @@ class Declaration(Generic[K]):
         selector: AnySelector = None,
         metadata_only: bool = False,
     ) -> Self:
-        """Declares a cache to read from; its changes lead to no reconciles.
+        """Declares a kind whose objects are cached for reads. Changes to these objects do not lead to reconciles.
 
         Raises:
             ValueError: the controller declares the kind twice, with different namespaces, selectors or forms.
@@ -383,5 +383,5 @@ class Declaration(Generic[K]):
 
 
 def watched_kinds(controllers: Iterable[Declaration[Any]]) -> list[type[Object]]:
-    """Every kind that one of the controllers watches or reads, each once."""
+    """The kinds that the controllers watch or read, without duplicates."""
     return list(dict.fromkeys(watch.kind for controller in controllers for watch in controller.watched))

@@ -33,10 +33,11 @@ def subscribe(
     unless_stopped: UnlessStopped,
     wants: Callable[[ObjectKey], bool] | None = None,
 ) -> HandlerRegistration | None:
-    """Registers the handlers of one declared watch with its informer; returns None for a watch whose changes lead to no
-    reconciles.
+    """Registers the handlers of one declared watch with its informer and returns the registration; None for a watch
+    whose changes lead to no reconciles.
 
-    ``unless_stopped`` runs a mapping function that has to be awaited. ``wants`` is False for keys of other processes.
+    ``unless_stopped`` runs a mapping function that has to be awaited. ``wants`` returns False for keys that belong to
+    other processes.
     """
     if watch.role == "reads":
         return None

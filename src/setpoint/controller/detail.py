@@ -23,7 +23,7 @@ _GOOD: Final = ("Ready", "Available", "Complete", "Established", "Bound", "Healt
 
 
 class ConditionTold(msgspec.Struct, rename="camel", kw_only=True):
-    """A condition of the object, as in the cache; a field that the object does not set is empty."""
+    """A condition of the object, as the cache shows it. A field that the condition does not set is empty."""
 
     type: str
     status: str

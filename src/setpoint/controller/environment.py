@@ -118,7 +118,7 @@ class Environment:
         return None if informer is None else informer.store.get(key) or b""
 
     async def read_document(self, resource: Resource, key: ObjectKey) -> dict[str, Any] | None:
-        """The object as it is on the server, in JSON; None if it cannot be read."""
+        """Reads the object from the server and returns it as decoded JSON; None if it cannot be read."""
         try:
             body = await self.client.request("GET", resource.path(namespace=key.namespace, name=key.name))
         except (ApiError, TransportError):

@@ -1,12 +1,12 @@
 """Events: the reports of a controller about an object, sent through ``events.k8s.io/v1``.
 
-A report does not wait for the server, and refusals of the server do not reach the caller. Each report goes through
-three filters before it is sent:
+Reporting an event does not wait for the server, and the caller does not see the server's refusals. Each report goes
+through three filters before it is sent:
 
 * *series*: a repeated report is not a new Event but increases the count of the first (KEP-383);
 * *aggregation*: after ten reports in ten minutes that differ only in their text, further ones are combined into one
   Event;
-* *spam*: an object gets 25 Events of one controller at once, and then one every 5 minutes.
+* *spam*: one controller may send 25 Events about an object at once, and then one every 5 minutes.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from setpoint.meta import ObjectKey
 def facts_of(
     run: RunningController[Any], key: ObjectKey, among: Iterable[RunningController[Any]] | None = None
 ) -> Facts:
-    """The facts that the controller knows about the key now. If ``among`` is given, they name the controllers that
-    remove the finalizers of an object that is being deleted.
+    """The facts that the controller knows about the key now. If ``among`` is given and the object is being deleted, the
+    facts name the controllers that remove its finalizers.
     """
     watch = run.controller.watched[0]
     informer = run.informers.get(run.controller.resource.gvr)
@@ -73,7 +73,9 @@ def facts_of(
 
 
 def unsynced(run: RunningController[Any]) -> list[str]:
-    """The caches that are not yet complete or have to catch up, each with the server's last answer."""
+    """The caches that have not synced yet, each with the server's last answer. If all caches have synced but still have
+    to catch up with the writes of other processes, a sentence that says so.
+    """
     found = [
         f"the cache of {gvr.resource} is not synced: {why_not(informer) or 'the server has not answered yet'}"
         for gvr, informer in run.informers.items()
@@ -108,8 +110,8 @@ class WriteTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class ReadTold(msgspec.Struct, rename="camel", kw_only=True):
-    """The reads of one kind. For reads from the cache, ``age`` is the maximum time in seconds since the cache had
-    last heard from the server.
+    """The reads of one kind. For reads from the cache, ``age`` is the greatest age of the cache at any of these reads:
+    the number of seconds since the cache last heard from the server.
     """
 
     kind: str

@@ -78,8 +78,9 @@ _ERROR = Failure("error", True, 0.0, logging.ERROR, True)
 
 
 def classify(problem: Exception) -> Failure:
-    """The treatment of the exception, as in the table in ``docs/outcomes.md``. The treatment of an `ExceptionGroup` is
-    that of its most serious exception; one that is retried comes before one that is not.
+    """Returns the treatment of the exception, as in the table in ``docs/outcomes.md``. The treatment of an
+    `ExceptionGroup` is that of its most serious exception; an exception that is retried takes precedence over one that
+    is not.
     """
     if isinstance(problem, ExceptionGroup):
         return max(map(classify, problem.exceptions), key=_weight)

@@ -1,13 +1,13 @@
 """Hot loops: keys that keep changing the same object although their spec has not changed.
 
-Two controllers may fight over a field, a server may store a value differently from how it was sent, a status may
-contain a timestamp: each single write looks like useful work. Two signs reveal such a loop while the generation of the
-reconciled object stays the same: a high rate of *changing* writes to one object, however different they are; and, at
-any rate, the *same* write repeated, each time because the written object itself was changed. When a controller writes
-to the spec of its own object, each write makes a new generation, so the generation is not considered for such writes. A
-third sign is a reconcile that changes nothing and asks to be called again at once (``after(0)``, or after less than
-`SOON`), a thousand times in a row. A key in a hot loop is slowed down, not stopped, and the log names the fields that
-changed back and forth, and their managers.
+Two controllers may fight over a field, a server may store a value differently from how it was sent, or a status may
+contain a timestamp. In each case every single write looks like useful work. Two signs reveal such a loop while the
+generation of the reconciled object stays the same: a high rate of *changing* writes to one object, even if the writes
+differ; and, at any rate, repetitions of the *same* write, each made because the written object itself was changed. When
+a controller writes to the spec of its own object, each write makes a new generation, so the generation is not
+considered for such writes. A third sign is more than a thousand reconciles within `HotLoopLimits.seconds` that change
+nothing and ask to be called again at once (``after(0)``, or after less than `SOON`). A key in a hot loop is slowed
+down, not stopped, and the log names the fields that changed back and forth, and their managers.
 """
 
 from __future__ import annotations
@@ -50,11 +50,10 @@ Read = Callable[[Resource, ObjectKey], Awaitable[dict[str, Any] | None]]
 
 
 class HotLoopLimits(Struct, frozen=True, kw_only=True):
-    """The limits beyond which a key counts as hot. They apply to writes to one object that changed it, made for one
-    generation of the reconciled object; for writes to the spec of the reconciled object itself, all generations
-    count.
+    """The limits beyond which a key counts as hot. They apply to the writes that changed one object while the
+    reconciled object had one generation. For writes to the spec of the reconciled object itself, all generations count.
 
-    A key is hot after more than ``writes`` of any sort in ``seconds``, or after more than ``repeats`` writes in
+    A key is hot after more than ``writes`` changing writes in ``seconds``, or after more than ``repeats`` writes in
     ``within`` seconds that have the same body as an earlier write and follow a change of the written object alone.
 
     Raises:
@@ -143,13 +142,13 @@ class _Slow:
 class HotLoopDetector:
     """Counts changing writes per key and written object; see `HotLoopLimits`.
 
-    The reconciles of a hot key are held back, at first for 1 second and twice as long after every further change, at
-    most 60 s. The key is no longer hot when its object has a new generation (unless the writes are to the spec of that
-    object), or when the limit's period, ``seconds`` or ``within``, has passed without a change. Without ``limits`` no
-    key is ever hot.
+    The reconciles of a hot key are held back for 1 second at first, for 1 second again after the next change, and after
+    each later change for twice as long as before, at most 60 s. The key is no longer hot when its object has a new
+    generation (unless the writes are to the spec of that object), or when the limit's period, ``seconds`` or
+    ``within``, has passed without a change. Without ``limits`` no key is ever hot.
 
-    Memory is bounded: the detector remembers the 4096 keys that wrote last, and for each key the 4096 objects that it
-    wrote last, for as long as the limits look back.
+    Memory is bounded: the detector remembers the 4096 keys whose reconciles wrote last, and for each key the 4096
+    objects that were written last. It remembers them for as long as the limits look back.
     """
 
     def __init__(self, log: BoundLogger, read: Read, limits: HotLoopLimits | None) -> None:
@@ -163,7 +162,7 @@ class HotLoopDetector:
     def wrote(
         self, key: ObjectKey, generation: int, record: WriteRecord, *, is_answer: bool = False, is_own: bool = False
     ) -> bool:
-        """Counts a write of ``key``; returns whether the write made the key hot.
+        """Counts a write that a reconcile of ``key`` made; returns whether the write made the key hot.
 
         ``is_answer`` says that a change of the written object caused the reconcile; ``is_own`` says that the written
         object is the reconciled object itself.

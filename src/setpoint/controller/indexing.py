@@ -17,8 +17,8 @@ logger = logging.getLogger("setpoint.controller")
 
 
 class DeclaredIndex(NamedTuple):
-    """One index: its kind, its name, and the ``function`` that computes its values from an ``argument``: the object,
-    its `Head`, or a smaller class that is decoded from the object.
+    """One index: its kind, its name, and the ``function`` that computes the values of an object. ``argument`` is the
+    class of the function's argument: the kind, `Head`, or a smaller class that is decoded from the object.
     """
 
     kind: type[Object]

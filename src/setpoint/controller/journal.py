@@ -58,10 +58,10 @@ class Journal:
     - Nothing is created before the intent is on the server. The write of the intent names the version of the object
       that was read, so only one of two processes goes on.
     - After an unfinished create, nothing is created again until ``find`` has found no resource and ``settle`` seconds
-      have passed since the intent. So only one resource exists, provided that ``find`` sees a create at the latest
-      ``settle`` seconds after it was begun.
-    - No object is stuck: after that time `ensure` creates once more, with the same token, and `remove` assumes that
-      nothing was created.
+      have passed since the intent. So only one resource exists, provided that ``find`` sees a create no later than
+      ``settle`` seconds after the create was begun.
+    - No object is stuck: after ``settle`` seconds `ensure` creates once more, with the same token, and `remove`
+      assumes that nothing was created.
     - `remove` deletes the resource that an interrupted create left behind.
 
     *Caveats*: ``settle`` is measured with the clocks of the processes, so it has to be longer than the difference

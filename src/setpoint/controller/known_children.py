@@ -22,7 +22,7 @@ class KnownChildren:
         return self._uids.get((owner.uid, gvr, key), "")
 
     def note(self, owner: Object, gvr: GroupVersionResource, key: ObjectKey, uid: str) -> None:
-        """Remembers the uid of a child; an empty ``uid`` forgets the child."""
+        """Remembers the uid of a child; if ``uid`` is empty, the child is forgotten."""
         place = (owner.uid, gvr, key)
         self._uids.pop(place, None)
         if uid:

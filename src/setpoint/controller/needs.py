@@ -33,8 +33,8 @@ class Need(NamedTuple):
 def need_of_kind(
     where: str, kind: type[Object], verbs: Sequence[str], subresource: str, names: Sequence[str] | str | None
 ) -> Need:
-    """The need for verbs on a kind or on one of its subresources. Raises a ValueError whose message begins with
-    ``where``.
+    """The need for verbs on a kind or on one of its subresources. If such a need is not valid, raises a ValueError
+    whose message begins with ``where``.
     """
     unknown = sorted({*verbs} - {*VERBS})
     if not verbs or unknown:
@@ -50,7 +50,9 @@ def need_of_kind(
 
 
 def need_of_rule(where: str, rule: PolicyRule) -> Need:
-    """The need for a rule that an API server would accept. Raises a ValueError whose message begins with ``where``."""
+    """The need for a rule of RBAC. If an API server would not accept the rule, or the rule would allow nothing, raises
+    a ValueError whose message begins with ``where``.
+    """
     # The rules of validation are those of pkg/apis/rbac/validation.
     if not rule.verbs:
         raise ValueError(f"{where}: verbs must contain at least one value")

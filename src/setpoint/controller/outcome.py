@@ -44,7 +44,7 @@ _DONE = Done()
 
 
 def done() -> Outcome:
-    """The outcome of a reconcile that has nothing to do until something changes. To return None has the same effect."""
+    """The outcome of a reconcile that has nothing to do until something changes. Returning None has the same effect."""
     return _DONE
 
 

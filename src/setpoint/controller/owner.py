@@ -11,13 +11,13 @@ K = TypeVar("K", bound=Object)
 
 
 class OwnerError(ValueError):
-    """An object cannot own the other object: it is namespaced and the other object is not in its namespace, or the
-    other object already has a controller.
+    """An object cannot own a dependent: the object is namespaced and the dependent is not in its namespace, or the
+    dependent already has another controller.
     """
 
 
 class AdoptionError(OwnerError):
-    """An object with the name of a wanted child exists, and it does not belong to the owner."""
+    """An object with the name of a wanted child exists but does not belong to the owner."""
 
 
 def set_controller_reference(owner: Object, dependent: Object, *, block_owner_deletion: bool = True) -> bool:
@@ -51,7 +51,8 @@ def set_owner_reference(owner: Object, dependent: Object, *, block_owner_deletio
 
 
 def owned_copy(owner: Object, dependent: K) -> K:
-    """A copy of ``dependent`` that ``owner`` controls, in the owner's namespace if ``dependent`` names none.
+    """A copy of ``dependent`` that ``owner`` controls. If the kind of ``dependent`` is namespaced and ``dependent``
+    names no namespace, the copy is in the owner's namespace.
 
     Raises:
         OwnerError: as for `set_controller_reference`.
@@ -62,7 +63,9 @@ def owned_copy(owner: Object, dependent: K) -> K:
 
 
 def placed_copy(owner: Object, dependent: K) -> K:
-    """A copy of ``dependent``, in the owner's namespace if ``dependent`` names none and needs one."""
+    """A copy of ``dependent``. If the kind of ``dependent`` is namespaced and ``dependent`` names no namespace, the
+    copy is in the owner's namespace.
+    """
     made = copy.copy(dependent)
     made.metadata = copy.copy(dependent.metadata)
     if not made.metadata.namespace and resource_of(type(dependent)).namespaced:

@@ -20,9 +20,9 @@ Test: TypeAlias = Callable[[Head | None, Head | None], bool]
 
 
 class Predicate:
-    """A test of a change that can be combined: ``generation_changed | labels_changed``, ``~is_deleting``.
+    """A test of a change. Predicates can be combined: ``generation_changed | labels_changed``, ``~is_deleting``.
 
-    ``name`` is its name in explanations.
+    ``name`` is the predicate's name in explanations.
     """
 
     __slots__ = ("name", "test")

@@ -69,7 +69,7 @@ class Reconciler(Generic[K]):
         self._status = StatusWriter(declared, env, memory)
 
     async def handle(self, key: ObjectKey) -> Outcome | None:
-        """Makes one attempt. Raises the function's exceptions."""
+        """Makes one attempt for the key and returns its outcome. Exceptions of the user's function propagate."""
         memory, told = self._memory, self._told
         if memory.hot.slowed:
             head = self._env.informers[self._gvr].store.head(key)
@@ -151,7 +151,9 @@ class Reconciler(Generic[K]):
         return self._memory.hot.spun(obj.key, obj.metadata.generation, self._controller.resource)
 
     def close(self) -> None:
-        """Ends the thread pool, if there is one; a function that is running in it runs to its end."""
+        """Shuts down the thread pool, if one exists, without waiting. A function that is already running in the pool
+        runs to its end.
+        """
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
         for running in list(self._in_threads.values()):

@@ -12,8 +12,8 @@ from setpoint.meta import GroupResource
 class Removers:
     """The running controllers of one cluster, by the finalizers that they remove.
 
-    A controller declares its own finalizer (`Controller.finalize`), which counts for the objects of its kind.
-    ``others`` maps further finalizers, on objects of any kind, to the names of the controllers that remove them.
+    A controller declares its own finalizer (`Controller.finalize`), which applies only to objects of the controller's
+    kind. ``others`` maps further finalizers, on objects of any kind, to the names of the controllers that remove them.
     """
 
     def __init__(self, controllers: Iterable[RunningController[Any]], others: Mapping[str, str] | None = None) -> None:

@@ -243,7 +243,7 @@ class RunningController(Generic[K]):
     # -- events --------------------------------------------------------------------------------------------------------
 
     def enqueue(self, key: ObjectKey, cause: Cause, *, priority: int = 0) -> None:
-        """Asks for a reconcile of the key, now; does nothing if the key is in another process's share."""
+        """Requests a reconcile of the key at once; does nothing if the key is in another process's share."""
         if self.guard is not None and not self.guard.wants(key):
             return
         self.told.causes.add(key, cause)

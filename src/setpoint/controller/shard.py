@@ -51,15 +51,16 @@ class Shard(Protocol):
         ...
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
-        """Notes that a reconcile begins, and returns its deadline; None if it must not begin. The deadline expires when
-        another process wants the key. The caller must call `end` afterwards.
+        """Notes that a reconcile begins, and returns its deadline; None if the reconcile must not begin. The deadline
+        expires when another process wants the key. If a deadline was returned, the caller must call `end` when the
+        reconcile has ended.
         """
         ...
 
     def end(self, controller: str, key: ObjectKey) -> None: ...
 
     def elsewhere(self, controller: str, key: ObjectKey) -> str:
-        """The reason why the key is not reconciled here; ``""`` if it may be."""
+        """The reason why the key is not reconciled in this process; ``""`` if it may be reconciled here."""
         ...
 
 
@@ -97,8 +98,11 @@ class ShardGuard:
         self._behind = ""
 
     async def handle(self, key: ObjectKey) -> Outcome | None:
-        """Calls the reconciler's `handle`. Raises `HandedOver` for a key that does not belong to this process (any
-        more).
+        """Calls the reconciler's `handle` and returns its outcome.
+
+        Raises:
+            HandedOver: the key does not belong to this process, or the reconcile was cancelled because another process
+                wants the key.
         """
         name = self._env.name
         scope = self._shard.begin(name, key) if self._mine(key) else None
@@ -129,7 +133,7 @@ class ShardGuard:
         return False
 
     def elsewhere(self, key: ObjectKey) -> str:
-        """The reason why the key is not reconciled here; ``""`` if it may be."""
+        """The reason why the key is not reconciled in this process; ``""`` if it may be reconciled here."""
         why = self._shard.elsewhere(self._env.name, key)
         if not why and self.caught_up.is_set() and not self._mine(key):
             return f"it has come to this process, whose caches are catching up with what others wrote{self._behind}"

@@ -24,13 +24,14 @@ class StatusWriter(Generic[K]):
 
     *Guarantees*
 
-    - A write applies to the version that was read. If the object has changed since, it is read from the server, and the
-      same changes are made to its present status: the fields and conditions that other controllers wrote in between
-      stay. If another writer has given a field (or condition) a different value, that value stays, and the reconcile is
-      tried again (`Conflict`), because its own value was computed from an older state. So a late status of a former
-      leader does not replace the status of its successor. A later object with the same name is left alone.
-    - If the server refuses a status for its content, the object still reports the reason: its previous status stays,
-      and its condition `Controller.failure_condition` has the refusal.
+    - A write applies to the version that was read. If the object has changed since, it is read from the server, and
+      the same changes are made to its present status: the fields and conditions that other controllers wrote in
+      between stay. If another writer has given a field (or condition) a different value, that value stays, and the
+      reconcile is tried again (`Conflict`), because the value that it wanted to write was computed from an older
+      state. A late status from a former leader therefore does not replace the status from its successor. A later
+      object with the same name is left alone.
+    - If the server refuses the content of a status, the object still reports the reason: its previous status stays,
+      and the condition `Controller.failure_condition` describes the refusal.
     """
 
     def __init__(self, declared: Declaration[K], env: Environment, memory: Memory) -> None:
@@ -49,10 +50,10 @@ class StatusWriter(Generic[K]):
         )
 
     async def succeeded(self, draft: StatusDraft, obj: K, context: Context) -> None:
-        """Writes the status of a reconcile that returned, if the status has changed.
+        """Writes the status of a reconcile that raised no exception, if the status has changed.
 
         Raises:
-            ApiError: the server refused; if a retry is useless, the object reports that.
+            ApiError: the server refused; if a retry is useless, the object's failure condition reports the refusal.
             StatusNotServed: the object exists, but its status subresource does not.
             Conflict: other writers changed the object again and again, or gave the same field a different value.
         """

@@ -42,9 +42,9 @@ class Listed(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Listing(msgspec.Struct, rename="camel", kw_only=True):
-    """Objects in the order of `URGENCY`, then by controller and key. ``counts`` has the number of objects in each
-    state among all that match the search, whatever states were requested; ``matched`` is the number of objects to
-    list.
+    """Objects in the order of `URGENCY`, then by controller and key. ``counts`` has, for each state, the number of
+    objects that match the search, whatever states were requested; ``matched`` is the number of objects that also have a
+    requested state, of which ``objects`` may contain only the first.
     """
 
     counts: dict[str, int]
@@ -53,7 +53,7 @@ class Listing(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def merged(listings: Iterable[Listing], limit: int) -> Listing:
-    """A single listing of the objects of several processes."""
+    """A single listing made of the listings of several processes, with at most ``limit`` objects."""
     counts: dict[str, int] = {}
     objects: list[Listed] = []
     matched = 0
@@ -68,9 +68,9 @@ def merged(listings: Iterable[Listing], limit: int) -> Listing:
 class Survey:
     """The states of all keys of running controllers.
 
-    A state costs much less than `explain`: only the facts on which the verdict depends are looked up, in the order of
-    the verdicts, and no text is made. Other tasks can run after every `TURN` keys, so the states of different keys may
-    be of different moments.
+    Determining a state costs much less than `explain`: only the facts on which the verdict depends are looked up, in
+    the order of the verdicts, and no text is composed. Other tasks can run after every `TURN` keys, so the states of
+    different keys may have been determined at different times.
     """
 
     def __init__(self) -> None:
@@ -86,8 +86,8 @@ class Survey:
         here: bool = False,
         among: Iterable[RunningController[Any]] | None = None,
     ) -> Listing:
-        """The objects whose key contains all words of ``find`` and whose state is one of ``states`` (all, by default).
-        With ``here``, objects of other processes are left out. ``among`` is as for
+        """Lists the first ``limit`` objects whose key contains all words of ``find`` and whose state is one of
+        ``states`` (all, by default). With ``here``, objects of other processes are left out. ``among`` is as for
         `setpoint.controller.explain.explain`.
         """
         words, wanted = find.lower().split(), frozenset(states)

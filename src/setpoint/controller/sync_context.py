@@ -45,7 +45,7 @@ class SyncContext:
         self.log = context.log
 
     def close(self) -> None:
-        """Ends everything that still runs for the reconcile; nothing new begins after that."""
+        """Ends all calls that are still under way for the reconcile; no new call begins after that."""
         self._portal.close()
 
     @property

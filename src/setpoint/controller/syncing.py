@@ -28,11 +28,11 @@ def why_not(informer: Informer[Any]) -> str:
 
 
 async def synced_by(informer: Informer[Any], deadline: float, who: str, log: BoundLogger) -> None:
-    """Waits until the cache has synced, at most until the loop's time ``deadline``.
+    """Waits until the cache has synced, but not beyond ``deadline``, a time on the loop's clock.
 
     Raises:
-        CacheSyncError: the cache has not synced, or the server kept refusing it for `REFUSED_GRACE`; the error has the
-            server's last answer.
+        CacheSyncError: the cache did not sync in time, or the server kept refusing its requests for `REFUSED_GRACE`;
+            the error has the server's last answer.
     """
     loop = asyncio.get_running_loop()
     refused_since: float | None = None

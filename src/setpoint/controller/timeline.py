@@ -32,8 +32,8 @@ class Write(NamedTuple):
 class Read(NamedTuple):
     """The reads of one kind by a reconcile, except the read of its own object.
 
-    ``age``, for reads from a cache, is the maximum number of seconds since the cache had last heard from the server;
-    None for reads from the server.
+    For reads from a cache, ``age`` is the greatest age of the cache at any of these reads: the number of seconds since
+    the cache last heard from the server. For reads from the server, ``age`` is None.
     """
 
     kind: str
@@ -80,8 +80,8 @@ class Timeline:
     """The last attempts of the keys that were reconciled last.
 
     Memory is bounded: ``max_keys`` keys with ``max_attempts`` each; the key without an attempt for the longest time is
-    forgotten first. The last attempt of a key that failed without a retry stays, because nothing else records it, for
-    at most `MAX_FAILED` keys.
+    forgotten first. If the last attempt of a forgotten key failed and is not retried, that attempt is kept, because
+    nothing else records it; this applies to at most `MAX_FAILED` keys.
     """
 
     __slots__ = ("_attempts", "_failed", "max_attempts", "max_keys")

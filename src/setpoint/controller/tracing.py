@@ -46,7 +46,7 @@ def traced(client: Client, tracer: Any) -> Client:
 
 
 def reconcile_span(tracer: Any, controller: str, context: Context) -> AbstractContextManager[Any]:
-    """The span of one reconcile; it records an exception that leaves it."""
+    """The span of one reconcile, as a context manager; the span records an exception that ends the reconcile."""
     span: AbstractContextManager[Any] = tracer.start_as_current_span(
         f"reconcile {controller}",
         attributes={

@@ -38,7 +38,7 @@ STATES: Final[dict[State, str]] = {
 
 
 class Known(NamedTuple):
-    """The object as the cache shows it; ``held_by`` are its finalizers except the controller's own."""
+    """The object as the cache shows it; ``held_by`` has the names of its finalizers except the controller's own."""
 
     generation: int
     resource_version: str
@@ -87,7 +87,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(facts: Facts) -> Verdict:
-    """The state of the key and its reason; the states are `STATES`, tried in that order."""
+    """The state of the key and its reason. The order of the checks decides if several states apply."""
     last = facts.attempts[-1] if facts.attempts else None
     if facts.running_since is not None:
         return _running(facts, facts.running_since)
@@ -119,7 +119,7 @@ def verdict(facts: Facts) -> Verdict:
 
 
 def lasting(seconds: float) -> str:
-    """A duration for messages: seconds, minutes, or hours and minutes."""
+    """Returns a duration as text for messages: in seconds, in minutes, or in hours and minutes."""
     if seconds < 600:
         return f"{seconds:.3g} s"
     minutes = round(seconds / 60)

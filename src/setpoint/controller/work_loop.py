@@ -107,8 +107,8 @@ class WorkLoop(Generic[Key]):
         self._stopping = False
 
     async def run(self) -> None:
-        """Works until `stop`, and returns when the attempts under way have ended. If it is cancelled, it cancels
-        them.
+        """Works until `stop` is called, and returns when the attempts under way have ended. If the call is cancelled,
+        the attempts under way are cancelled as well.
         """
         try:
             async with TaskScope() as scope:

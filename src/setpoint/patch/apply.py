@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from setpoint.schema.node import Schema
 from setpoint.schema.values import json_equal
-from setpoint.slices import pace
+from setpoint.slices import pace, spend
 
 from .compare import Comparison, compare
 from .fieldset import EMPTY, FieldSet, Path, path_text
@@ -77,6 +77,7 @@ class InvalidApply(ValueError):
 
     def __init__(self, errors: Sequence[str]) -> None:
         self.errors = list(errors)
+        spend(len(self.errors) << 7)
         text = self.errors[0] if len(self.errors) == 1 else "\n  ".join(["errors:", *self.errors])
         super().__init__(f"failed to create typed patch object: {text}")
 

@@ -21,7 +21,7 @@ import msgspec
 
 from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.schema.errors import format_value
-from setpoint.slices import pace, spend
+from setpoint.slices import in_order, pace, spend
 
 __all__ = ["EMPTY", "FieldSet", "Path", "field", "index", "key", "path_text", "value"]
 
@@ -110,7 +110,7 @@ class FieldSet:
         result: dict[str, Any] = {}
         members, children = self.members, self.children
         spend(len(members) + len(children) << 6)
-        for element in pace(sorted(members | children.keys() if children else members)):
+        for element in pace(in_order(members | children.keys() if children else members)):
             child = children.get(element)
             if child is None:
                 result[element] = {}
@@ -172,9 +172,9 @@ class FieldSet:
         them.
         """
         spend(len(self.members) + len(self.children) << 6)
-        for element in pace(sorted(self.members)):
+        for element in pace(in_order(self.members)):
             yield (element,)
-        for element in pace(sorted(self.children)):
+        for element in pace(in_order(self.children)):
             for path in self.children[element]:
                 yield (element, *path)
 

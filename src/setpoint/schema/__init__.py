@@ -20,7 +20,7 @@ from .openapi import Schemas, load_openapi
 from .pattern import Pattern, PatternError, compile_pattern
 from .prune import prune, unknown_fields
 from .validate import validate
-from .values import copy_json, json_equal, nested_over
+from .values import copy_json, json_equal, nested_over, repeats
 from .verdict import Denial, Verdict
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "nested_over",
     "parse_json",
     "prune",
+    "repeats",
     "structural",
     "to_aggregate_message",
     "to_causes",

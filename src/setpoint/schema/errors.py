@@ -89,6 +89,8 @@ class Shown:
 
 _COST: Final = 1 << 10
 """Bytes that C code could read in the time in which an error is found and made."""
+_LONGEST: Final = 1 << 20
+"""Characters of a message about many errors. Each error may show a value of megabytes."""
 OMITTED: Final = _Omitted()
 """Stands for a bad value that the message does not show."""
 
@@ -188,14 +190,35 @@ def internal_error(field: str, detail: str) -> FieldError:
 
 
 def to_aggregate_message(errors: Iterable[FieldError]) -> str:
-    """The message for all errors: a single error as it is, several as ``[a, b]``, without repetitions."""
-    texts = list(dict.fromkeys(str(error) for error in errors))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+    """The message for all errors: a single error as it is, several as ``[a, b]``, without repetitions. It ends after
+    1 Mi characters, with the number of errors that are left.
+    """
+    texts: dict[str, None] = {}
+    size = left = 0
+    for error in errors:
+        if size > _LONGEST:
+            left += 1
+            continue
+        text = str(error)
+        size += 0 if text in texts else len(text)
+        texts[text] = None
+    if left:
+        texts[f"and {left} more errors"] = None
+    spend(size)
+    return next(iter(texts)) if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 
 
 def to_causes(errors: Iterable[FieldError]) -> list[dict[str, str]]:
-    """All errors as ``Status.details.causes``."""
-    return [error.to_cause() for error in errors]
+    """The errors as ``Status.details.causes``, until their messages have 1 Mi characters."""
+    causes: list[dict[str, str]] = []
+    size = 0
+    for error in errors:
+        cause = error.to_cause()
+        causes.append(cause)
+        size += len(cause["message"])
+        if size > _LONGEST:
+            break
+    return causes
 
 
 def format_number(value: float) -> str:

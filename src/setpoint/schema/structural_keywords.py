@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from setpoint.slices import spend
+from setpoint.slices import pace, spend
 
 from .errors import FieldError, forbidden, invalid, not_supported, required
 from .node import JSON
+from .values import repeats
 
 __all__ = ["keyword_errors"]
 
@@ -147,8 +148,9 @@ def _map_list(node: _Definition, keys: list[str], path: str, errors: list[FieldE
         errors.append(invalid(f"{path}.items.type", item.get("type") or "", reason))
         return
     properties: Mapping[str, _Definition] = item.get("properties") or {}
-    for index, key in enumerate(keys):
-        if key in keys[:index]:
+    again = set(repeats(keys))
+    for index, key in enumerate(pace(keys)):
+        if index in again:
             errors.append(invalid(f"{path}.{_MAP_KEYS}", keys, "must not contain duplicate entries"))
         field = properties.get(key)
         here = f"{path}.items.properties[{key}]"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Final
 
 import msgspec
@@ -11,7 +11,7 @@ from setpoint.slices import pace, spend
 
 from .node import JSON
 
-__all__ = ["MAX_INT64", "MIN_INT64", "copy_json", "json_equal", "json_type", "nested_over", "token"]
+__all__ = ["MAX_INT64", "MIN_INT64", "copy_json", "json_equal", "json_type", "nested_over", "repeats", "token"]
 
 MAX_INT64: Final = 2**63 - 1
 MIN_INT64: Final = -(2**63)
@@ -26,6 +26,17 @@ def copy_json(value: JSON) -> JSON:
     if isinstance(value, list):
         return [copy_json(item) if isinstance(item, (dict, list)) else item for item in pace(value)]
     return value
+
+
+def repeats(values: Collection[Hashable]) -> list[int]:
+    """The index of each value that occurs earlier in ``values`` as well, in ascending order."""
+    seen: set[Hashable] = set()
+    found: list[int] = []
+    for index, value in enumerate(pace(values)):
+        if value in seen:
+            found.append(index)
+        seen.add(value)
+    return found
 
 
 def json_equal(left: JSON, right: JSON) -> bool:

@@ -1,5 +1,5 @@
-"""Runs controllers in virtual time under the faults that a real cluster may show, and reports the promises they
-break.
+"""Runs controllers in virtual time under the faults that can occur in a real cluster, and reports the promises that the
+controllers break.
 """
 
 from __future__ import annotations

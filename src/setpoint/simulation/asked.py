@@ -44,7 +44,7 @@ class Asked:
         return self.verb in READS
 
     def stem(self) -> str:
-        """The name of a point at which such a request is made, without its number: verb, resource and label."""
+        """The name, without its number, of a point at which such a request is made: verb, resource and label."""
         kind = f"{self.collection}/{self.subresource}" if self.subresource else self.collection
         return f"{self.verb} {kind} {self.label}".rstrip()
 

@@ -60,7 +60,8 @@ def check(
         sp.simulation.check(scenario, lambda: [make_controller()])
     ```
 
-    Call it from an ordinary function: it runs its own event loops in its own processes.
+    Returns the report of the search if no promise is broken. Call `check` from an ordinary function, since it runs its
+    own event loops in its own processes.
 
     Args:
         scenario: the actions of users: ``async def scenario(cluster)``, like the body of a test. Its waits (`settle`,
@@ -77,7 +78,7 @@ def check(
             which faults can cut off. Users act in the same way in both. If the factory returns a `setpoint.Fleet`
             beside its controllers, those controllers run at home, in ``near``; the fleet's controllers run in both
             clusters, and users act only in ``near``.
-        lifespan: function that opens an object in each process of the program, as for `setpoint.Manager`.
+        lifespan: a function that opens an object in each process of the program, as for `setpoint.Manager`.
         first_list: the version that the caches' first lists ask for, as for `InformerFactory`. With either value,
             restarts on old lists are tried in a world whose server can't stream lists; see the switch ``time-travel``.
         off: the faults and oracles to switch off, by name, each with the reason (which the report shows).
@@ -86,9 +87,9 @@ def check(
         seed: the seed of all random choices.
         workers: the number of processes that run at once; by default the number of cores. With 0 all runs are made in
             this process, one after the other, which is slower, but permits a debugger.
-        replay: a token or the path of a counter-example's file: only its plan is run. The environment variable
-            ``SETPOINT_REPLAY`` has the same effect.
-        debug: with ``replay``: the run is made in this process, and ``breakpoint()`` is called where a fault strikes
+        replay: a token or the path of a counter-example's file. Only the plan in it and the scenario without faults
+            are run. The environment variable ``SETPOINT_REPLAY`` has the same effect.
+        debug: with ``replay``, the plan is run in this process, and ``breakpoint()`` is called where a fault strikes
             and where a promise is broken. The debugger's ``up`` leads to the line of your code that caused it.
         directory: the directory for the files of a counter-example; by default none are written.
         progress: a function that is called after every run.

@@ -36,8 +36,8 @@ class _Complaints(logging.Handler):
 
 @contextmanager
 def heard(raised: Callable[[str, BaseException], None]) -> Iterator[None]:
-    """Within the block, whenever a process of controllers logs an error with an exception, calls ``raised`` with the
-    message and the exception. Nothing is printed.
+    """Calls ``raised`` with the message and the exception whenever, within the block, a controller process logs an
+    error with an exception. The framework's log records do not reach the root logger meanwhile.
     """
     handler = _Complaints(raised)
     _LOGGER.addHandler(handler)

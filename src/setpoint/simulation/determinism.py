@@ -22,8 +22,8 @@ _MADE_OF_CHANCE = {"uuid1", "uuid4", "randint", "choice", "choices", "shuffle", 
 
 
 def first_difference(one: Result, other: Result) -> list[Finding]:
-    """A finding about the first difference between two runs of the same plan; empty if their digests are equal. The
-    finding names the line of code that wrote something different, if that is known.
+    """A list with one finding about the first difference between two runs of the same plan; empty if their digests are
+    equal. The finding names the line of the user's code that caused the differing event, if that line is known.
     """
     if one.digest == other.digest:
         return []

@@ -18,8 +18,8 @@ from setpoint.simulation.wishes import wish_of
 async def create_directly(
     documents: Iterable[dict[str, Any]], client: Client, server: ApiServer, history: History
 ) -> None:
-    """Creates each object, or changes the object of that kind and name if there is one. The status of each document
-    that has one is written separately, as by a user who reports a status.
+    """Creates each object, or patches the existing object of the same kind and name. If a document has a status, a
+    separate request writes it, as by a user who reports a status.
     """
     merge = PatchType.MERGE.value
     for document in documents:

@@ -198,8 +198,8 @@ class Explorer:
     # -- combinations --------------------------------------------------------------------------------------------------
 
     def combinations(self, singles: list[Fault]) -> Iterator[Plan]:
-        """An endless sequence of pairs and triples of faults at different points, drawn with the seed. It is empty if
-        all faults are at one point.
+        """Yields plans without end, each with two or three faults at different points, drawn with the seed. Yields
+        nothing if all faults are at one point.
         """
         random = Random(self._seed)
         if len({each.at for each in singles}) < 2:

@@ -28,7 +28,7 @@ class ExternalError(ConnectionError):
 
 
 class Calls(Protocol):
-    """The interface of a run that decides the outcome of calls to methods that are marked with `call`."""
+    """The interface through which a run decides the outcome of each call to a method that is marked with `call`."""
 
     def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]: ...
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
@@ -78,8 +78,8 @@ def call(*, nothing: Any) -> Callable[[M], M]: ...
 
 
 def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> Any:
-    """Marks a method of an `External` as a call over the network. ``nothing`` is the method's answer when the system
-    has lost sight of everything, such as an empty list.
+    """Marks a method of an `External` as a call over the network. ``nothing`` is the answer, such as an empty list,
+    when a fault makes the system report that nothing exists; without ``nothing``, that fault does not hit the method.
     """
     if method is None:
         return functools.partial(call, nothing=nothing)
@@ -142,7 +142,7 @@ def _frozen(external: External) -> str:
 
 
 def using(world: Calls) -> None:
-    """Makes ``world`` decide about calls of external systems in the current context and in the tasks that are started
-    from it.
+    """Makes ``world`` decide the outcome of calls to external systems in the current context and in the tasks that are
+    started from it.
     """
     _WORLD.set(world)

@@ -203,7 +203,7 @@ class FarWire:
             stream.hang_up()
 
     def cut(self) -> None:
-        """Closes the connections as the end of the process does: the server sees that they are closed."""
+        """Closes the server's side of all watches, as when the process ends."""
         for stream in self.streams:
             stream.cut()
         self.streams.clear()

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 
 class Kind(NamedTuple):
-    """A switch for the kinds of faults in ``faults``. ``what`` describes these faults, ``why`` gives the reason why
-    they occur on a real cluster, and ``source`` names the documentation or the observation of that.
+    """A switch for the kinds of faults in ``faults``. ``what`` describes these faults, ``why`` explains why they occur
+    on a real cluster, and ``source`` names documentation or observations that confirm it.
     """
 
     faults: tuple[str, ...]

@@ -13,7 +13,7 @@ from setpoint.simulation.history import History
 
 class Front:
     """Answers requests. The uid and the generated name of a new object depend on ``seed``, on the object's label, and
-    on the number of objects with that label, so faults elsewhere do not change them.
+    on the number of objects that were ever created with that label, so faults elsewhere do not change them.
     """
 
     def __init__(self, server: ApiServer, history: History) -> None:

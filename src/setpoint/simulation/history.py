@@ -40,7 +40,7 @@ class Meta(msgspec.Struct, rename="camel"):
 
 
 class Sketch(msgspec.Struct):
-    """An object of which only the metadata is decoded."""
+    """An object of which only the kind and the metadata are decoded."""
 
     kind: str = ""
     metadata: Meta = msgspec.field(default_factory=Meta)
@@ -187,8 +187,9 @@ class History(MemoryStorage):
         )
 
     def versions(self) -> dict[str, str]:
-        """A text for each version in the history: which object it belongs to, and whether it is the newest. It replaces
-        versions that a controller has written into objects, since the versions themselves differ between runs.
+        """A text for each resource version in the history. The text names the object and says whether the version is
+        the object's newest. These texts replace the versions that controllers have written into objects, since the
+        versions themselves differ between runs.
         """
         newest = {entry.uid: entry.revision for entry in self.entries}
         return {
@@ -198,7 +199,7 @@ class History(MemoryStorage):
         }
 
     def documents(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """All current objects, by collection and key."""
+        """All current objects of the recorded collections, by collection and key."""
         found: dict[tuple[str, str], dict[str, Any]] = {}
         for name, collection in self._collections.items():
             if name in self.untold:

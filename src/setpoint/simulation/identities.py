@@ -13,11 +13,11 @@ _ADDRESS: Final = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 
 
 class StandIns:
-    """The texts that replace the uids, generated names, addresses and node ports of ``documents``, alone or within
-    other texts.
+    """Replaces the uids, generated names, addresses and node ports of ``documents`` with texts, both where they are a
+    whole value and where they are part of a longer text.
 
-    ``called`` has the uids of all objects that have ever existed, with their names; it may have versions, too. An
-    object that is gone and its successor of the same name have different texts for their uids.
+    ``called`` maps the uid of every object that has ever existed to the object's name; it may map versions to texts,
+    too. An object that is gone and its successor of the same name have different texts for their uids.
     """
 
     def __init__(self, documents: Mapping[tuple[str, str], dict[str, Any]], called: Mapping[str, str]) -> None:
@@ -59,8 +59,8 @@ class StandIns:
         return self._ports.get(value, value) if isinstance(value, int) else value
 
     def text(self, value: str) -> str:
-        """``value`` with its replacement: that of the whole text or, if there is none, those of the known names, uids,
-        versions and addresses within it.
+        """The text that replaces ``value`` as a whole or, if there is none, ``value`` with the known names, uids,
+        versions and addresses within it replaced.
         """
         found = self._exact.get(value)
         if found is not None:

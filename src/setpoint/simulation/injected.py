@@ -1,4 +1,4 @@
-"""Injected: what faults put in the place of a request to a server, or of its answer."""
+"""Injected: what faults put in place of a request to a server or of the server's answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ Query: TypeAlias = tuple[tuple[str, str], ...]
 
 
 def refused(faults: Iterable[Fault]) -> Answer | None:
-    """The error of the first fault that is one."""
+    """The error response that the first of the error faults (``error-429``, ``error-500``) causes; None if ``faults``
+    has none of these.
+    """
     for each in faults:
         if each.kind == "error-429":
             seconds = str(each.get("seconds", 1))
@@ -23,7 +25,7 @@ def refused(faults: Iterable[Fault]) -> Answer | None:
 
 
 def no_streamed_list() -> Answer:
-    """The refusal of a streamed list by a server that has none."""
+    """The answer with which a server that does not support streamed lists refuses one."""
     return refusal(
         422, "Invalid", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the "
         "WatchList feature gate is enabled",
@@ -31,8 +33,9 @@ def no_streamed_list() -> Answer:
 
 
 def lagging(query: Query, since: int | None) -> Query:
-    """The query of a list; if a watch cache that lags behind may serve it, a query for a list as old as that cache.
-    The cache has no changes from the revision ``since`` on; with None it is up to date.
+    """The query of a list request, changed to ask for the state that a lagging watch cache has, if that cache may serve
+    the request; otherwise ``query`` itself. The cache lacks the changes from the revision ``since`` on; with None it is
+    up to date.
     """
     asked = dict(query)
     wanted = asked.get("resourceVersion", "")

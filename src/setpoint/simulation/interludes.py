@@ -47,7 +47,9 @@ class Interludes:
         self._world = world
 
     def begin(self) -> None:
-        """Begins the faults that last for the whole run."""
+        """Begins the faults for the whole run that do not concern single processes: a far cluster that is cut off from
+        the start can be reached again after the fault's ``seconds`` or, without them, from the end of step 1.
+        """
         for each in self._world.strikes.take("run"):
             if each.kind == "cut-off":
                 self._cut_off(each, 1)
@@ -63,7 +65,7 @@ class Interludes:
                 process.offset = float(each.get("seconds", 0.0))
 
     def early(self, step: int) -> Fault | None:
-        """The fault because of which the user goes on early at the end of this step; None if the user waits."""
+        """The fault that makes the user go on without waiting at the end of this step; None if the user waits."""
         return next(iter(self._world.strikes.take(f"step {step}", "early")), None)
 
     async def at_rest(self, step: int, patience: float) -> None:
@@ -98,20 +100,22 @@ class Interludes:
         started = processes.start_all(behind)
         if not behind:
             return
-        world.judge.begin_travel()
 
         def catch_up() -> None:
             for process in started:
                 for collection in behind:
                     process.wire.gate(collection).open()
 
+        world.judge.begin_travel(catch_up)
         await world.steps.quiesce(patience)
         catch_up()
         await world.steps.quiesce(patience)
         world.judge.end_travel()
 
     def before_step(self, step: int) -> None:
-        """Begins the faults that last throughout the user's actions in this step."""
+        """Begins the faults that strike before the user's actions in this step. Each lasts for its ``seconds`` or,
+        without them, until the end of this step or of a later one (``more`` steps later).
+        """
         world = self._world
         for each in world.strikes.take(f"step {step}", "down", "pause", "cut-off"):
             if each.kind == "cut-off":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dis
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from types import TracebackType
 from typing import Any, Final, Protocol
@@ -96,6 +96,7 @@ class Judge:
         self._objects = Objects(world.history)
         self._last: Entry | None = None
         self._outside: dict[str, Counter[str]] = {}
+        self._catch_up: Callable[[], None] | None = None
         self._travelled = False
 
     def found(self, oracle: str, subject: str, message: str, **more: Any) -> None:
@@ -167,15 +168,17 @@ class Judge:
         if here < least and entry.collection not in REPLACEABLE:
             self.wrongly[subject] += 1
 
-    def begin_travel(self) -> None:
+    def begin_travel(self, catch_up: Callable[[], None]) -> None:
         """Begins to watch, until `end_travel`, for reconciles that remove parts of the external systems' present state
-        although their own object no longer exists.
+        although the reconciled object no longer exists.
         """
         self._travelled = True
+        self._catch_up = catch_up
         self._outside = {each.name: _leaves(plain_values(each.state())) for each in self._world.setup.externals}
 
     def end_travel(self) -> None:
         self._outside = {}
+        self._catch_up = None
 
     def called_outside(self) -> None:
         """Judges the state of the external systems after a call to one of them."""
@@ -204,7 +207,11 @@ class Judge:
         state = _content(entry.value) + entry.type.encode()
         seen[state] += 1
         again = sum(count - 1 for count in seen.values())
-        if again >= CIRCLES or self._step_writes > MOST_WRITES:
+        if again >= CIRCLES and self._catch_up is not None:
+            self._states.clear()
+            catch_up, self._catch_up = self._catch_up, None
+            catch_up()
+        elif again >= CIRCLES or self._step_writes > MOST_WRITES:
             circle = "the same states" if again >= CIRCLES else "new states"
             self.found(
                 "hot loop",

@@ -42,7 +42,7 @@ class Life:
         self._host.loop.kill(self.actor)
 
     async def die(self, fault: Fault) -> Never:
-        """Kills this process, whose own code calls this method. It never returns."""
+        """Kills this process. The process's own code calls this method, which never returns."""
         self._host.crash(self, fault)
         await asyncio.get_running_loop().create_future()
         raise AssertionError("a dead process went on")

@@ -1,4 +1,4 @@
-"""Memory: the state outside the controllers that a program keeps and that a restart of its process has to reset."""
+"""Memory: the state that a program keeps outside its controllers, and that a restart of its process has to reset."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _GONE: Final = object()
 
 class Memory:
     """A copy of the program's state: the global variables of the modules that define the controllers' functions, and,
-    for functions that are methods, the attributes of their objects.
+    for methods and callable objects among these functions, the attributes of the objects.
 
-    *Caveats*: it covers only plain values and Python's own containers. Other objects of a module are not reset, nor are
-    objects in closures of the functions: make them in the factory.
+    *Caveats*: the copy covers only plain values and Python's own containers. Other objects of a module are not
+    reset, nor are objects in closures of the functions. Create such objects in the factory.
     """
 
     def __init__(self, controllers: Iterable[Controller[Any]]) -> None:

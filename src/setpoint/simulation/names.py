@@ -23,8 +23,8 @@ def words_of(name: str) -> list[str]:
 
 
 def turns(left: list[Difference]) -> dict[str, str]:
-    """A mapping between the words in which the name of a missing object and the name of the object in its place differ.
-    Each word is mapped to the other.
+    """A mapping between the words in which the name of each missing object differs from the name of the object in its
+    place. The mapping has every pair of words in both directions.
     """
     missing = [each.subject for each in left if each.is_less]
     instead = [each.subject for each in left if not each.path and each.is_more]
@@ -38,8 +38,8 @@ def turns(left: list[Difference]) -> dict[str, str]:
 
 
 def unturned(expected: Snapshot, found: Snapshot, words: dict[str, str], masks: frozenset[str]) -> list[Difference]:
-    """The differences that remain after the words have swapped places in ``expected``. Numbers that are such words may
-    have swapped places, too.
+    """The differences between ``expected`` and ``found`` that remain after each word in ``words`` has been replaced in
+    ``expected`` by the word to which it is mapped. A number also counts as equal to the number to which it is mapped.
     """
     return [
         each
@@ -57,9 +57,9 @@ class Renamed(NamedTuple):
     """For each external system, the largest number that it has counted to in the expected and in the found state."""
 
     def is_counter(self, each: Difference) -> bool:
-        """Whether the difference may come from the counter with which an external system makes its names: on each side,
-        the number must be at least the largest number in one of those names. A smaller number, or a number in a
-        different system, is a finding.
+        """Whether the difference may come from the counter with which an external system makes its names. For that, the
+        number on each side must be no smaller than the largest number that occurs in such names on that side. A smaller
+        number, or a number in a different system, is a finding.
         """
         ours, theirs = self.reached.get(each.subject, (0, 0))
         return (

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
-    """A finding about the first step at whose end the user asks for the same state as after an earlier step, but the
-    actual state differs: a change that was taken back has left a trace. Empty if there is no such step.
+    """A list with one finding, about the first step at whose end the user asks for the same state as after an earlier
+    step although the actual state differs: a change that was taken back has left a trace. The list is empty if no step
+    is like that.
     """
     first: dict[str, int] = {}
     wishes = baseline.wishes
@@ -55,8 +56,8 @@ def direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
 
 
 def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
-    """Notes in ``reference`` what depends on the path: what differs in ``direct``, a run in which users ask for the
-    final state at once.
+    """Notes in ``reference`` the objects and fields that depend on the path: those that differ in ``direct``, a run in
+    which users ask for the final state at once.
     """
     found = differences(
         completed(baseline.end, direct.end, baseline.initial, baseline.there),
@@ -70,9 +71,9 @@ def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
 
 
 def direct_findings(baseline: Result, direct: Result, reference: Reference) -> list[Finding]:
-    """A finding about the first difference from ``direct``, a run in which users ask for the final state at once. If
-    there is no difference, notes in ``reference`` which objects may depend on the path, since a fault may hide some
-    of the user's changes.
+    """A list with one finding, about the first difference from ``direct``, a run in which users ask for the final state
+    at once. If the states do not differ, the list is empty, and the objects that may depend on the path are noted in
+    ``reference``, since a fault may hide some of the user's changes.
     """
     reference.records = records(baseline.end, direct.end)
     last = len(baseline.rests) - 1

@@ -21,8 +21,8 @@ class PlanError(ValueError):
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """One fault: what happens (``kind``), at which point of the run (``at``), and the details (``how``).
 
-    ``at`` is the trace's name of the point: ``create pods default/sample-0 #1``, ``step 2``, or ``run`` for the whole
-    run.
+    ``at`` is the name of the point in the trace: ``create pods default/sample-0 #1``, ``step 2``, or ``run`` for the
+    whole run.
     """
 
     kind: str
@@ -61,15 +61,15 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def travels(self) -> bool:
-        """Whether a process starts with lists that are older than the state that its predecessor saw; this needs a
-        world of its own.
+        """Whether the plan makes a process start with lists that are older than the state that its predecessor saw.
+        Such a process reads from a server that can't stream lists.
         """
         return any(each.kind == "restart" and each.get("behind") for each in self.faults)
 
     @property
     def hides(self) -> bool:
-        """Whether a controller may miss some of the user's changes: it sees them later than the next one, or is not
-        running when they are made.
+        """Whether a controller may miss some of the user's changes because it sees a change only after the next one, or
+        is not running when the user makes it.
         """
         return any(each.kind in _HIDING or each.get("until") == "step" for each in self.faults)
 
@@ -85,7 +85,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     # -- on one line ---------------------------------------------------------------------------------------------------
 
     def token(self, code: str = "", scenario: str = "") -> str:
-        """The whole plan on one line. ``code`` is a digest of the code under test, ``scenario`` names the scenario."""
+        """The whole plan on one line. ``code`` is a digest of the code under test, and ``scenario`` is the scenario's
+        name.
+        """
         told = {"c": code, "n": scenario, "p": msgspec.to_builtins(self)}
         packed = zlib.compress(msgspec.json.encode(told), 9)
         return PREFIX + base64.urlsafe_b64encode(packed).rstrip(b"=").decode()

@@ -1,5 +1,5 @@
-"""Plane: the controllers of the control plane. The garbage collector is a process of its own, so either of the two can
-be late.
+"""Plane: the controllers of the control plane. The garbage collector runs in a process of its own, so that it and the
+other controllers can be late independently of each other.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ class Plane:
         )
 
     def retries(self) -> list[float]:
-        """The loop times at which the control plane's deferred keys are processed; the garbage collector has none."""
+        """The loop times at which the deferred keys of the control plane's controllers are due, except those of the
+        garbage collector.
+        """
         found: list[float] = []
         if self._others_actor.state == "running":
             for running in self._others.manager.controllers.values():

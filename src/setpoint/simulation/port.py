@@ -1,5 +1,5 @@
-"""Port: the transport between users or the control plane and the server. It has no faults, and no idle streams, which
-would be costly.
+"""Port: the transport from users and the control plane to the server. Faults do not hit it. Its watches have no
+bookmarks and no timeouts, since these would be costly.
 """
 
 from __future__ import annotations

@@ -43,10 +43,10 @@ class Home(Host, Network, Protocol):
 
 
 class Process(Life):
-    """A manager with its own client, caches and memory, from its start to its death.
+    """A manager with its own client, caches and memory, from the start of the process until it is killed or fails.
 
     ``behind`` maps collections to the revisions at which this process's caches first show them, as if the server that
-    it reads from lagged behind.
+    the process reads from lagged behind.
     """
 
     def __init__(self, world: Home, number: int, *, behind: Mapping[str, int] | None = None) -> None:
@@ -201,8 +201,8 @@ class Process(Life):
         )
 
     def leads(self) -> bool:
-        """Whether the process's controllers work, because it has been elected leader or because there are no
-        elections.
+        """Whether the process's controllers are active, because the process has been elected leader or because leader
+        election is not used.
         """
         return self.alive and self.manager is not None and self.manager.elected.is_set()
 

@@ -85,15 +85,15 @@ class Processes:
     # -- ends ----------------------------------------------------------------------------------------------------------
 
     def crash(self, life: Life, fault: Fault) -> None:
-        """Kills a process; the process's own code calls this. A new process starts when the fault is over."""
+        """Kills a process; called from within that process's own code. A new process starts when the fault is over."""
         life.kill()
         self._place.tape.tell("controller", life.actor.name, "killed", f"killed: {fault.kind}")
         self._place.steps.begin(fault, self.replace)
 
     def ended(self, process: Process, problem: BaseException) -> None:
         """Starts a new process 10 s after one has ended by itself, as a kubelet does, at most `MOST_RESTARTS` times in
-        a run. Also reports the end as an error, except with leader election, where a process ends when it loses its
-        lease; there only the ends after the last restart are reported.
+        a run. Also reports the end as an error. With leader election, where a process ends when it loses its lease,
+        only the ends after the last restart are reported.
         """
         place = self._place
         told = f"{type(problem).__name__}: {problem}"
@@ -119,8 +119,8 @@ class Processes:
         return bool(candidates) and not any(process.leads() for process in candidates)
 
     def leading(self) -> list[Process]:
-        """The processes whose controllers work. With sharding, only the one that owns the most objects, because a fault
-        hits one process.
+        """The processes whose controllers are active. With sharding, only the active process that owns the most
+        objects, because a fault hits one process.
         """
         found = [process for process in self._all if process.leads()]
         return sorted(found, key=lambda each: -each.owned())[:1] if self._setup.sharding else found

@@ -53,7 +53,9 @@ class Report:
         self.points = Counter(_WHERE[point.kind] for point in points)
 
     def add(self, plan: Plan, result: Result) -> None:
-        """Counts a run and the points that its faults disturbed."""
+        """Adds a run's processor time and the faults of its plan, whether they struck or not. If any fault struck, the
+        points of all the plan's faults count as disturbed; if not all of them struck, the plan counts as ``unstruck``.
+        """
         self.cpu += result.seconds
         if result.struck < len(plan.faults):
             self.unstruck += 1

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A broken promise that an oracle has found: about ``subject``, with the expected and the actual state."""
+    """A broken promise that an oracle has found. It names the ``subject`` and has the expected and the actual state."""
 
     oracle: str
     subject: str

@@ -115,7 +115,8 @@ class Search:
                 yield from self._try(explorer.combinations(singles), "combinations", seen, most)
 
     def replay(self, plan: Plan, *, debug: bool = False) -> Counterexample | None:
-        """Runs a plan again, and the scenario without faults. Returns None if neither run breaks a promise any more.
+        """Runs the scenario without faults, and then the plan again. Returns None if neither run breaks a promise any
+        more.
 
         With ``debug`` the plan is run in this process, which calls ``breakpoint()`` where a fault strikes and where a
         promise is broken.

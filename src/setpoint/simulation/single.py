@@ -60,8 +60,8 @@ def story(setup: Setup, choose: Choose, branch: Branch = lambda _step: None) -> 
 
 @contextmanager
 def buried() -> Iterator[None]:
-    """Suppresses the errors that Python reports when it closes the coroutines of killed processes. Closing them can
-    only fail, since their loop is closed.
+    """Suppresses the errors that Python reports when it closes the coroutines of killed processes. These errors are
+    expected, since the event loop of the coroutines is already closed.
     """
     before = sys.unraisablehook
     sys.unraisablehook = lambda _: None

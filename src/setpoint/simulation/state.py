@@ -38,7 +38,7 @@ _RECORDS: Final = ("jobs.batch",)
 
 
 class Difference(NamedTuple):
-    """A field that differs from the undisturbed run; if ``path`` is empty, a whole object."""
+    """A field whose value differs from that in the undisturbed run. If ``path`` is empty, the whole object differs."""
 
     subject: str
     path: str
@@ -73,7 +73,7 @@ class Difference(NamedTuple):
 
     @property
     def mask(self) -> str:
-        """The mask that stands for this field in all objects of the kind."""
+        """The mask that excludes this field from comparison in all objects of the kind."""
         return f"{self.subject.partition(' ')[0]} {generic(self.path)}"
 
     def __str__(self) -> str:
@@ -123,9 +123,8 @@ def _is_history(collection: str, document: dict[str, JSON]) -> bool:
 
 
 def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
-    """The objects in ``way`` but not in ``direct`` that are mere records of the past: Jobs and the objects that they
-    own, the claims that a StatefulSet has left behind when it was scaled down, and the volumes bound to these
-    claims.
+    """The objects in ``way`` but not in ``direct`` that only record the past: Jobs and the objects that they own, the
+    claims that a StatefulSet left behind when it was scaled down, and the volumes bound to these claims.
 
     ``way`` is the state after several changes, and ``direct`` is the state after asking for the final objects at once.
     """

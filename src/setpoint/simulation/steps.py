@@ -18,8 +18,8 @@ Release = Callable[[], object]
 
 
 class Stage(Protocol):
-    """The interface of a run that its `Steps` use. It says whether anything can still happen by itself, and is notified
-    when a step ends and when the next one begins.
+    """The interface of a run that its `Steps` use. The run says whether anything can still happen by itself, and is
+    notified when a step ends and when the next one begins.
     """
 
     resting: bool
@@ -46,8 +46,8 @@ class Stage(Protocol):
 class Steps:
     """The user's steps. Every wait of the scenario ends a step, and so does the end of the scenario.
 
-    The effect of a fault either ends after a time for which `settle` waits (``seconds``), or lasts throughout the
-    user's next actions (``until="step"``): until the end of the step after the one in which it began.
+    The effect of a fault either ends after a time (``seconds``), for which `settle` waits, or lasts until the end of
+    the step after the one in which it began (``until="step"``), and so throughout the user's next actions.
     """
 
     def __init__(self, world: Stage) -> None:
@@ -84,7 +84,7 @@ class Steps:
         self._world.harness.call(loop.call_later, seconds, due)
 
     async def pass_by(self, fault: Fault) -> None:
-        """Returns when the fault is over."""
+        """Waits until the fault is over."""
         over = self._world.loop.create_future()
 
         def release() -> None:

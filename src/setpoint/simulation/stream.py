@@ -32,8 +32,8 @@ _versioned = msgspec.json.Decoder(_Versioned).decode
 
 
 class Listener(Protocol):
-    """The interface of a transport for the watches of its process. ``saw`` is called with everything that is shown to
-    the process, and ``heard_of`` with each change that arrives at a gate; ``ordered`` chooses the order of the
+    """The interface of a transport that the watches of its process use. ``saw`` is called with everything that is shown
+    to the process, and ``heard_of`` with each change that arrives at a gate; ``ordered`` chooses the order of the
     initial events.
     """
 
@@ -44,7 +44,7 @@ class Listener(Protocol):
 
 class Gate:
     """Decides whether a process sees changes to the objects of one kind. A shut gate holds back all changes from a
-    certain revision on, in their order, like a watch cache that lags behind.
+    certain revision on and keeps their order, like a watch cache that lags behind.
     """
 
     def __init__(self) -> None:

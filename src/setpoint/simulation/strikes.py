@@ -48,8 +48,9 @@ class Strikes:
         return self._at.get(point, [])
 
     def take(self, point: str, *kinds: str) -> list[Fault]:
-        """The plan's faults of the given kinds at the point that have not struck yet. They are written to the trace and
-        from now on count as struck. Empty when the time for faults is over.
+        """Returns the plan's faults at the point that have not struck yet, limited to ``kinds`` if any are given. The
+        faults are written to the trace and count as struck from now on. The list is empty when the time for faults is
+        over.
         """
         if self.over:
             return []
@@ -107,7 +108,7 @@ class Strikes:
         return point, self.take(point)
 
     def external_trouble(self, faults: list[Fault], point: str, *, before: bool) -> Fault | None:
-        """The fault that makes the process die or wait before or after a call; None if there is none.
+        """The fault that makes the process die, freeze or wait before or after a call; None if no fault does.
 
         Raises:
             ExternalError: a fault makes the call fail.

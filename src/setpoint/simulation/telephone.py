@@ -62,8 +62,12 @@ class Telephone:
         await world.steps.pass_by(fault)
 
     def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
-        """Does the same as `external_gate` for a synchronous call, which can't wait. Raises `Killed` if the process
-        dies.
+        """Kills the process if a fault demands it, before or after a synchronous call. Faults that delay a call or
+        freeze the process have no effect, because a synchronous call can't wait.
+
+        Raises:
+            Killed: the process dies.
+            ExternalError: a fault makes the call fail.
         """
         world = self._world
         fault = world.strikes.external_trouble(faults, point, before=before)

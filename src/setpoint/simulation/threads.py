@@ -41,8 +41,8 @@ class Turns:
         return run
 
     def waits(self, callback: Callable[..., Any]) -> None:
-        """Counts the calling thread's job as waiting if the thread waits for the result of ``callback``, so that the
-        loop can run. The loop calls this in the thread that has scheduled ``callback``.
+        """If the calling thread waits for the result of ``callback``, counts its job as waiting so that the loop can
+        run. The loop calls this in the thread that has scheduled ``callback``.
         """
         job: Job | None = getattr(self._local, "job", None)
         future = _awaited(callback)

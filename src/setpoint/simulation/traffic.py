@@ -37,7 +37,7 @@ class Road(Protocol):
 
 
 class Traffic:
-    """Notes the writes of a run's processes, and carries out the faults that make writes late or conflict with
+    """Notes the writes of a run's processes, and carries out the faults that delay writes or make them conflict with
     others.
     """
 

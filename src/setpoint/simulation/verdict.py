@@ -80,8 +80,9 @@ class Reference:
     def compare(
         self, result: Result, oracle: str, when: str, *, less: bool = False, hides: bool = False
     ) -> list[Finding]:
-        """A finding for every object that differs from the undisturbed run. With ``less``, additional objects are not
-        findings; with ``hides``, neither is a difference that comes from the user's path.
+        """Returns a finding for every object that differs from the undisturbed run. With ``less``, additional objects
+        are not findings; with ``hides``, differences that depend on which of the changes by users the controller has
+        seen are not findings either.
         """
         initial, there = self.baseline.initial, self.baseline.there
         expected = completed(self.baseline.end, result.end, initial, there)

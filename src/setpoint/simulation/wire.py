@@ -89,7 +89,7 @@ class Wire:
         self._listed.clear()
 
     def cut(self) -> None:
-        """Closes the connections as the end of the process does: the server sees that they are closed."""
+        """Closes the connections, as happens when the process ends: the server sees that they are closed."""
         for stream in self.streams:
             stream.cut()
         self.streams.clear()
@@ -119,8 +119,8 @@ class Wire:
         self._life.seen |= uids_in(raw)
 
     def ordered(self, lines: list[bytes]) -> Iterable[bytes]:
-        """The initial events of a streamed list in one of the possible orders, with the bookmark last. The API promises
-        no order.
+        """The initial events of a streamed list in one of the possible orders, with the bookmark last. The API does not
+        guarantee an order.
         """
         return [*self._order(lines[:-1]), lines[-1]]
 
@@ -130,7 +130,7 @@ class Wire:
         return items[::-1] if self.reverses else items
 
     def latency(self) -> float:
-        """The seconds for which the next request is in transit."""
+        """The time in seconds that the next request spends in transit."""
         return LATENCY if self.rolls is None else LATENCY * self.rolls.choice(LATENCIES)
 
     # -- requests ------------------------------------------------------------------------------------------------------

@@ -32,8 +32,8 @@ class Worker:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The ends of the pipes that this process holds. If another process held them, too, the worker would stay
-        alive.
+        """The ends, in this process, of the pipes to the worker. Other processes must not keep them open, because the
+        worker would then stay alive.
         """
         return self._outgoing, self.incoming
 

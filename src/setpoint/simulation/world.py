@@ -289,7 +289,7 @@ class World:
 
     @property
     def manager(self) -> Manager | None:
-        """The manager of the most recently started process; None while that is still starting."""
+        """The manager of the most recently started process; None while that process is still starting."""
         return self.processes.last.manager
 
     def called(self, who: str) -> list[Actor]:
@@ -327,8 +327,8 @@ class World:
 
     async def gone(self, obj: Object) -> None:
         """In a run in which a fault has struck, waits while the object with the kind and name of ``obj`` is being
-        deleted, since it can't be created again until then. The wait ends the faults, which may be all that keeps
-        the object.
+        deleted, since it can't be created again until then. While it waits, it ends all faults, since a fault may be
+        all that keeps the object from being deleted.
         """
         while self.strikes.struck and self._is_leaving(obj):
             self.steps.end_faults()

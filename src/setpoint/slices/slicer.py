@@ -68,14 +68,18 @@ def _in_parts(items: Iterable[T], worker: _Worker) -> Generator[T, None, None]:
 
 
 def spend(size: int) -> None:
-    """Reports that C code, which cannot be interrupted, is about to read or write ``size`` bytes."""
+    """Reports that C code, which cannot be interrupted, is about to read or write ``size`` bytes. Code that takes
+    longer than a slice has a slice of its own.
+    """
     if not _at_work:
         return
     worker = getcurrent()
     if type(worker) is _Worker:
-        worker.left -= size >> _BYTES
+        cost = size >> _BYTES
+        worker.left -= cost
         if worker.left < 0:
             worker.pause()
+            worker.left = max(worker.left - cost, 0)
 
 
 class _Worker(_Greenlet):  # type: ignore[misc]

@@ -120,7 +120,7 @@ def _says_something(message: str) -> bool:
         if name in seen or name == _META:
             continue
         seen.add(name)
-        for item in go_fields(name) or ():
+        for item in pace(go_fields(name) or ()):
             if item.always or not (item.pointer or item.repeated or item.mapping or item.type in _SCALARS):
                 return True
             ahead.append(item.type)

@@ -97,7 +97,7 @@ def metadata_errors(
     if annotations:
         for key in pace(annotations):
             errors += [invalid("metadata.annotations", key, text) for text in _qualified(key.lower())]
-        if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
+        if sum(len(key.encode()) + len(value.encode()) for key, value in pace(annotations.items())) > _MAX_ANNOTATIONS:
             errors.append(too_long("metadata.annotations", _MAX_ANNOTATIONS))
     if metadata.get("ownerReferences"):
         errors += _owner_errors(metadata["ownerReferences"])
@@ -167,7 +167,7 @@ def update_errors(new: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
         errors.append(invalid("metadata.deletionGracePeriodSeconds", value, "field is immutable"))
     if old.get("deletionTimestamp"):
         had: list[str] = old.get("finalizers") or []
-        added = sorted({str(name) for name in new.get("finalizers") or ()}.difference(had))
+        added = sorted({str(name) for name in pace(new.get("finalizers") or ())}.difference(had))
         if added:
             text = (
                 f"no new finalizers can be added if the object is being deleted, found new finalizers {_go_list(added)}"

@@ -6,6 +6,7 @@ from typing import Any
 
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
+from setpoint.slices import pace
 
 __all__ = ["apply_runtime_class", "validate_overhead"]
 
@@ -29,18 +30,19 @@ def apply_runtime_class(attributes: AdmissionAttributes) -> None:
     scheduling = (found or {}).get("scheduling")
     if scheduling is None:
         return
-    selector: JsonObject = spec.get("nodeSelector") or {}
-    for key, value in (scheduling.get("nodeSelector") or {}).items():
+    selector: JsonObject = dict(spec.get("nodeSelector") or {})
+    for key, value in pace((scheduling.get("nodeSelector") or {}).items()):
         if selector.get(key, value) != value:
             raise attributes.forbidden(
                 f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = "
                 f"{selector[key]}"
             )
-        selector = {**selector, key: value}
+        selector[key] = value
     if selector:
         spec["nodeSelector"] = selector
-    tolerations: list[JsonObject] = list(spec.get("tolerations") or ())
-    tolerations += [each for each in scheduling.get("tolerations") or () if each not in tolerations]
+    had: list[JsonObject] = spec.get("tolerations") or []
+    known = {_key(each) for each in pace(had)}
+    tolerations = had + [each for each in pace(scheduling.get("tolerations") or ()) if _key(each) not in known]
     if tolerations:
         spec["tolerations"] = tolerations
 
@@ -75,3 +77,7 @@ def _overhead(found: JsonObject | None) -> JsonObject | None:
 
 def _equal(one: JsonObject, other: JsonObject) -> bool:
     return one.keys() == other.keys() and all(Quantity(one[key]) == Quantity(other[key]) for key in one)
+
+
+def _key(toleration: JsonObject) -> frozenset[tuple[str, object]]:
+    return frozenset(toleration.items())

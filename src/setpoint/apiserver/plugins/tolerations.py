@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from setpoint.apiserver.requests.admission import AdmissionAttributes
+from setpoint.slices import pace
 
 __all__ = ["tolerate"]
 
@@ -23,7 +24,7 @@ def tolerate(attributes: AdmissionAttributes) -> None:
         {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
         for key in _TAINTS
         if not any(
-            item.get("key") in (None, "", key) and item.get("effect") in (None, "", "NoExecute") for item in given
+            item.get("key") in (None, "", key) and item.get("effect") in (None, "", "NoExecute") for item in pace(given)
         )
     ]
     if missing:

@@ -22,7 +22,7 @@ from setpoint.apiserver.strategies.pod_volumes import driver_name_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.meta.text import quote
-from setpoint.schema import FieldError, json_equal
+from setpoint.schema import FieldError, json_equal, repeats
 from setpoint.schema.errors import (
     Shown,
     duplicate,
@@ -60,7 +60,7 @@ def claim_status_errors(obj: JsonObject, old: JsonObject) -> Errors:
     errors = _consumers(status.get("reservedFor") or [], "status.reservedFor")
     allocated = _allocated(status)
     devices = status.get("devices") or []
-    for index, device in enumerate(devices):
+    for index, device in enumerate(pace(devices)):
         errors += _device(device, f"status.devices[{index}]", allocated)
     errors += _repeated([_identity(item) for item in devices], devices, "status.devices")
     if status.get("reservedFor"):
@@ -90,31 +90,25 @@ def _identity(device: JsonObject) -> Device:
 
 def _allocated(status: JsonObject) -> set[Device]:
     allocation = status.get("allocation") or {}
-    return {_identity(result) for result in (allocation.get("devices") or {}).get("results") or ()}
+    return {_identity(result) for result in pace((allocation.get("devices") or {}).get("results") or ())}
 
 
 def without_deallocated(status: JsonObject, before: JsonObject) -> JsonObject:
     """``status`` without the reports of drivers on devices that were allocated before and no longer are."""
     gone = _allocated(before) - _allocated(status)
-    kept = [item for item in status.get("devices") or () if _identity(item) not in gone]
+    kept = [item for item in pace(status.get("devices") or ()) if _identity(item) not in gone]
     made = {name: value for name, value in status.items() if name != "devices"}
     return {**made, "devices": kept} if kept else made
 
 
 def changed_drivers(status: JsonObject, before: JsonObject) -> list[str]:
     """The drivers of the devices whose reports were added, changed or removed since ``before``, sorted."""
-    new, old = ({_identity(item): item for item in source.get("devices") or ()} for source in (status, before))
+    new, old = ({_identity(item): item for item in pace(source.get("devices") or ())} for source in (status, before))
     return sorted({device[0] for device in new.keys() | old.keys() if not json_equal(new.get(device), old.get(device))})
 
 
 def _repeated(keys: Sequence[object], items: Sequence[JsonObject], path: str) -> Errors:
-    seen: set[object] = set()
-    errors: Errors = []
-    for index, key in enumerate(pace(keys)):
-        if key in seen:
-            errors.append(duplicate(f"{path}[{index}]", Shown(_shown(items[index]))))
-        seen.add(key)
-    return errors
+    return [duplicate(f"{path}[{index}]", Shown(_shown(items[index]))) for index in repeats(keys)]
 
 
 def _shown(value: object) -> str:
@@ -126,7 +120,7 @@ def _consumers(consumers: Sequence[JsonObject], path: str) -> Errors:
         return [too_many(path, len(consumers), _CONSUMERS)]
     errors = [
         required(f"{path}[{index}].{name}")
-        for index, consumer in enumerate(consumers)
+        for index, consumer in enumerate(pace(consumers))
         for name in ("resource", "name", "uid")
         if not consumer.get(name)
     ]
@@ -147,12 +141,12 @@ def _allocation(allocation: JsonObject, known: Mapping[str, set[str]]) -> Errors
     if len(results) > _RESULTS:
         errors.append(too_many(f"{path}.devices.results", len(results), _RESULTS))
     else:
-        for index, result in enumerate(results):
+        for index, result in enumerate(pace(results)):
             errors += _result(result, f"{path}.devices.results[{index}]", known)
     if len(configs) > _CONFIGURATIONS:
         errors.append(too_many(f"{path}.devices.config", len(configs), _CONFIGURATIONS))
     else:
-        for index, config in enumerate(configs):
+        for index, config in enumerate(pace(configs)):
             errors += _configuration(config, f"{path}.devices.config[{index}]", known)
     selector = allocation.get("nodeSelector")
     return errors if selector is None else errors + node_selector_errors(selector, f"{path}.nodeSelector")
@@ -164,7 +158,7 @@ def _result(result: JsonObject, path: str, known: Mapping[str, set[str]]) -> Err
     errors += _declared_pool(result.get("pool", ""), f"{path}.pool")
     errors += name_errors(result.get("device", ""), dns1123_label, f"{path}.device")
     errors += _binding(result, path)
-    for index, toleration in enumerate(result.get("tolerations") or ()):
+    for index, toleration in enumerate(pace(result.get("tolerations") or ())):
         errors += toleration_errors(toleration, f"{path}.tolerations[{index}]")
     return errors + _share(result, path)
 
@@ -192,7 +186,7 @@ def _several(items: Sequence[str], most: int, path: str, check: Callable[[str, s
     if len(items) > most:
         errors = [too_many(path, len(items), most)]
     else:
-        errors = [error for index, item in enumerate(items) for error in check(item, f"{path}[{index}]")]
+        errors = [error for index, item in enumerate(pace(items)) for error in check(item, f"{path}[{index}]")]
     return errors + repeated_errors(items, path)
 
 
@@ -205,7 +199,7 @@ def _binding(result: JsonObject, path: str) -> Errors:
         )
     where = f"{path}.bindingFailureConditions"
     text, known = "bindingFailureConditions must not overlap with bindingConditions", set(wanted)
-    errors += [invalid(f"{where}[{index}]", item, text) for index, item in enumerate(failing) if item in known]
+    errors += [invalid(f"{where}[{index}]", item, text) for index, item in enumerate(pace(failing)) if item in known]
     if failing and not wanted:
         text = "bindingConditions are required to use bindingFailureConditions"
         errors.append(invalid(f"{path}.bindingConditions", result.get("bindingConditions"), text))
@@ -264,7 +258,7 @@ def _network(data: JsonObject, path: str) -> Errors:
     addresses = data.get("ips") or []
     if len(addresses) > _ADDRESSES:
         return [*errors, too_many(f"{path}.ips", len(addresses), _ADDRESSES)]
-    for index, address in enumerate(addresses):
+    for index, address in enumerate(pace(addresses)):
         errors += _interface_address(address, f"{path}.ips[{index}]")
     return errors + repeated_errors(addresses, f"{path}.ips")
 

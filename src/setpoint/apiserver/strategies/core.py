@@ -81,7 +81,7 @@ class Secrets(Strategy):
         texts = obj.pop("stringData", None)
         if texts:
             data = obj.get("data") or {}
-            data.update({key: base64.b64encode(value.encode()).decode() for key, value in texts.items()})
+            data.update({key: base64.b64encode(value.encode()).decode() for key, value in pace(texts.items())})
             obj["data"] = data
         obj.setdefault("type", "Opaque")
         if not obj["type"]:
@@ -254,8 +254,8 @@ class Endpoints(Strategy):
     create_on_update = True
 
     def default(self, obj: JsonObject) -> None:
-        for subset in obj.get("subsets") or ():
-            for port in subset.get("ports") or ():
+        for subset in pace(obj.get("subsets") or ()):
+            for port in pace(subset.get("ports") or ()):
                 port.setdefault("protocol", "TCP")
 
 

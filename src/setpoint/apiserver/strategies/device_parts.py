@@ -10,9 +10,8 @@ from typing import Final
 from setpoint.apiserver.strategies.pod_volumes import caseless, driver_name_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_subdomain, label_value, qualified_name
-from setpoint.schema import ErrorType, FieldError
+from setpoint.schema import ErrorType, FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required, too_long
-from setpoint.slices import pace
 
 __all__ = [
     "EFFECTS",
@@ -40,13 +39,7 @@ def name_errors(value: str, rule: Callable[[str], list[str]], path: str) -> Erro
 
 def repeated_errors(names: Sequence[str], path: str) -> Errors:
     """The errors for repeated names in a list."""
-    seen: set[str] = set()
-    errors: Errors = []
-    for index, name in enumerate(pace(names)):
-        if name in seen:
-            errors.append(duplicate(f"{path}[{index}]", name))
-        seen.add(name)
-    return errors
+    return [duplicate(f"{path}[{index}]", names[index]) for index in repeats(names)]
 
 
 def qualified_errors(name: str, path: str) -> Errors:

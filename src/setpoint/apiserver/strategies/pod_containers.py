@@ -85,7 +85,7 @@ def _init_errors(
                 for key in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
                 if container.get(key) is not None
             ]
-            for number, policy in enumerate(container.get("resizePolicy") or ()):
+            for number, policy in enumerate(pace(container.get("resizePolicy") or ())):
                 if policy.get("restartPolicy") == "RestartContainer":
                     text = "must not be set to 'RestartContainer' for non-sidecar initContainers"
                     errors.append(invalid(f"{where}.resizePolicy[{number}].restartPolicy", "RestartContainer", text))
@@ -94,7 +94,7 @@ def _init_errors(
 
 def _ephemeral_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject]) -> Errors:
     errors: Errors = []
-    others = {item.get("name", "") for key in ("containers", "initContainers") for item in spec.get(key) or ()}
+    others = {item.get("name", "") for key in ("containers", "initContainers") for item in pace(spec.get(key) or ())}
     names = set(others)
     for index, container in enumerate(pace(spec.get("ephemeralContainers") or ())):
         where, name = f"{path}.ephemeralContainers[{index}]", container.get("name", "")
@@ -111,7 +111,7 @@ def _ephemeral_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject
         text = "cannot be set for an Ephemeral Container"
         given = [key for key in _EPHEMERAL if container.get(key) not in _UNSET.get(key, (None,))]
         errors += [forbidden(f"{where}.{key}", text) for key in given]
-        for number, mount in enumerate(container.get("volumeMounts") or ()):
+        for number, mount in enumerate(pace(container.get("volumeMounts") or ())):
             errors += [
                 forbidden(f"{where}.volumeMounts[{number}].{key}", text)
                 for key in ("subPath", "subPathExpr")
@@ -146,7 +146,7 @@ def _common(container: JsonObject, path: str, spec: JsonObject, volumes: dict[st
         errors += device_errors(container, f"{path}.volumeDevices", volumes)
     errors += pull_policy_errors(container.get("imagePullPolicy", ""), f"{path}.imagePullPolicy")
     if container.get("resources"):
-        claims = [item.get("name", "") for item in spec.get("resourceClaims") or ()]
+        claims = [item.get("name", "") for item in pace(spec.get("resourceClaims") or [])]
         errors += requirements_errors(container["resources"], claims, f"{path}.resources")
     if container.get("resizePolicy"):
         errors += resizing_errors(container["resizePolicy"], spec.get("restartPolicy", ""), f"{path}.resizePolicy")
@@ -159,7 +159,7 @@ def _common(container: JsonObject, path: str, spec: JsonObject, volumes: dict[st
 def _ports(ports: list[JsonObject], path: str) -> Errors:
     errors: Errors = []
     names: set[str] = set()
-    for index, port in enumerate(ports):
+    for index, port in enumerate(pace(ports)):
         where, name, number = f"{path}[{index}]", port.get("name", ""), port.get("containerPort", 0)
         if name:
             problems = port_name_problems(name)
@@ -186,7 +186,7 @@ def _host_ports(containers: list[JsonObject], path: str) -> Errors:
     errors: Errors = []
     seen: set[str] = set()
     for index, container in enumerate(pace(containers)):
-        for number, port in enumerate(container.get("ports") or ()):
+        for number, port in enumerate(pace(container.get("ports") or ())):
             if not port.get("hostPort"):
                 continue
             text = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"

@@ -15,8 +15,9 @@ from setpoint.cel.admission import admission_environment
 from setpoint.cel.lexer import RESERVED
 from setpoint.cel.types import ANY, BOOL, DYN, NULL, STRING, Type, list_of, struct
 from setpoint.meta.names import dns1035_label, dns1123_subdomain, path_segment, qualified_name
-from setpoint.schema import FieldError
+from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
+from setpoint.slices import pace
 
 __all__ = ["AdmissionPolicies", "PolicyBindings"]
 
@@ -63,7 +64,7 @@ class AdmissionPolicies(AdmissionConfiguration):
             return errors
         types: dict[str, Type] | None = {} if spec.get("variables") or self._mutating else None
         environment = admission_environment(params=params, variables=types, patches=self._mutating)
-        for index, variable in enumerate(spec.get("variables") or ()):
+        for index, variable in enumerate(pace(spec.get("variables") or ())):
             assert types is not None
             where = f"spec.variables[{index}]"
             name, text = variable.get("name") or "", variable.get("expression") or ""
@@ -113,7 +114,7 @@ def _default_resources(resources: object) -> None:
     resources.setdefault("namespaceSelector", {})
     resources.setdefault("objectSelector", {})
     for key in ("resourceRules", "excludeResourceRules"):
-        for rule in resources.get(key) or ():
+        for rule in pace(resources.get(key) or ()):
             rule.setdefault("scope", "*")
 
 
@@ -151,30 +152,26 @@ def _resources_errors(resources: JsonObject, path: str) -> list[FieldError]:
     policy = resources.get("matchPolicy")
     errors = [] if policy in _MATCHES else [not_supported(f"{path}.matchPolicy", policy, _MATCHES)]
     for key in ("namespaceSelector", "objectSelector"):
-        errors += _selector_errors(resources.get(key) or {}, f"{path}.{key}")
+        errors += label_selector_errors(resources.get(key) or {}, f"{path}.{key}")
     for key in ("resourceRules", "excludeResourceRules"):
-        for index, rule in enumerate(resources.get(key) or ()):
+        for index, rule in enumerate(pace(resources.get(key) or ())):
             where = f"{path}.{key}[{index}]"
             names = rule.get("resourceNames") or []
-            for position, name in enumerate(names):
+            again = set(repeats(names))
+            for position, name in enumerate(pace(names)):
                 place = f"{where}.resourceNames[{position}]"
                 errors += [invalid(place, name, text) for text in path_segment(name)]
-                if name in names[:position]:
+                if position in again:
                     errors.append(duplicate(place, name))
             errors += rule_errors(rule, where)
     return errors
 
 
-def _selector_errors(selector: JsonObject, path: str) -> list[FieldError]:
-    return label_selector_errors(selector, path)
-    return []
-
-
 def _operation_errors(resources: JsonObject, path: str) -> list[FieldError]:
     return [
         not_supported(f"{path}.resourceRules.operations", operation, _MUTABLE)
-        for rule in resources.get("resourceRules") or ()
-        for operation in rule.get("operations") or ()
+        for rule in pace(resources.get("resourceRules") or ())
+        for operation in pace(rule.get("operations") or ())
         if operation not in _MUTABLE
     ]
 
@@ -189,7 +186,7 @@ def _validation_errors(
         text = "validations or auditAnnotations must contain at least one item"
         return [required("spec.validations", text), required("spec.auditAnnotations", text)]
     errors: list[FieldError] = []
-    for index, validation in enumerate(validations):
+    for index, validation in enumerate(pace(validations)):
         where = f"spec.validations[{index}]"
         text = validation.get("expression") or ""
         if not text.strip():
@@ -212,7 +209,7 @@ def _validation_errors(
         text = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
         errors.append(invalid("spec.auditAnnotations", annotations, text))
     seen: set[str] = set()
-    for index, annotation in enumerate(annotations):
+    for index, annotation in enumerate(pace(annotations)):
         where = f"spec.auditAnnotations[{index}]"
         key, text = annotation.get("key") or "", (annotation.get("valueExpression") or "").strip()
         name = f"{obj['metadata'].get('name', '')}/{key}"
@@ -239,7 +236,7 @@ def _mutation_errors(spec: JsonObject, params: bool, types: dict[str, Type] | No
         "JSONPatch": ("jsonPatch", list_of(struct("JSONPatch"))),
         "ApplyConfiguration": ("applyConfiguration", struct("Object")),
     }
-    for index, mutation in enumerate(mutations):
+    for index, mutation in enumerate(pace(mutations)):
         where = f"spec.mutations[{index}]"
         kind = mutation.get("patchType") or ""
         if kind not in forms:
@@ -270,7 +267,7 @@ def _param_ref_errors(ref: JsonObject, path: str) -> list[FieldError]:
         if selector is not None:
             errors.append(forbidden(f"{path}.name", exclusive))
     if selector is not None:
-        errors += _selector_errors(selector, f"{path}.selector")
+        errors += label_selector_errors(selector, f"{path}.selector")
         if name:
             errors.append(forbidden(f"{path}.selector", exclusive))
     if not name and selector is None:
@@ -282,10 +279,11 @@ def _action_errors(actions: Iterable[str]) -> list[FieldError]:
     path = "spec.validationActions"
     given = list(actions)
     errors: list[FieldError] = []
-    for index, action in enumerate(given):
+    again = set(repeats(given))
+    for index, action in enumerate(pace(given)):
         if action not in _ACTIONS:
             errors.append(not_supported(f"{path}[{index}]", action, _ACTIONS))
-        if action in given[:index]:
+        if index in again:
             errors.append(duplicate(f"{path}[{index}]", action))
     if "Deny" in given and "Warn" in given:
         why = "repeating the same validation failure information in the API response and headers serves no purpose"

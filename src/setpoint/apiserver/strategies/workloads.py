@@ -15,6 +15,7 @@ from setpoint.meta import SelectorError
 from setpoint.meta.names import dns1123_label
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
+from setpoint.slices import pace
 
 __all__ = ["controller_errors", "daemon_set_errors", "deployment_errors", "replica_set_errors", "stateful_set_errors"]
 
@@ -255,8 +256,10 @@ def _stateful_strategy(strategy: JsonObject, path: str) -> Errors:
 def _with_claims(spec: JsonObject, claims: list[JsonObject]) -> JsonObject:
     """The template as the pods will have it: with a volume for each claim, and without host name and subdomain."""
     template = spec.get("template") or {}
-    inner = {key: value for key, value in (template.get("spec") or {}).items() if key not in ("hostname", "subdomain")}
+    inner = {
+        key: value for key, value in pace((template.get("spec") or {}).items()) if key not in ("hostname", "subdomain")
+    }
     names = {(claim.get("metadata") or {}).get("name", "") for claim in claims}
     made = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in sorted(names)]
-    kept = [volume for volume in inner.get("volumes") or () if volume.get("name", "") not in names]
+    kept = [volume for volume in pace(inner.get("volumes") or ()) if volume.get("name", "") not in names]
     return {**template, "spec": {**inner, "volumes": made + kept}}

@@ -40,6 +40,7 @@ from setpoint.patch import (
 )
 from setpoint.patch import apply as server_side_apply
 from setpoint.schema import prune
+from setpoint.slices import spend
 
 __all__ = ["APPLY", "Change", "patch", "patch_types", "read_configuration", "read_patch", "unfit"]
 
@@ -207,6 +208,7 @@ def unfit(problem: InvalidApply, kind: GroupVersionKind, namespace: str, name: s
     """The error for an apply configuration that does not fit the object's schema."""
     what = str(kind) if kind.group else f"/{kind}"
     words = "failed to create typed patch object"
+    spend(len(problem.errors) << 8)
     return bad_request(str(problem).replace(f"{words}:", f"{words} ({namespace}/{name}; {what}):"))
 
 

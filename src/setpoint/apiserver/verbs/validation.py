@@ -70,7 +70,9 @@ def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
         errors += strategy.validate(obj, None)
     if errors:
         raise _invalid(
-            served, obj, [error for error in errors if not error.field.startswith(strategy.checked_last)] or errors
+            served,
+            obj,
+            [error for error in pace(errors) if not error.field.startswith(strategy.checked_last)] or errors,
         )
     _warn(call, served, obj, None)
 
@@ -137,8 +139,8 @@ def _warn(call: Call, served: ServedResource, new: JsonObject, old: JsonObject |
         call.warn(text)
     if not served.custom:
         return
-    known = (old or {}).get("metadata", {}).get("finalizers") or ()
-    for finalizer in new["metadata"].get("finalizers") or ():
+    known = set((old or {}).get("metadata", {}).get("finalizers") or ())
+    for finalizer in pace(new["metadata"].get("finalizers") or ()):
         if "/" not in finalizer and finalizer not in known and finalizer not in ("foregroundDeletion", "orphan"):
             call.warn(
                 f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name including a path (/) to '

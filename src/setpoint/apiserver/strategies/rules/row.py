@@ -16,6 +16,7 @@ from setpoint.meta import Quantity
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
+from setpoint.slices import pace
 
 __all__ = [
     "Check", "Place", "Row", "Table", "amount", "at_least", "between", "distinct", "frozen", "immutable", "labels",
@@ -82,7 +83,7 @@ class Table:
 
     def _add(self, steps: tuple[str, ...], checks: tuple[Check, ...]) -> None:
         fields = self._fields
-        for number, step in enumerate(steps):
+        for number, step in enumerate(pace(steps)):
             name = step.rstrip("[]{}")
             found = next((item for item in fields if item.name == name), None)
             if found is None:
@@ -125,7 +126,7 @@ def _look(
         if known.inner:
             _look(known.inner, value, where, obj, old, errors)
         if known.item or known.item_checks:
-            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            for key, item in pace(value.items()) if isinstance(value, dict) else enumerate(pace(value)):
                 one = f"{where}[{key}]"
                 for check in known.item_checks:
                     errors += check(Place(item, one, holder, obj, old))
@@ -229,7 +230,7 @@ def distinct(place: Place) -> list[FieldError]:
     """The errors for repeated items of a list."""
     seen: list[Any] = []
     errors: list[FieldError] = []
-    for index, item in enumerate(place.value or ()):
+    for index, item in enumerate(pace(place.value or ())):
         if item in seen:
             errors.append(duplicate(f"{place.path}[{index}]", item))
         seen.append(item)

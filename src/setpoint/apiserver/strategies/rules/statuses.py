@@ -10,8 +10,9 @@ from setpoint.apiserver.strategies.rules import status_checks as checks
 from setpoint.apiserver.strategies.rules.row import Check, Place, Row, at_least, needed, one_of, row, unless_missing
 from setpoint.apiserver.strategies.rules.scheduling import quota_amounts
 from setpoint.meta.names import qualified_name
-from setpoint.schema import FieldError
+from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required, too_long
+from setpoint.slices import pace
 
 __all__ = ["RULES"]
 
@@ -66,12 +67,9 @@ def _message(place: Place) -> Errors:
 
 def _repeated(place: Place) -> Iterator[tuple[int, str]]:
     """The indexes and types of conditions whose type already occurs earlier in the list."""
-    seen: set[str] = set()
-    for index, condition in enumerate(place.value or ()):
-        kind = condition.get("type", "")
-        if kind in seen:
-            yield index, kind
-        seen.add(kind)
+    kinds = [condition.get("type", "") for condition in pace(place.value or ())]
+    for index in repeats(kinds):
+        yield index, kinds[index]
 
 
 def _distinct(place: Place) -> Errors:

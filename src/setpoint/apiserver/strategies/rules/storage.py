@@ -26,8 +26,9 @@ from setpoint.apiserver.strategies.rules.row import (
 )
 from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
-from setpoint.schema import FieldError
+from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
+from setpoint.slices import pace
 
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
 _ONE_TYPE: Final = "may not specify more than 1 volume type"
@@ -223,7 +224,7 @@ def _parameters(*, needs: bool) -> Check:
         given = place.value or {}
         errors = [too_long(place.path, 512)] if len(given) > 512 else []
         errors += [invalid(place.path, "", "field can not be empty.") for key in given if not key]
-        if sum(len(key) + len(value) for key, value in given.items()) > 256 * 1024:
+        if sum(len(key) + len(value) for key, value in pace(given.items())) > 256 * 1024:
             errors.append(too_long(place.path, 256 * 1024))
         if needs and not given:
             errors.append(required(place.path, "must contain at least one key/value pair"))
@@ -234,24 +235,23 @@ def _parameters(*, needs: bool) -> Check:
 
 def _topologies(place: Place) -> list[FieldError]:
     errors: list[FieldError] = []
-    seen: list[dict[str, set[str]]] = [{}]
-    for index, term in enumerate(place.value or ()):
+    seen: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}
+    for index, term in enumerate(pace(place.value or ())):
         path = f"{place.path}[{index}].matchLabelExpressions"
-        keys: dict[str, set[str]] = {}
-        for number, item in enumerate(term.get("matchLabelExpressions") or ()):
+        keys: dict[str, frozenset[str]] = {}
+        for number, item in enumerate(pace(term.get("matchLabelExpressions") or ())):
             where, key, values = f"{path}[{number}]", item.get("key", ""), item.get("values") or []
             if not values:
                 errors.append(required(f"{where}.values"))
-            for position, value in enumerate(values):
-                if value in values[:position]:
-                    errors.append(duplicate(f"{where}.values[{position}]", value))
+            errors += [duplicate(f"{where}.values[{position}]", values[position]) for position in repeats(values)]
             errors += [invalid(f"{where}.key", key, text) for text in qualified_name(key)]
             if key in keys:
                 errors.append(duplicate(f"{where}.key", key))
-            keys[key] = set(values)
-        if keys in seen:
+            keys[key] = frozenset(values)
+        shape = frozenset(keys.items())
+        if shape in seen:
             errors.append(duplicate(path, ""))
-        seen.append(keys)
+        seen.add(shape)
     return errors
 
 

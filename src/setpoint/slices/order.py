@@ -1,0 +1,35 @@
+"""Sorting in slices."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import islice
+from typing import Final
+
+from setpoint.slices.slicer import spend
+
+__all__ = ["in_order"]
+
+_PART: Final = 1 << 12
+_COST: Final = 1 << 5
+"""A text that is compared takes as long as so many bytes that C code reads."""
+
+
+def in_order(texts: Collection[str]) -> list[str]:
+    """The texts, sorted. Many texts are sorted in parts, which are then merged in pairs, with pauses between them."""
+    if len(texts) <= _PART:
+        return sorted(texts)
+    rest = iter(texts)
+    parts: list[list[str]] = []
+    while part := sorted(islice(rest, _PART)):
+        spend(len(part) * 8 * _COST)
+        parts.append(part)
+    while len(parts) > 1:
+        merged: list[list[str]] = []
+        for index in range(0, len(parts), 2):
+            pair = [text for part in parts[index : index + 2] for text in part]
+            spend(len(pair) * _COST)
+            pair.sort()  # which finds the two sorted runs and merges them
+            merged.append(pair)
+        parts = merged
+    return parts[0]
