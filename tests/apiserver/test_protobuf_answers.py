@@ -109,6 +109,9 @@ def comes_back(kind: GroupVersionKind, random: Random) -> None:
     back = requests.decode(sent)
     assert not missing(document, back)
     assert answers.encode(back) == sent
+    event = answers.frame(b"MODIFIED", json.dumps(document).encode())
+    found = {"kind": kind.kind, "metadata": back.get("metadata", {})}
+    assert requests.decode_event(event[4:]) == ("MODIFIED", found)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)

@@ -20,10 +20,10 @@ PAIRS = (sys.executable, str(PROGRAMS / "pairs.py"), "{kubeconfig}")
 
 @asynccontextmanager
 async def torture(home: Path, *words: str | Path, scenario: Path = PROGRAMS / "pairs.yaml") -> AsyncIterator[Program]:
-    """The command, with files of findings in ``home``."""
-    options = ("--directory", home / "found", "--converge", "6", "--workers", "2", "--repeat", "1")
-    start = ("-m", "setpoint", "torture", "--scenario", scenario)
-    async with program(*start, *options, *words, home=home) as running:
+    """The command, with files of findings in ``home`` and with defaults for the options that ``words`` leaves out."""
+    defaults = {"--directory": home / "found", "--converge": "6", "--workers": "2", "--repeat": "1"}
+    options = [word for option, value in defaults.items() if option not in words for word in (option, value)]
+    async with program("-m", "setpoint", "torture", "--scenario", scenario, *options, *words, home=home) as running:
         yield running
 
 

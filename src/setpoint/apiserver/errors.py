@@ -39,10 +39,6 @@ __all__ = [
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
-_MOST_ERRORS = 1000
-"""The maximum number of errors to list, because the same error in many items would make a response of megabytes."""
-
-
 class ApiStatusError(Exception):
     """Ends a request with ``status``, a ``v1`` Status document, and the HTTP status ``code``."""
 
@@ -148,13 +144,8 @@ def unsupported_encoding(encoding: str) -> ApiStatusError:
 
 
 def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStatusError:
-    """The error for an invalid object (422), field by field; it lists at most the first `_MOST_ERRORS` errors."""
-    over = len(errors) - _MOST_ERRORS
-    if over > 0:
-        errors = errors[:_MOST_ERRORS]
+    """The error for an invalid object (422), field by field."""
     text = to_aggregate_message(errors)
-    if over > 0:
-        text += f" (and {over} more)"
     message = f'{kind} "{name}" is invalid' + (f": {text}" if text else "")
     details = {"name": name, "group": kind.group, "kind": kind.kind, "causes": to_causes(errors)}
     return ApiStatusError(422, "Invalid", message, details)

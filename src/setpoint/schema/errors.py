@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from setpoint.meta.text import quote
-from setpoint.slices import spend
+from setpoint.slices import pace, spend
 
 from .node import JSON
 
@@ -89,8 +89,8 @@ class Shown:
 
 _COST: Final = 1 << 10
 """Bytes that C code could read in the time in which an error is found and made."""
+_MOST: Final = 1000
 _LONGEST: Final = 1 << 20
-"""Characters of a message about many errors. Each error may show a value of megabytes."""
 OMITTED: Final = _Omitted()
 """Stands for a bad value that the message does not show."""
 
@@ -189,36 +189,39 @@ def internal_error(field: str, detail: str) -> FieldError:
     return FieldError(ErrorType.INTERNAL, field, detail)
 
 
-def to_aggregate_message(errors: Iterable[FieldError]) -> str:
-    """The message for all errors: a single error as it is, several as ``[a, b]``, without repetitions. It ends after
-    1 Mi characters, with the number of errors that are left.
+def fitting(errors: Iterable[FieldError]) -> tuple[list[FieldError], int]:
+    """The first errors, without repetitions, as many as one answer lists, and the number of the others.
+
+    An answer lists at most 1,000 errors, since the same error in many items would make megabytes. Its last error is the
+    one with which the messages have more than 1 Mi characters, since each error may show a value of megabytes.
     """
-    texts: dict[str, None] = {}
-    size = left = 0
-    for error in errors:
-        if size > _LONGEST:
-            left += 1
-            continue
-        text = str(error)
-        size += 0 if text in texts else len(text)
-        texts[text] = None
+    shown: dict[tuple[ErrorType, str, str], FieldError] = {}
+    size = read = 0
+    given = [*errors]
+    for error in pace(given):
+        if size > _LONGEST or len(shown) == _MOST:
+            break
+        message = error.message
+        shown.setdefault((error.type, error.field, message), error)
+        read += 1
+        size += len(message)
+    return [*shown.values()], len(given) - read
+
+
+def to_aggregate_message(errors: Iterable[FieldError]) -> str:
+    """The message for all errors: a single error as it is, several as ``[a, b]``, without repetitions. It lists those
+    that are `fitting`, and tells the number of the others.
+    """
+    shown, left = fitting(errors)
+    texts = [*dict.fromkeys(map(str, shown))]
     if left:
-        texts[f"and {left} more errors"] = None
-    spend(size)
-    return next(iter(texts)) if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+        texts.append(f"and {left} more errors")
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 
 
 def to_causes(errors: Iterable[FieldError]) -> list[dict[str, str]]:
-    """The errors as ``Status.details.causes``, until their messages have 1 Mi characters."""
-    causes: list[dict[str, str]] = []
-    size = 0
-    for error in errors:
-        cause = error.to_cause()
-        causes.append(cause)
-        size += len(cause["message"])
-        if size > _LONGEST:
-            break
-    return causes
+    """The errors that are `fitting`, as ``Status.details.causes``."""
+    return [error.to_cause() for error in fitting(errors)[0]]
 
 
 def format_number(value: float) -> str:

@@ -257,7 +257,7 @@ class Edge:
         if isinstance(answer.body, bytes):
             return answer
         self.asked_at = asyncio.get_running_loop().time()
-        answer.body = Held(gate, answer.body, initial=streaming, told=self._note)
+        answer.body = Held(gate, answer, initial=streaming, told=self._note)
         return answer
 
     def _note(self, event: str) -> None:

@@ -7,13 +7,11 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import msgspec
-
-from setpoint.apiserver.http_types import HungUp
-from setpoint.cache.frames import INITIAL_EVENTS_END, split_event
+from setpoint.apiserver.http_types import HungUp, Response
+from setpoint.cache.frames import INITIAL_EVENTS_END
 from setpoint.concurrency import end
-from setpoint.simulation.history import Sketch, label_of, sketch
-from setpoint.simulation.stream import EXPIRED
+from setpoint.simulation.history import label_of
+from setpoint.torture.events import Event, Format
 
 
 class Gate:
@@ -50,9 +48,10 @@ class Held(AsyncIterator[bytes]):
     delivered.
     """
 
-    def __init__(self, gate: Gate, body: Any, *, initial: bool, told: Callable[[str], None]) -> None:
+    def __init__(self, gate: Gate, answer: Response, *, initial: bool, told: Callable[[str], None]) -> None:
         self._gate = gate
-        self._body = body
+        self._body: Any = answer.body
+        self._format = Format.of(answer.headers["content-type"])
         self._initial = initial
         self._told = told
         self._ready: deque[tuple[bytes, str]] = deque()
@@ -66,32 +65,31 @@ class Held(AsyncIterator[bytes]):
     async def _read(self) -> None:
         try:
             async for chunk in self._body:
-                for line in chunk.splitlines(keepends=True):
-                    self._feed(line)
+                for event in self._format.split(chunk):
+                    self._feed(event)
         finally:
             self._over = True
             self._wake.set()
 
-    def _feed(self, line: bytes) -> None:
-        kind, raw = split_event(line.rstrip(b"\n"))
-        meta = _seen(raw).metadata
-        name = f"{kind.decode()} {self._gate.collection} {label_of(meta.namespace, meta.name, meta.generate_name)}"
-        if kind == b"BOOKMARK":
+    def _feed(self, event: Event) -> None:
+        meta = event.seen.metadata
+        name = f"{event.type} {self._gate.collection} {label_of(meta.namespace, meta.name, meta.generate_name)}"
+        if event.type == "BOOKMARK":
             name = ""
             if self._initial and (meta.annotations or {}).get(INITIAL_EVENTS_END) == "true":
                 self._initial = False
-                self._give(line, name)
+                self._give(event.raw, name)
                 return
         revision = int(meta.resource_version) if meta.resource_version.isdecimal() else 0
         since = self._gate.since
         if since is not None and revision >= since and not self._initial:
-            if kind != b"BOOKMARK":
-                self.kept.append((line, name))
+            if event.type != "BOOKMARK":
+                self.kept.append((event.raw, name))
             return
-        self._give(line, name)
+        self._give(event.raw, name)
 
-    def _give(self, line: bytes, name: str) -> None:
-        self._ready.append((line, name))
+    def _give(self, raw: bytes, name: str) -> None:
+        self._ready.append((raw, name))
         self._wake.set()
 
     def release(self, *, expired: bool) -> None:
@@ -99,13 +97,13 @@ class Held(AsyncIterator[bytes]):
             self.kept = []
             self.expire()
             return
-        for line, name in self.kept:
-            self._give(line, name)
+        for raw, name in self.kept:
+            self._give(raw, name)
         self.kept = []
 
     def expire(self) -> None:
         """Ends the watch with 410, like a server that no longer has the watch's revision."""
-        self._give(EXPIRED, "")
+        self._give(self._format.expired, "")
         self._over = True
 
     def hang_up(self) -> None:
@@ -118,13 +116,15 @@ class Held(AsyncIterator[bytes]):
             if self._broken:
                 raise HungUp("the watch's connection is broken")
             if self._ready:
-                lines = list(self._ready)
+                given = list(self._ready)
                 self._ready.clear()
-                for _, name in lines:
+                for _, name in given:
                     if name:
                         self._told(name)
-                return b"".join(line for line, _ in lines)
+                return b"".join(raw for raw, _ in given)
             if self._over:
+                if self._pump.done():
+                    self._pump.result()
                 raise StopAsyncIteration
             self._wake.clear()
             await self._wake.wait()
@@ -136,11 +136,3 @@ class Held(AsyncIterator[bytes]):
         await self._body.aclose()
         if not self._pump.cancelled() and (problem := self._pump.exception()) is not None:
             raise problem
-
-
-def _seen(raw: bytes) -> Sketch:
-    """An object's metadata; a document without such metadata (a row of a table) has no revision."""
-    try:
-        return sketch(raw)
-    except msgspec.MsgspecError:
-        return Sketch()

@@ -35,18 +35,7 @@ def decode(body: bytes) -> dict[str, Any]:
     Raises:
         ValueError: the body is malformed, or its kind is not built in; the message says which.
     """
-    if not body.startswith(_MAGIC):
-        raise ValueError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
-    kind, raw = b"", b""
-    for number, _, value in _fields(memoryview(body)[len(_MAGIC) :]):
-        if number == 1:
-            kind = _bytes(value)
-        elif number == 2:
-            raw = _bytes(value)
-        elif number == 3 and _bytes(value):
-            raise ValueError(f"protobuf: content encoding {_text(value)!r} is not supported")
-    names = {number: _text(value) for number, _, value in _fields(memoryview(kind))}
-    api_version, name = names.get(1, ""), names.get(2, "")
+    api_version, name, raw = _envelope(body)
     try:
         gvk = GroupVersionKind(*GroupVersion.parse(api_version), name)
         definition = definition_name(gvk)
@@ -54,7 +43,42 @@ def decode(body: bytes) -> dict[str, Any]:
         raise ValueError(f'no kind "{name}" is registered for version "{api_version}" in protobuf') from None
     if not is_message(definition):
         raise ValueError(f'object of kind "{name}" in version "{api_version}" does not support protobuf')
-    return {"apiVersion": api_version, "kind": name, **_message(definition, memoryview(raw), 0)}
+    return {"apiVersion": api_version, "kind": name, **_message(definition, raw, 0)}
+
+
+def decode_event(event: bytes) -> tuple[str, dict[str, Any]]:
+    """The type of a watch event, and the ``kind`` and ``metadata`` of its object; the rest is not decoded. The metadata
+    of a Status are empty.
+
+    ``event`` is one frame of a stream without its length; see `setpoint.apiserver.answers.protobuf.frame`.
+
+    Raises:
+        ValueError: the event is malformed.
+    """
+    type_, obj = _part(memoryview(event), 1), _part(memoryview(event), 2)
+    _, kind, raw = _envelope(bytes(_part(obj, 1)))
+    metadata = {} if kind == "Status" else _message(META + "ObjectMeta", _part(raw, 1), 0)
+    return _text(type_), {"kind": kind, "metadata": metadata}
+
+
+def _envelope(body: bytes) -> tuple[str, str, memoryview]:
+    """The apiVersion, the kind and the bytes of the object in ``body``. Raises ValueError if they are malformed."""
+    if not body.startswith(_MAGIC):
+        raise ValueError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+    content = memoryview(body)[len(_MAGIC) :]
+    if encoding := _part(content, 3):
+        raise ValueError(f"protobuf: content encoding {_text(encoding)!r} is not supported")
+    kind = _part(content, 1)
+    return _text(_part(kind, 1)), _text(_part(kind, 2)), _part(content, 2)
+
+
+def _part(data: memoryview, wanted: int) -> memoryview:
+    """The content of the last field with this number, which is not a number itself; empty if there is none."""
+    found = memoryview(b"")
+    for number, _, value in _fields(data):
+        if number == wanted:
+            found = _view(value)
+    return found
 
 
 def _message(name: str, data: memoryview, depth: int) -> dict[str, Any]:
@@ -266,4 +290,4 @@ def _varint(data: memoryview, place: int) -> tuple[int, int]:
     raise ValueError("protobuf: unexpected EOF")
 
 
-__all__ = ["PROTOBUF_TYPE", "decode"]
+__all__ = ["PROTOBUF_TYPE", "decode", "decode_event"]

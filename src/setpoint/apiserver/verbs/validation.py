@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from setpoint.apiserver.errors import ApiStatusError, forbidden, invalid, not_found
 from setpoint.apiserver.objects.codec import metadata_of
@@ -52,10 +52,6 @@ def check_namespace(call: Call, name: str) -> None:
             "field": "metadata.namespace",
         }
         raise forbidden(call.served.group_resource, name, why, [cause])
-
-
-_COMPARED: Final = 2000
-"""The number of errors whose repetitions are removed; any further errors are only counted."""
 
 
 def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
@@ -150,6 +146,4 @@ def _warn(call: Call, served: ServedResource, new: JsonObject, old: JsonObject |
 
 def _invalid(served: ServedResource, obj: JsonObject, errors: list[FieldError]) -> ApiStatusError:
     resource = served.resource
-    first = {(error.type, error.field, error.message): error for error in pace(errors[:_COMPARED])}
-    errors = [*first.values(), *errors[_COMPARED:]]
     return invalid(GroupKind(resource.group, resource.kind), obj["metadata"].get("name", ""), errors)
