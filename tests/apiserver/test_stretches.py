@@ -177,6 +177,18 @@ ROWS["many ports of a service"] = on(
     "/api/v1/namespaces/default/services",
     {"metadata": {"name": "big"}, "spec": {"ports": [{"name": f"a{n}", "port": n + 1} for n in range(COUNT)]}},
 )
+_POLICIES: Final = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
+_PEERS: Final = [{"ipBlock": {"cidr": f"10.{n >> 8}.{n & 255}.0/24"}} for n in range(COUNT)]
+_POLICY: Final = {"metadata": {"name": "big"}, "spec": {"podSelector": {}, "ingress": [{"from": _PEERS}]}}
+ROWS["many peers of a policy, with a label"] = on(
+    (_POLICIES, _POLICY), "PATCH", f"{_POLICIES}/big", {"metadata": {"labels": {"a": "b"}}}, MERGE
+)
+ROWS["many capacities of a volume"] = on(
+    ("", None),
+    "POST",
+    "/api/v1/persistentvolumes",
+    {"metadata": {"name": "big"}, "spec": {"capacity": {f"a{n}": "1" for n in range(COUNT)}}},
+)
 
 
 async def most_calls(row: Any, **headers: str) -> int:

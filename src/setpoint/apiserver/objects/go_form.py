@@ -19,7 +19,7 @@ from setpoint.apiserver.objects.go_types import GoField, go_fields
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, format_micro_time, format_time, parse_time
 from setpoint.models import definition_name
 from setpoint.schema import copy_json
-from setpoint.slices import pace
+from setpoint.slices import pace, spend
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.registry import ServedResource
@@ -36,6 +36,8 @@ _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _SECONDS: Final = len("2006-01-02T15:04:05")
 _MICROS: Final = re.compile(r"\.\d{6}(?!\d)", re.ASCII)
 _SCALARS: Final[dict[str, Any]] = {"string": "", "bytes": "", "int": 0, "double": 0, "bool": False}
+_COST: Final = 1 << 10
+"""Bytes that C code could read while a quantity is parsed."""
 _LEAVES: Final[dict[str, Any]] = {**_SCALARS, _QUANTITY: "0", _INT_OR_STRING: 0, _TIME: None, _MICRO_TIME: None}
 
 
@@ -235,6 +237,7 @@ def _one_line(value: Any) -> Any:
 
 def _leaf(kind: str, value: Any) -> Any:
     if kind == _QUANTITY:
+        spend(_COST)
         try:
             return str(Quantity(value)) if value is not None else "0"
         except ValueError:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from setpoint.apiserver.strategies.pod_volumes import caseless, driver_name_errors
 from setpoint.apiserver.strategies.strategy import JsonObject

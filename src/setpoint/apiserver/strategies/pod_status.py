@@ -83,7 +83,7 @@ def _observed(holder: JsonObject, path: str) -> Errors:
 
 def _addresses(items: list[JsonObject], before: list[JsonObject], path: str) -> Errors:
     errors: Errors = []
-    known = [item.get("ip", "") for item in before]
+    known = {item.get("ip", "") for item in pace(before)}
     families: set[int] = set()
     wrong = -1
     for index, item in enumerate(pace(items)):

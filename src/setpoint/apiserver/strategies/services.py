@@ -36,9 +36,12 @@ _BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
 def _address(place: Place) -> list[FieldError]:
-    known = ((place.old or {}).get("spec") or {}).get("externalIPs") or ()
-    errors = address_errors(place.value or "", place.path, known)
+    errors = address_errors(place.value or "", place.path, place.of_old(_external_addresses))
     return errors or special_errors(place.value or "", place.path)
+
+
+def _external_addresses(obj: JsonObject) -> frozenset[str]:
+    return frozenset((obj.get("spec") or {}).get("externalIPs") or ())
 
 
 def _external_name(place: Place) -> list[FieldError]:
@@ -78,7 +81,7 @@ def _source_errors(obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
     if ranges:
         wrong = obj["spec"]["type"] != "LoadBalancer"
         errors = [forbidden(path, _BALANCED)] if wrong else []
-        known = [text.strip() for text in stored]
+        known = {text.strip() for text in pace(stored)}
         for index, text in enumerate(pace(ranges)):
             errors += cidr_errors(text.strip(), f"{path}[{index}]", known)
         return errors

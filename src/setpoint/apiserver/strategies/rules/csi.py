@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from setpoint.apiserver.strategies.claims import access_mode_errors
 from setpoint.apiserver.strategies.go_dump import dump

@@ -70,7 +70,7 @@ def _unique_names(check: Check) -> Check:
             if name in seen:
                 errors.append(duplicate(where, name))
             seen.add(name)
-            errors += check(Place(name, where, item, place.obj, place.old))
+            errors += check(place.inner(name, where, item))
         return errors
 
     return of

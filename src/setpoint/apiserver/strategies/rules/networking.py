@@ -66,7 +66,7 @@ def _peer(place: Place) -> list[FieldError]:
     path, cidr = f"{place.path}.ipBlock", block.get("cidr", "")
     if not cidr:
         return [*errors, required(f"{path}.cidr")]
-    known = _networks_of(place.old)
+    known = place.of_old(_networks_of)
     errors += cidr_errors(cidr, f"{path}.cidr", known)
     outer = network_of(cidr)
     if outer is None:
@@ -83,9 +83,9 @@ def _peer(place: Place) -> list[FieldError]:
     return errors
 
 
-def _networks_of(policy: JsonObject | None) -> set[str]:
+def _networks_of(policy: JsonObject) -> set[str]:
     """The networks that a network policy names."""
-    spec = (policy or {}).get("spec") or {}
+    spec = policy.get("spec") or {}
     ways = (
         (rule, peers) for way, peers in (("ingress", "from"), ("egress", "to")) for rule in pace(spec.get(way) or ())
     )

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from setpoint.apiserver.strategies.label_selectors import label_selector_errors, labels_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
-from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
+from setpoint.schema.errors import forbidden, invalid, not_supported, required, too_long
 from setpoint.slices import pace
 
 __all__ = [
-    "Check", "Place", "Row", "Table", "amount", "at_least", "between", "distinct", "frozen", "immutable", "labels",
+    "Check", "Place", "Row", "Table", "amount", "at_least", "between", "frozen", "immutable", "labels",
     "longest", "named", "needed", "one_of", "qualified", "row", "selector", "settled", "union", "unless",
     "unless_missing", "when",
 ]  # fmt: skip
 
 IMMUTABLE = "field is immutable"
+Found = TypeVar("Found")
 
 
 @dataclass(slots=True)
@@ -36,6 +37,21 @@ class Place:
     holder: JsonObject
     obj: JsonObject
     old: JsonObject | None
+    known: dict[Callable[[JsonObject], Any], Any] = field(default_factory=dict)
+    """The results of `of_old`; all places of an object share them."""
+
+    def inner(self, value: Any, path: str, holder: JsonObject) -> Place:
+        """Another place in the same object."""
+        return Place(value, path, holder, self.obj, self.old, self.known)
+
+    def of_old(self, function: Callable[[JsonObject], Found]) -> Found:
+        """``function(old)``, with an empty object instead of None. It is called once for all places of an object, so
+        checks of many items don't read the whole old object for each item.
+        """
+        if function not in self.known:
+            self.known[function] = function(self.old or {})
+        found: Found = self.known[function]
+        return found
 
 
 Check = Callable[[Place], list[FieldError]]
@@ -101,37 +117,31 @@ class Table:
     def errors(self, obj: JsonObject, old: JsonObject | None, part: Any = None, prefix: str = "") -> list[FieldError]:
         """The errors in ``part`` of ``obj``, whose path is ``prefix``; without a part, those in the whole object."""
         errors: list[FieldError] = []
-        _look(self._fields, obj if part is None else part, prefix, obj, old, errors)
+        _look(self._fields, Place(obj if part is None else part, prefix, obj, obj, old), errors)
         return errors
 
 
-def _look(
-    fields: list[_Field],
-    holder: JsonObject,
-    path: str,
-    obj: JsonObject,
-    old: JsonObject | None,
-    errors: list[FieldError],
-) -> None:
+def _look(fields: list[_Field], place: Place, errors: list[FieldError]) -> None:
+    holder, path = place.value, place.path
     for known in fields:
         value = holder.get(known.name)
         if value is None:
             for check in known.missing:
                 where = f"{path}.{known.name}" if path else known.name
-                errors += check(Place(None, where, holder, obj, old))
+                errors += check(place.inner(None, where, holder))
             continue
         where = f"{path}.{known.name}" if path else known.name
         for check in known.checks:
-            errors += check(Place(value, where, holder, obj, old))
+            errors += check(place.inner(value, where, holder))
         if known.inner:
-            _look(known.inner, value, where, obj, old, errors)
+            _look(known.inner, place.inner(value, where, holder), errors)
         if known.item or known.item_checks:
             for key, item in pace(value.items()) if isinstance(value, dict) else enumerate(pace(value)):
                 one = f"{where}[{key}]"
                 for check in known.item_checks:
-                    errors += check(Place(item, one, holder, obj, old))
+                    errors += check(place.inner(item, one, holder))
                 if known.item:
-                    _look(known.item, item, one, obj, old, errors)
+                    _look(known.item, place.inner(item, one, holder), errors)
 
 
 # -- checks -----------------------------------------------------------------------------------------------------------
@@ -223,18 +233,6 @@ def amount(place: Place) -> list[FieldError]:
     if place.value is None or Quantity(place.value) >= Quantity("0"):
         return []
     return [invalid(place.path, place.value, "must be greater than or equal to 0")]
-
-
-@_Given
-def distinct(place: Place) -> list[FieldError]:
-    """The errors for repeated items of a list."""
-    seen: list[Any] = []
-    errors: list[FieldError] = []
-    for index, item in enumerate(pace(place.value or ())):
-        if item in seen:
-            errors.append(duplicate(f"{place.path}[{index}]", item))
-        seen.append(item)
-    return errors
 
 
 def _before(place: Place) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from setpoint.apiserver.strategies.addresses import cidr_errors, network_of
 from setpoint.apiserver.strategies.go_dump import dump

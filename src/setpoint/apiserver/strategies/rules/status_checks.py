@@ -6,8 +6,9 @@ import base64
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from setpoint.apiserver.strategies.addresses import address_errors, address_of
 from setpoint.apiserver.strategies.rules.row import Place
@@ -59,8 +60,13 @@ _CLAIM_RESIZES: Final = (
 
 
 def address(place: Place) -> Errors:
-    before = (((place.old or {}).get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-    return address_errors(place.value, place.path, [item.get("ip") for item in before]) if place.value else []
+    return address_errors(place.value, place.path, place.of_old(_balanced_addresses)) if place.value else []
+
+
+def _balanced_addresses(obj: JsonObject) -> set[str]:
+    """The addresses of a load balancer."""
+    points = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+    return {item.get("ip") for item in pace(points)}
 
 
 def host_name(place: Place) -> Errors:
@@ -90,7 +96,7 @@ def balanced(place: Place) -> Errors:
     errors: Errors = []
     for index, item in enumerate(pace(place.value)):
         for name, check in (("ip", address), ("ipMode", _mode), ("hostname", host_name)):
-            errors += check(Place(item.get(name), f"{place.path}[{index}].{name}", item, place.obj, place.old))
+            errors += check(place.inner(item.get(name), f"{place.path}[{index}].{name}", item))
     return errors
 
 

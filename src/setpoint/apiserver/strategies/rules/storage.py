@@ -41,6 +41,8 @@ _SOURCES: Final = (
 _CLAIM_FROZEN: Final = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
+_ZERO: Final = Quantity("0")
+_NOT_POSITIVE: Final = "must be greater than zero"
 
 
 def _access_modes(place: Place) -> list[FieldError]:
@@ -48,7 +50,7 @@ def _access_modes(place: Place) -> list[FieldError]:
 
 
 def _positive(value: str, path: str) -> list[FieldError]:
-    return [] if Quantity(value) > Quantity("0") else [invalid(path, value, "must be greater than zero")]
+    return [] if Quantity(value) > _ZERO else [invalid(path, value, _NOT_POSITIVE)]
 
 
 # -- volumes ----------------------------------------------------------------------------------------------------------
@@ -59,11 +61,13 @@ def _capacity(place: Place) -> list[FieldError]:
     errors = [] if capacity else [required(place.path)]
     if set(capacity) != {"storage"}:
         errors.append(not_supported(place.path, place.value, ("storage",)))
-    for name, value in capacity.items():
+    for name, value in pace(capacity.items()):
         where = f"{place.path}[{name}]"
-        if Quantity(value) < Quantity("0"):
-            errors.append(invalid(where, math.floor(Quantity(value)), "must be a valid resource quantity"))
-        errors += _positive(value, where)
+        amount = Quantity(value)
+        if amount < _ZERO:
+            errors.append(invalid(where, math.floor(amount), "must be a valid resource quantity"))
+        if amount <= _ZERO:
+            errors.append(invalid(where, value, _NOT_POSITIVE))
     return errors
 
 
