@@ -153,7 +153,7 @@ def _counters(counters: JsonObject, key: str, path: str) -> Errors:
     errors = name_errors(name, dns1123_label, f"{path}.{key}") if name else [required(f"{path}.{key}")]
     if not counters.get("counters"):
         return [*errors, required(f"{path}.counters")]
-    for counter in counters["counters"]:
+    for counter in pace(counters["counters"]):
         errors += name_errors(counter, dns1123_label, f"{path}.counters[{counter}]")
     return errors
 
@@ -168,7 +168,7 @@ def _binding(device: JsonObject, path: str) -> Errors:
         for index, condition in enumerate(pace(conditions)):
             errors += name_errors(condition, qualified_name, f"{path}.{name}[{index}]")
         errors += repeated_errors(conditions, f"{path}.{name}")
-    good, bad = both["bindingConditions"], both["bindingFailureConditions"]
+    good, bad = set(both["bindingConditions"]), both["bindingFailureConditions"]
     for index, condition in enumerate(pace(bad)):
         if condition in good:
             text = "bindingFailureConditions must not overlap with bindingConditions"

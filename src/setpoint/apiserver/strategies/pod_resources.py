@@ -98,7 +98,7 @@ def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
         errors.append(forbidden(f"{where}.claims", "claims may not be set for Resources at pod-level"))
     claims = [item.get("name", "") for item in pace(spec.get("resourceClaims") or [])]
     errors += requirements_errors(resources, claims, where, _pod_resource_errors)
-    for name, amount in _together(spec).items():
+    for name, amount in pace(_together(spec).items()):
         asked = (resources.get("requests") or {}).get(name)
         if asked is not None and amount > Quantity(asked):
             text = f"must be greater than or equal to aggregate container requests of {amount}"

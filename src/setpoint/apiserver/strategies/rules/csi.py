@@ -105,7 +105,7 @@ def _drivers(place: Place) -> list[FieldError]:
             errors += [invalid(path, key, text) for text in qualified_name(key)]
             if number in again:
                 errors.append(duplicate(path, key))
-    shown = (dump("storage.CSINodeDriver", {**item, "allocatable": None}) for item in changed)
+    shown = (dump("storage.CSINodeDriver", {**item, "allocatable": None}) for item in pace(changed))
     return errors + [invalid(place.path, item, IMMUTABLE) for item in shown]
 
 

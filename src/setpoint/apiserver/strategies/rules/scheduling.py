@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -87,6 +88,12 @@ def _fits(scope: str, name: str) -> bool:
     return True
 
 
+def _unfit(hard: Mapping[str, Any]) -> set[str]:
+    """The scopes that can't be combined with the resources of a quota."""
+    names = [name for name in pace(hard) if _standard_quota(name)]
+    return {scope for scope in _SCOPES if not all(_fits(scope, name) for name in pace(names))}
+
+
 def quota_amounts(place: Place) -> list[FieldError]:
     """The errors in the amounts of a quota."""
     errors: list[FieldError] = []
@@ -119,14 +126,12 @@ def amount_errors(name: str, given: str | int, path: str) -> list[FieldError]:
 def _scopes(place: Place) -> list[FieldError]:
     scopes, hard = place.value or [], place.holder.get("hard") or {}
     errors: list[FieldError] = []
-    for scope in scopes:
+    unfit = _unfit(hard)
+    for scope in pace(scopes):
         if scope not in _SCOPES:
             errors.append(invalid(place.path, scopes, "unsupported scope"))
-        errors += [
-            invalid(place.path, scopes, "unsupported scope applied to resource")
-            for name in sorted(hard)
-            if _standard_quota(name) and not _fits(scope, name)
-        ]
+        if scope in unfit:
+            errors.append(invalid(place.path, scopes, "unsupported scope applied to resource"))
     errors += [invalid(place.path, scopes, "conflicting scopes") for pair in _PAIRS if pair <= set(scopes)]
     if place.old is not None and set(scopes) != set((place.old.get("spec") or {}).get("scopes") or []):
         errors.append(invalid(place.path, place.value, IMMUTABLE))
@@ -139,15 +144,13 @@ def _scope_selector(place: Place) -> list[FieldError]:
     path, hard = f"{place.path}.matchExpressions", place.holder.get("hard") or {}
     errors: list[FieldError] = []
     scopes: set[str] = set()
+    unfit = _unfit(hard)
     for item in pace(place.value.get("matchExpressions") or ()):
         scope, operator, values = item.get("scopeName", ""), item.get("operator", ""), item.get("values") or []
         if scope not in _SCOPES:
             errors.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
-        errors += [
-            invalid(path, {"MatchExpressions": None}, "unsupported scope applied to resource")
-            for name in sorted(hard)
-            if _standard_quota(name) and not _fits(scope, name)
-        ]
+        if scope in unfit:
+            errors.append(invalid(path, {"MatchExpressions": None}, "unsupported scope applied to resource"))
         if scope in (*_SCOPES[:4], "CrossNamespacePodAffinity") and operator != "Exists":
             text = (
                 "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
@@ -196,7 +199,7 @@ def _limit(limit: dict[str, dict[str, str]], kind: str, path: str) -> list[Field
             if values:
                 errors.append(forbidden(f"{path}.{part}", "may not be specified when `type` is 'Pod'"))
             continue
-        for name, amount in values.items():
+        for name, amount in pace(values.items()):
             errors += check(name, f"{path}.{part}[{name}]")
             given.setdefault(name, {})[part] = amount
     if kind == "PersistentVolumeClaim" and not {"min", "max"} & given.get("storage", {}).keys():
