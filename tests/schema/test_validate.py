@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.schema import Schema, Schemas, to_aggregate_message, to_causes, validate
-from setpoint.schema.errors import duplicate
+from setpoint.schema.errors import duplicate, invalid
 from setpoint.schema.formats import FORMATS, matches_format
 
 
@@ -211,6 +211,13 @@ def test_thousands_of_errors_that_show_large_values_end_in_a_number() -> None:
     assert message.startswith('[spec.keys[0]: Duplicate value: ["k","k",')
     assert message.endswith("and 9997 more errors]")
     assert len(to_causes(errors)) == 3
+
+
+def test_a_value_of_megabytes_is_shown_up_to_a_limit() -> None:
+    message = invalid("spec.a", "x" * (3 << 20), "must be short").message
+    assert message.startswith('Invalid value: "xxx')
+    assert message.endswith("... (2097154 more characters): must be short")
+    assert len(message) < (1 << 20) + 100
 
 
 @given(st.recursive(st.one_of(st.none(), st.integers(), st.text(), st.booleans()), lambda inner: st.lists(inner)))

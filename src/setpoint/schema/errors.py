@@ -113,10 +113,13 @@ class FieldError(Struct, frozen=True, gc=False):
 
     @property
     def message(self) -> str:
-        """The message without the path, as in a ``StatusCause``."""
+        """The message without the path, as in a ``StatusCause``. Of a long value it shows the first 1 Mi characters."""
         text = _LABELS[self.type]
         if self.type not in _WITHOUT_VALUE and self.bad_value is not OMITTED:
-            text = f"{text}: {format_value(self.bad_value)}"
+            shown = format_value(self.bad_value)
+            if (left := len(shown) - _LONGEST) > 0:
+                shown = f"{shown[:_LONGEST]}... ({left} more characters)"
+            text = f"{text}: {shown}"
         return f"{text}: {self.detail}" if self.detail else text
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.schema.errors import Shown
-from setpoint.slices import pace
+from setpoint.slices import in_order, pace, spend
 
 __all__ = ["dump"]
 
@@ -27,12 +27,16 @@ _ZEROS: Final = {
     "s": "\"\"", "B": "null", "i": "0", "f": "0", "b": "false", "Q": "\"0\"", "I": "0", "T": "null", "R": "null",
 }  # fmt: skip
 
+_COST: Final = 1 << 6
+"""Bytes that C code could read while a field is shown."""
+
 
 def dump(kind: str, value: Any) -> Any:
     """The text with which a kube-apiserver shows ``value``, which is given in the form of the API. ``kind`` is
     a type, written as in the table.
     """
     text = _text(kind, value)
+    spend(len(text) << 2)
     return Shown(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
 
@@ -52,20 +56,20 @@ def _text(kind: str, value: Any) -> str:
     if kind[:2] == "[]":
         return "null" if value is None else f"[{','.join(_text(kind[2:], item) for item in pace(value))}]"
     if kind[:2] == "{}":
-        entries = (f"{_json(key)}:{_text(kind[2:], item)}" for key, item in pace(sorted((value or {}).items())))
+        entries = (f"{_json(key)}:{_text(kind[2:], value[key])}" for key in pace(in_order(value or {})))
         return "null" if value is None else f"{{{','.join(entries)}}}"
     if kind in _ZEROS:
         return _ZEROS[kind] if value is None else _json(value)
     shown = []
+    spend(len(_structs()[kind]) * _COST)
     for name, field, type_ in _structs()[kind]:
         given = value or {}
         for step in field.split("."):
             given = (given or {}).get(step)
         if type_[0] == "?" and (given is None or (not given and type_[1] != "*")):
             continue
-        shown.append(f"{_json(name)}:{_text(type_.lstrip('?'), given)}")
+        shown.append(f'"{name}":{_text(type_.lstrip("?"), given)}')
     return f"{{{','.join(shown)}}}"
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+_json: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
