@@ -118,14 +118,15 @@ class Registry:
 
     def __init__(self) -> None:
         self._by_path: dict[tuple[str, str, str], ServedResource] = {}
-        self._versions: dict[tuple[str, str], list[ServedResource]] = {}
+        self._versions: dict[tuple[str, str], dict[str, ServedResource]] = {}
         self.revision = 0
 
     def add(self, served: ServedResource) -> None:
         """Serves a resource, in place of any other with the same group, version and plural."""
         resource = served.resource
         self._by_path[resource.group, resource.version, resource.plural] = served
-        self._changed()
+        self._versions.setdefault((resource.group, resource.plural), {})[resource.version] = served
+        self.revision += 1
 
     def remove(self, served: ServedResource) -> None:
         """Stops serving a resource; does nothing if it has been replaced in the meantime."""
@@ -133,20 +134,15 @@ class Registry:
         key = (resource.group, resource.version, resource.plural)
         if self._by_path.get(key) is served:
             del self._by_path[key]
-            self._changed()
-
-    def _changed(self) -> None:
-        self.revision += 1
-        self._versions.clear()
-        for (group, _, plural), item in self._by_path.items():
-            self._versions.setdefault((group, plural), []).append(item)
+            del self._versions[resource.group, resource.plural][resource.version]
+            self.revision += 1
 
     def find(self, group: str, version: str, plural: str) -> ServedResource | None:
         return self._by_path.get((group, version, plural))
 
     def versions(self, group: str, plural: str) -> list[ServedResource]:
         """All versions of one resource."""
-        return self._versions.get((group, plural), [])
+        return [*self._versions.get((group, plural), {}).values()]
 
     def find_kind(self, group: str, version: str, kind: str) -> ServedResource | None:
         return next(
