@@ -67,12 +67,14 @@ class CustomResources:
 
     def created(self, record: Record) -> Record:
         """Handles a CRD that was just created; returns its new record."""
-        self._register(decode(record.value))
-        return self.settle(record)
-
-    def settle(self, record: Record) -> Record:
-        """Updates the status and the served resources of a stored CRD; returns the resulting record."""
         crd: JsonObject = decode(record.value)
+        self._register(crd)
+        return self._settle(record, crd)
+
+    def _settle(self, record: Record, crd: JsonObject) -> Record:
+        """Updates the status and the served resources of a stored CRD; returns the resulting record. ``crd`` is its
+        object, which is changed.
+        """
         for step in (self._with_names, self._with_established):
             before = crd.get("status")
             crd["status"] = copy_json(before or {})
@@ -98,7 +100,7 @@ class CustomResources:
         crd: JsonObject = decode(record.value)
         self._register(crd, old)
         if not crd["metadata"].get("deletionTimestamp"):
-            return self.settle(record)
+            return self._settle(record, crd)
         if CLEANUP_FINALIZER not in (crd["metadata"].get("finalizers") or ()):
             return record
         return self._terminate(record)
