@@ -1,13 +1,14 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from setpoint.schema import Schema, Schemas, to_aggregate_message, to_causes, validate
-from setpoint.schema.errors import duplicate, invalid
+from setpoint.schema.errors import duplicate, format_value, invalid
 from setpoint.schema.formats import FORMATS, matches_format
 
 
@@ -211,6 +212,18 @@ def test_thousands_of_errors_that_show_large_values_end_in_a_number() -> None:
     assert message.startswith('[spec.keys[0]: Duplicate value: ["k","k",')
     assert message.endswith("and 9997 more errors]")
     assert len(to_causes(errors)) == 3
+
+
+@given(
+    st.recursive(
+        st.none() | st.text(st.characters()) | st.booleans() | st.integers() | st.floats(allow_nan=False),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    ).filter(lambda value: isinstance(value, list | dict))
+)
+@example([8.1e-05, 1e16, 1e21, -0.0, 2**70, "\ud800", 1.0])
+def test_any_value_is_shown_as_sorted_json(value: Any) -> None:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    assert format_value(value) == text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def test_a_value_of_megabytes_is_shown_up_to_a_limit() -> None:

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from setpoint.meta.text import quote
@@ -93,6 +95,8 @@ _COST: Final = 1 << 10
 """Bytes that C code could read in the time in which an error is found and made."""
 _MOST: Final = 1000
 _LONGEST: Final = 1 << 20
+_EXPONENT: Final = re.compile(rb"\de[-+]?\d|0\.0000")
+_slow: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 OMITTED: Final = _Omitted()
 """Stands for a bad value that the message does not show."""
 
@@ -244,6 +248,17 @@ def format_number(value: float) -> str:
     return f"{mantissa}e{exponent[0] if exponent[0] in '+-' else '+'}{exponent.lstrip('+-').zfill(2)}"
 
 
+def _json_of(value: JSON) -> str:
+    """The value as compact JSON with sorted keys, and with numbers as the standard library writes them."""
+    try:
+        raw = msgspec.json.encode(value, order="deterministic")
+        if not _EXPONENT.search(raw):  # which two encoders write in different forms
+            return raw.decode()
+    except (ValueError, OverflowError):  # an unpaired surrogate, or an integer of more than 64 bits
+        pass
+    return _slow(value)
+
+
 def format_value(value: JSON) -> str:
     """A value as shown in error messages: strings quoted, everything else as JSON with sorted keys."""
     if isinstance(value, Shown):
@@ -255,6 +270,6 @@ def format_value(value: JSON) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return format_number(value)
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    spend(len(text) << 3)
+    text = _json_of(value)
+    spend(len(text) << 1)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
