@@ -62,12 +62,12 @@ def claim_status_errors(obj: JsonObject, old: JsonObject) -> Errors:
     devices = status.get("devices") or []
     for index, device in enumerate(pace(devices)):
         errors += _device(device, f"status.devices[{index}]", allocated)
-    errors += _repeated([_identity(item) for item in devices], devices, "status.devices")
+    errors += _repeated([_identity(item) for item in pace(devices)], devices, "status.devices")
     if status.get("reservedFor"):
         if allocation is None:
             errors.append(forbidden("status.reservedFor", "may not be specified when `allocated` is not set"))
-        elif obj["metadata"].get("deletionTimestamp") and not all(
-            item in (before.get("reservedFor") or ()) for item in status["reservedFor"]
+        elif obj["metadata"].get("deletionTimestamp") and _added(
+            status["reservedFor"], before.get("reservedFor") or ()
         ):
             text = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
             errors.append(forbidden("status.reservedFor", text))
@@ -77,6 +77,12 @@ def claim_status_errors(obj: JsonObject, old: JsonObject) -> Errors:
     elif allocation is not None:
         errors += _allocation(allocation, request_names(obj.get("spec") or {}))
     return errors
+
+
+def _added(consumers: Sequence[JsonObject], before: Sequence[JsonObject] | None) -> bool:
+    """Whether there are consumers that were not there before."""
+    known = {frozenset(item.items()) for item in before or ()}
+    return any(frozenset(item.items()) not in known for item in pace(consumers))
 
 
 def _identity(device: JsonObject) -> Device:
@@ -104,15 +110,15 @@ def without_deallocated(status: JsonObject, before: JsonObject) -> JsonObject:
 def changed_drivers(status: JsonObject, before: JsonObject) -> list[str]:
     """The drivers of the devices whose reports were added, changed or removed since ``before``, sorted."""
     new, old = ({_identity(item): item for item in pace(source.get("devices") or ())} for source in (status, before))
-    return sorted({device[0] for device in new.keys() | old.keys() if not json_equal(new.get(device), old.get(device))})
+    every = new.keys() | old.keys()
+    return sorted({device[0] for device in pace(every) if not json_equal(new.get(device), old.get(device))})
 
 
 def _repeated(keys: Sequence[object], items: Sequence[JsonObject], path: str) -> Errors:
-    return [duplicate(f"{path}[{index}]", Shown(_shown(items[index]))) for index in repeats(keys)]
+    return [duplicate(f"{path}[{index}]", Shown(_shown(items[index]))) for index in pace(repeats(keys))]
 
 
-def _shown(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+_shown: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 def _consumers(consumers: Sequence[JsonObject], path: str) -> Errors:
