@@ -21,7 +21,7 @@ _NICKNAMES: Final = {
 _UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _DURATION: Final = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|us|µs|ns|m|s)")
 _YEARS: Final = 5
-"""A schedule without a moment in so many years has none."""
+"""The number of years to search: a schedule without a matching time in these years never matches."""
 
 
 class CronError(ValueError):

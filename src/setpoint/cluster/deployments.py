@@ -28,7 +28,7 @@ _OWN: Final = frozenset(
         MOST,
     }
 )
-"""Annotations of Deployments that are not those of their ReplicaSets, too."""
+"""The annotations of a Deployment that are not copied to its ReplicaSets."""
 
 
 class Deployments:

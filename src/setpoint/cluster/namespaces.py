@@ -136,7 +136,7 @@ class Remains:
     def __init__(self) -> None:
         self.left: dict[str, int] = {}
         self.resources: list[Resource] = []
-        """Those of which something is left."""
+        """The resources of which objects are left."""
         self.finalizers: dict[str, int] = {}
         self.failed: list[str] = []
         self.undiscovered: dict[str, str] = {}

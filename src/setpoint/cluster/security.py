@@ -30,7 +30,7 @@ _log = logging.getLogger("setpoint.audit")
 _LIFETIME: Final = timedelta(days=3650)
 _SERVING: Final = timedelta(days=365)
 _RENEW: Final = 0.5
-"""The part of its life after which a certificate that was kept is made anew at the start."""
+"""The fraction of its lifetime after which a stored certificate is replaced when the server starts."""
 _NAMES: Final = (
     *("localhost", "127.0.0.1", "::1", "10.96.0.1"),
     *("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"),

@@ -55,8 +55,8 @@ _TOLD_APART_IN: Final = {
     ("io.k8s.api.core.v1.PersistentVolumeClaimTemplate", "metadata"): _META_LISTS,
     ("io.k8s.api.resource.v1.ResourceClaimTemplateSpec", "metadata"): _META_LISTS,
 }
-"""Such lists in structs for which this holds in one place only, by the message and the field that contain
-the struct.
+"""Further lists of this kind, in structs to which this applies in a single place: by the message and the field that
+contain the struct.
 """
 _APART: Final = "+"
 """The separator between the name of a message and those of its lists for which empty and missing differ in

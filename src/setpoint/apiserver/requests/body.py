@@ -28,7 +28,7 @@ _LONG: Final = 1 << 17
 """The size, in bytes, from which on a second parser, which can't be interrupted, would take too long."""
 _encode: Final = msgspec.json.Encoder().encode
 _check_numbers: Final = msgspec.msgpack.Encoder().encode
-"""Raises OverflowError if a whole number has more than 64 bits; the bytes are of no use."""
+"""Raises OverflowError if an integer does not fit into 64 bits; the encoded bytes are not used."""
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
 

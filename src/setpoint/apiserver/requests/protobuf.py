@@ -73,7 +73,9 @@ def _envelope(body: bytes) -> tuple[str, str, memoryview]:
 
 
 def _part(data: memoryview, wanted: int) -> memoryview:
-    """The content of the last field with this number, which is not a number itself; empty if there is none."""
+    """The content of the last field with the number ``wanted``, which must not be a numeric field; empty if there is no
+    such field.
+    """
     found = memoryview(b"")
     for number, _, value in _fields(data):
         if number == wanted:

@@ -132,13 +132,15 @@ class MemoryStorage:
     # -- for storages that keep their data elsewhere too -----------------------------------------------------------
 
     def _write(self, changes: Sequence[tuple[str, Change]]) -> None:
-        """Does nothing; a storage that keeps its data elsewhere too stores here the changes of one transaction, each
-        with its resource, all or none, before they are visible. If this method raises, nothing has changed, and the
-        writer gets the exception.
+        """Does nothing here. A subclass that also keeps its data elsewhere stores the changes of one transaction in
+        this method, all or none of them, each with its resource, before they are visible. If this method raises,
+        nothing has changed, and the writer gets the exception.
         """
 
     def _trimmed(self, change: Change) -> None:
-        """Does nothing; a storage that keeps its data elsewhere too handles here a change that leaves the history."""
+        """Does nothing here. A subclass that also keeps its data elsewhere handles a change that leaves the history in
+        this method.
+        """
 
     # -----------------------------------------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ from setpoint.models.core_v1 import Pod
 INITIALIZATION: Final = timedelta(minutes=5)
 """The time after a pod's start in which its CPU usage is ignored while the pod is not ready."""
 READINESS: Final = timedelta(seconds=30)
-"""A pod whose condition ``Ready`` has been false since less than this time after its start counts as never ready, so
-its CPU usage is ignored.
+"""A pod counts as never ready, so its CPU usage is ignored, if its condition ``Ready`` has been false since a time that
+is within this interval after the pod's start.
 """
 
 

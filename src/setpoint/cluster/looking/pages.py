@@ -46,7 +46,7 @@ EVENTS: Final = 50
 _GONE: Final = ("deleted", "the object is gone; this is its last version")
 _EVENTS: Final = ("events", "events.events.k8s.io")
 _QUIET: Final = frozenset({*_EVENTS, "leases.coordination.k8s.io"})
-"""The resources that change all the time and say nothing by themselves; they are listed only by their name."""
+"""Resources that change constantly and carry no information of their own; they are found only by their name."""
 
 
 class ClusterPages:
@@ -279,7 +279,7 @@ def _is_the_clusters(held: Held, custom: bool) -> bool:
 
 
 def _alike(name: str, held: Held) -> tuple[str, ...]:
-    """The same value for the objects of an owner that are not as they are wanted for the same reason."""
+    """A key that is equal for the objects of one owner that are not in their wanted state for the same reason."""
     if held.standing.state == "current" or not held.owners:
         return name, held.key
     return name, *held.owners, held.standing.state, common(held, held.standing.text)

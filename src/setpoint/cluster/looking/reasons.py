@@ -22,11 +22,13 @@ RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)
 _NAMESPACES: Final = GroupResource("", "namespaces")
 CLAIMS: Final = "persistentvolumeclaims"
 _SLACK: Final = timedelta(seconds=2)
-"""A controller reports before it writes the status, whose times are whole seconds."""
+"""The tolerated time from an event to the status that it is about: a controller reports the event before it writes the
+status, and the times in a status are whole seconds.
+"""
 _WAITS_FOR_A_POD: Final = frozenset({"WaitForFirstConsumer", "WaitForPodScheduled"})
 """The reasons of events about claims that wait for the pod, and not the pod for them."""
 PATIENCE: Final = timedelta(minutes=10)
-"""An object that is not as it is wanted is *stuck* after this time without progress."""
+"""An object that is not in its wanted state is *stuck* after this time without progress."""
 _UNTOUCHED: Final = frozenset({"current", "paused"})
 """The states of objects that are not a cause of another object's state."""
 

@@ -51,7 +51,8 @@ _REFUSALS: Final[tuple[tuple[re.Pattern[str], str, str], ...]] = tuple(
         (r"Too many pods", "has its full number of pods", "have their full number of pods"),
     )
 )  # fmt: skip
-"""The scheduler's words about some nodes, with the plain ones about one node and about several."""
+"""The scheduler's phrases for the refusals of nodes, each with a plain phrase for one node and one for several nodes.
+"""
 
 
 def condition(told: Mapping[str, Any], kind: str = "") -> str:

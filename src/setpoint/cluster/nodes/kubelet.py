@@ -170,8 +170,9 @@ class HollowKubelet:
 
 
 async def _lacks_ports(pod: Pod, ctx: Context) -> bool:
-    """Whether a pod that its kubelet sees for the first time wants a host port that another pod on the node has, which
-    can be so where the pod was bound without the scheduler. Of pods that begin together the oldest has the port.
+    """Whether a pod that its kubelet sees for the first time asks for a host port that another pod on the node uses.
+    The scheduler prevents this, but a pod can be bound without the scheduler. Of several pods that start at the same
+    time, the oldest gets the port.
     """
     wanted = host_ports(pod.spec.containers)
     if not wanted:

@@ -32,7 +32,7 @@ _NOT_STARTED: Final = 128
 _UNKNOWN: Final = 137
 _LINE: Final = 1 << 16
 _LAST_WORDS: Final = 1.0
-"""Seconds for which the output of a process that has ended is still read, if another one has it open."""
+"""Seconds for which the output of an ended process is still read while another process has it open."""
 
 
 @dataclass(slots=True)

@@ -175,7 +175,7 @@ class Occupancy:
         self.nominated: dict[ObjectKey, str] = {}
         """Pods that wait, and the node on which others were ended for them."""
         self._homeless: dict[str, dict[ObjectKey, PlacedPod]] = {}
-        """Pods on nodes that are not known, or not yet."""
+        """The pods that are bound to nodes which do not exist or are not known yet, by the node's name."""
 
     def __iter__(self) -> Iterator[Place]:
         """The places, in the order in which their nodes were added."""
