@@ -16,7 +16,7 @@ __all__ = ["go_syntax_error", "has_no_repeats", "parse_json"]
 _TEXTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _GO_ESCAPES: Final = {"'": "\\'", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
 _PART: Final = re.compile(rb'(?:[^"]*+"(?:[^"\\]++|\\.)*+"){1,2048}|[^"]++', re.DOTALL)
-"""Some texts and what is around them."""
+"""A run of JSON strings, with the text around them."""
 _ESCAPE: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     r"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.",

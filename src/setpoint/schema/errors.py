@@ -92,7 +92,7 @@ class Shown:
 
 
 _COST: Final = 1 << 10
-"""Bytes that C code could read in the time in which an error is found and made."""
+"""The bytes that C code could read while one error is found and made."""
 _MOST: Final = 1000
 _LONGEST: Final = 1 << 20
 _EXPONENT: Final = re.compile(rb"\de[-+]?\d|0\.0000")
@@ -200,10 +200,10 @@ def internal_error(field: str, detail: str) -> FieldError:
 
 
 def fitting(errors: Iterable[FieldError]) -> tuple[list[FieldError], int]:
-    """The first errors, without repetitions, as many as one answer lists, and the number of the others.
+    """The errors that one answer lists, without repetitions, and the number of the remaining ones.
 
-    An answer lists at most 1,000 errors, since the same error in many items would make megabytes. Its last error is the
-    one with which the messages have more than 1 Mi characters, since each error may show a value of megabytes.
+    An answer lists at most 1,000 errors, since the same error in many items would make megabytes. It ends with the
+    error with which its messages exceed 1 Mi characters, since each error may show a value of megabytes.
     """
     shown: dict[tuple[ErrorType, str, str], FieldError] = {}
     size = read = 0

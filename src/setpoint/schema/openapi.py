@@ -18,7 +18,7 @@ from .object_meta import with_object_meta
 __all__ = ["Schemas", "load_openapi"]
 
 _NODE: Final = 5 * 64
-"""A node takes as long as so many bytes of JSON."""
+"""The bytes of JSON that take as long to process as one node."""
 
 _EXTENSIONS_V1: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _PROPS: Final = _EXTENSIONS_V1 + "JSONSchemaProps"
@@ -33,7 +33,7 @@ _FREE_FORM: Final = frozenset(
 _RAW: Final = frozenset(
     {"io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1", "io.k8s.apimachinery.pkg.runtime.RawExtension"}
 )
-"""Objects by their definitions, which Go keeps as bytes, so that its decoder accepts any JSON value."""
+"""Definitions that describe objects but whose values Go keeps as bytes, so its decoder accepts any JSON value."""
 _INT_OR_STRING: Final = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 _QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 # Published schemas often omit defaults; these take part in the identity of list items, so merging needs them.

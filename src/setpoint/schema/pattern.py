@@ -18,7 +18,9 @@ _MEMORY: Final = 1 << 20
 _MEMORY_MOST: Final = 8 << 20
 """Bytes of memory for one pattern, its program and the states of matching. Few need more than the first."""
 _LONGEST: Final = 8192
-"""The most characters of a pattern. Go allows more, but real patterns are shorter, and compiling takes ever longer."""
+"""The most characters of a pattern. Go allows more, but real patterns are shorter, and a longer one takes longer to
+compile.
+"""
 _MOST_WORK: Final = 200_000_000
 """The most instructions of a program times bytes of a string: RE2's slowest engine does these in half a second."""
 _DEEPEST: Final = 1000

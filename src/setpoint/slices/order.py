@@ -12,7 +12,7 @@ __all__ = ["in_order"]
 
 _PART: Final = 1 << 12
 _COST: Final = 1 << 5
-"""A text that is compared takes as long as so many bytes that C code reads."""
+"""The bytes that C code could read while one text is compared."""
 
 
 def in_order(texts: Collection[str]) -> list[str]:

@@ -37,7 +37,7 @@ _SECONDS: Final = len("2006-01-02T15:04:05")
 _MICROS: Final = re.compile(r"\.\d{6}(?!\d)", re.ASCII)
 _SCALARS: Final[dict[str, Any]] = {"string": "", "bytes": "", "int": 0, "double": 0, "bool": False}
 _COST: Final = 1 << 10
-"""Bytes that C code could read while a quantity is parsed."""
+"""The bytes that C code could read while one quantity is parsed."""
 _LEAVES: Final[dict[str, Any]] = {**_SCALARS, _QUANTITY: "0", _INT_OR_STRING: 0, _TIME: None, _MICRO_TIME: None}
 
 
