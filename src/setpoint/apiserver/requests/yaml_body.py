@@ -24,6 +24,9 @@ T = TypeVar("T")
 _MAX_DEPTH: Final = 500
 """The maximum nesting, because the parser examines every open bracket for every token."""
 _MAX_NODES: Final = 300_000
+_TOO_DEEP: Final = f"exceeded max depth of {_MAX_DEPTH}"
+_DEEP_FOR_LIBYAML: Final = "exceeded maximum nesting depth"
+"""The error of libyaml's own limit, which newer versions have; libyaml may read far ahead of the event in hand."""
 _MAX_DIRECTIVES: Final = 100
 """The maximum number of directives, because each is compared with all earlier ones."""
 _MAX_COPIES: Final = 100_000
@@ -73,7 +76,8 @@ def _read(body: bytes, read: Callable[[_Reader], T]) -> tuple[T, list[str]]:
         line = problem.problem_mark.line if problem.problem_mark else 0
         if line and type(problem).__name__ != "ParserError":
             line += 1
-        raise ValueError(f"yaml: {_line(line)}{problem.problem}") from None
+        said = _TOO_DEEP if problem.problem == _DEEP_FOR_LIBYAML else problem.problem
+        raise ValueError(f"yaml: {_line(line)}{said}") from None
     except yaml.YAMLError as problem:
         raise ValueError(f"yaml: {problem}") from None
 
@@ -151,7 +155,7 @@ class _Reader:
             elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
                 _check_tag(event, "map" if kind is yaml.MappingStartEvent else "seq")
                 if len(stack) >= _MAX_DEPTH:
-                    raise _problem(event, f"exceeded max depth of {_MAX_DEPTH}")
+                    raise _problem(event, _TOO_DEEP)
                 if event.anchor:
                     self.anchors.pop(event.anchor, None)
                 stack.append(_Open({} if kind is yaml.MappingStartEvent else [], event.anchor))
