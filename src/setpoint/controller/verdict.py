@@ -65,7 +65,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     settling: bool = False
     slowed: str = ""
     causes: tuple[Cause, ...] = ()
-    """The causes of the reconcile that is under way, else of the next one."""
+    """The causes of the running reconcile or, if none is running, of the next one."""
     pending: tuple[Cause, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     filtered: Filtered | None = None

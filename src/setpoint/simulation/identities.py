@@ -59,8 +59,8 @@ class StandIns:
         return self._ports.get(value, value) if isinstance(value, int) else value
 
     def text(self, value: str) -> str:
-        """The text that replaces ``value`` as a whole or, if there is none, ``value`` with the known names, uids,
-        versions and addresses within it replaced.
+        """The stand-in for ``value``, if there is one. Otherwise ``value`` itself, in which the known names, uids,
+        versions and addresses are replaced by their stand-ins.
         """
         found = self._exact.get(value)
         if found is not None:

@@ -96,7 +96,9 @@ def files() -> dict[str, str]:
 
 
 class _Files(MetaPathFinder):
-    """Finds modules that the parent process found by its own means, as test runners do."""
+    """Finds the modules of the parent process by their files, because a test runner may have imported them in a way of
+    its own.
+    """
 
     def __init__(self, files: dict[str, str]) -> None:
         self._files = files

@@ -17,8 +17,9 @@ TURN: Final = 500
 async def held_up(
     resource: str, key: str, inventory: Inventory, reasons: Reasons, mentions: Mentions
 ) -> list[tuple[str, Held]]:
-    """The objects that are not as wanted because of the object with that resource and key, the worst first. The object
-    need not exist. An object whose owner is held up as well is not among them: the Deployment is, and not its pods.
+    """The objects that are not in their wanted state because of the object with that resource and key, the worst first.
+    The object itself need not exist. Objects whose owner is held up as well are left out: the result has the
+    Deployment, not its pods.
     """
     found: dict[str, tuple[str, Held]] = {}
     for looked, (name, held) in enumerate(inventory.all()):
@@ -33,7 +34,9 @@ async def held_up(
 
 
 def _behind(name: str, held: Held, reasons: Reasons, mentions: Mentions) -> Iterator[tuple[str, str]]:
-    """The places of the objects that are the cause of the object's state, and of those that the reasons name."""
+    """The resources and keys of the objects that cause the object's state, and of the objects that the texts of the
+    reasons name.
+    """
     for resource, each in (*reasons.of(name, held).roots, (name, held)):
         if each is not held:
             yield resource, each.key
