@@ -23,6 +23,7 @@ from setpoint.client import (
     StaticToken,
     TokenFile,
     Unauthorized,
+    exec_plugin,
 )
 from setpoint.client.exec_plugin import ExecPlugin, ExecPluginConfig
 from setpoint.client.oidc import Oidc, OidcConfig
@@ -181,6 +182,27 @@ async def test_what_is_wrong_with_a_plugin_is_said(tmp_path: Path, body: str, sa
     credentials = plugin(tmp_path, body)
     with pytest.raises(CredentialsError, match=rf"(?s)exec plugin '.*plugin' of user 'u' in f .*{said}"):
         await credentials.authorization()
+
+
+async def test_a_busy_loop_still_reads_the_last_words_of_a_plugin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = asyncio.Event()
+    wait, drain = asyncio.subprocess.Process.wait, exec_plugin._drain
+
+    async def waits(process: asyncio.subprocess.Process) -> int:
+        code = await wait(process)
+        ended.set()
+        return code
+
+    async def reads_late(stream: asyncio.StreamReader, kept: bytearray) -> None:
+        await ended.wait()
+        await drain(stream, kept)
+
+    monkeypatch.setattr(asyncio.subprocess.Process, "wait", waits)
+    monkeypatch.setattr(exec_plugin, "_drain", reads_late)
+    with pytest.raises(CredentialsError, match="ended with exit code 3; it says: no ticket"):
+        await plugin(tmp_path, "sys.stderr.write('no ticket'); sys.exit(3)").authorization()
 
 
 async def test_a_plugin_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:

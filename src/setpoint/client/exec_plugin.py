@@ -27,6 +27,8 @@ TIMEOUT = 60.0
 """The time limit for a plugin, in seconds."""
 _MAX_OUTPUT = 1 << 20
 _SHOWN = 2000
+_LAST_WORDS = 1.0
+"""Seconds for which the stderr of a failed plugin is still read after its end, because a child may have it open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +131,12 @@ class ExecPlugin(Credentials):
         assert process.stderr is not None
         try:
             async with TaskScope() as scope, asyncio.timeout(self._timeout):
-                scope.start(_drain(process.stderr, stderr))
+                drained = scope.start(_drain(process.stderr, stderr))
                 stdout = await _all(process.stdout)
                 if stdout is not None:
                     code = await process.wait()
+                if code != 0:
+                    await asyncio.wait((drained,), timeout=_LAST_WORDS)
         except TimeoutError:
             hangs = True
             raise self._failed(f"gave no answer within {self._timeout:g} s", stderr) from None
