@@ -216,7 +216,11 @@ def test_thousands_of_errors_that_show_large_values_end_in_a_number() -> None:
 
 @given(
     st.recursive(
-        st.none() | st.text(st.characters()) | st.booleans() | st.integers() | st.floats(allow_nan=False),
+        st.none()
+        | st.text(st.characters())
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     ).filter(lambda value: isinstance(value, list | dict))
 )
