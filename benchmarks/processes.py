@@ -1,17 +1,16 @@
 """``run --processes``: reconciles that write, per second, with several numbers of processes side by side.
 
     python benchmarks/processes.py                          # 1 and 2 processes in turns, three times
-    python benchmarks/processes.py --processes 1 2 4 --seconds 20 --servers maps
+    python benchmarks/processes.py --processes 1 2 4 --seconds 20 --servers sites
 
-An operator whose every reconcile patches its object once works on ConfigMaps of a server, which is a process of
-its own. They are 6,000, since a key that keeps writing is slowed down as a hot loop is: with few objects that would be
-the limit. After a warm-up the writes of some seconds are counted, by the resourceVersions of the server. There are two
-servers:
+Each reconcile of the operator applies a ConfigMap for its Site and patches the Site's status. The ConfigMap's event
+causes the next reconcile, so the operator never rests. After a warm-up the writes of some seconds are counted, by the
+resourceVersions of the server, which is a process of its own. There are two servers:
 
 * ``embedded`` is ``setpoint server``, which costs more for each write than the operator does. On two cores it is the
   limit, so that this says what a developer sees who has everything on one machine.
-* ``maps`` is ``maps.py``, which answers lists, watches and patches of ConfigMaps, sends every write to every watch, and
-  costs next to nothing. It stands for a server on another machine: what is measured is the operator.
+* ``sites`` (``peers/go/sites``, needs Go) serves nothing but Sites and ConfigMaps, and costs little more than its
+  sockets. It stands for a server on another machine: what is measured is the operator.
 
 Processes and server share the machine, so the rate alone says as much about the server and about other programs as
 about the operator. The CPU seconds of each process are therefore read from /proc:
@@ -29,6 +28,7 @@ import itertools
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -43,7 +43,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from informer import HERE, Row, cpu_of
+import yaml
+from informer import BUILD, HERE, Row, cpu_of
 from report import output_options, write
 
 from controller import post
@@ -51,7 +52,8 @@ from controller import post
 PROGRAM = HERE / "peers" / "setpoint_processes.py"
 WARM_UP = 1_000
 """Writes before the measurement begins."""
-MAPS = "/api/v1/namespaces/default/configmaps"
+SITES = "/apis/bench.example.com/v1/namespaces/default/sites"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 @contextmanager
@@ -72,8 +74,10 @@ def embedded(objects: int) -> Iterator[tuple[str, Path, int]]:
             address = next(word for word in line.split() if word.startswith("http"))
             place = urlsplit(address)
             connection = HTTPConnection(place.hostname or "", place.port)
+            post(connection, DEFINITIONS, definition())
             for number in range(objects):
-                post(connection, MAPS, {"metadata": {"name": f"sample-{number}"}, "data": {"writes": "0"}})
+                site = {"apiVersion": "bench.example.com/v1", "kind": "Site", "spec": {"title": f"Site {number}"}}
+                post(connection, SITES, {**site, "metadata": {"name": f"sample-{number}"}})
             connection.close()
             yield address, config, process.pid
         finally:
@@ -82,13 +86,23 @@ def embedded(objects: int) -> Iterator[tuple[str, Path, int]]:
             process.stdout.close()
 
 
+def definition() -> dict[str, Any]:
+    """The definition of Sites."""
+    words = [sys.executable, str(PROGRAM), "manifests"]
+    printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    documents: Iterable[dict[str, Any]] = yaml.safe_load_all(printed)
+    return next(each for each in documents if each["kind"] == "CustomResourceDefinition")
+
+
 @contextmanager
-def maps(objects: int) -> Iterator[tuple[str, Path, int]]:
-    """The same of a server of ConfigMaps that costs next to nothing."""
+def sites(objects: int) -> Iterator[tuple[str, Path, int]]:
+    """The same of a server of Sites and ConfigMaps that costs little more than its sockets."""
+    BUILD.mkdir(exist_ok=True)
+    binary = BUILD / "sites"
+    subprocess.run(["go", "build", "-o", str(binary), "."], cwd=HERE / "peers" / "go" / "sites", check=True)
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "config"
-        words = [sys.executable, str(HERE / "maps.py"), "--objects", str(objects), "--kubeconfig", str(config)]
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([str(binary), str(objects), str(config)], stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         try:
             address = process.stdout.readline().strip()
@@ -99,7 +113,7 @@ def maps(objects: int) -> Iterator[tuple[str, Path, int]]:
             process.stdout.close()
 
 
-SERVERS = {"maps": maps, "embedded": embedded}
+SERVERS = {"sites": sites, "embedded": embedded}
 
 
 @contextmanager
@@ -131,7 +145,7 @@ def family(pid: int) -> list[int]:
 
 def revision(address: str) -> int:
     """The resourceVersion of the server's last write."""
-    with urllib.request.urlopen(f"{address}{MAPS}?limit=1", timeout=30) as answer:
+    with urllib.request.urlopen(f"{address}{SITES}?limit=1", timeout=30) as answer:
         return int(json.load(answer)["metadata"]["resourceVersion"])
 
 
@@ -214,8 +228,9 @@ def table(rows: Iterable[Row]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], metavar="N")
-    parser.add_argument("--servers", nargs="+", default=list(SERVERS), choices=list(SERVERS))
-    parser.add_argument("--objects", type=int, default=6_000, metavar="M")
+    found = list(SERVERS) if shutil.which("go") else ["embedded"]
+    parser.add_argument("--servers", nargs="+", default=found, choices=list(SERVERS))
+    parser.add_argument("--objects", type=int, default=1_000, metavar="M")
     parser.add_argument("--seconds", type=float, default=10.0, help="of one measurement, after the warm-up")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each; the table has the medians")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds that the warm-up may take")

@@ -14,6 +14,7 @@ import pytest
 from setpoint import blocking
 from setpoint.client import Client, InProcessTransport, NotFound, Request, TransportError
 from setpoint.client.group import Collection, CreateOnly, Scalable
+from setpoint.meta import ObjectMeta
 from setpoint.models import BUILTIN
 from setpoint.models.core_v1 import ConfigMap, Node, Pod
 
@@ -48,6 +49,22 @@ async def test_groups_are_the_same_verbs() -> None:
         ("GET", "/api/v1/nodes"),
         ("PATCH", "/apis/apps/v1/namespaces/ns/deployments/d/scale"),
     ]
+
+
+async def test_one_object_can_be_created_and_applied_in_two_namespaces() -> None:
+    server = Server(lambda request: answer({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}))
+    made = ConfigMap(metadata=ObjectMeta(name="a"), data={"b": "c"})
+    async with Client(InProcessTransport(server.handle)) as client:
+        for namespace in ("one", "two"):
+            await client.core_v1.config_maps(namespace).create(made)
+            await client.core_v1.config_maps(namespace).apply(made)
+    assert [request.path for request in server.requests] == [
+        "/api/v1/namespaces/one/configmaps",
+        "/api/v1/namespaces/one/configmaps/a",
+        "/api/v1/namespaces/two/configmaps",
+        "/api/v1/namespaces/two/configmaps/a",
+    ]
+    assert made.namespace == "", "the caller's object is left alone"
 
 
 async def test_the_clientset_is_complete() -> None:

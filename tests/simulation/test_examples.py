@@ -57,3 +57,42 @@ async def test_a_generated_scenario_leaves_out_changes_that_a_webhook_refuses() 
         await scenario_for([controller])(cluster)
         assert len(sizes) > 1, "the other field has been changed"
         assert await cluster.list(Sealed) == []
+
+
+class Backup(sp.Model):
+    schedule: str
+    keep: int = 3
+
+
+class RichSpec(sp.Model):
+    a: int = 1
+    b: int = 1
+    c: int = 1
+    d: int = 1
+    e: int = 1
+    f: int = 1
+    g: int = 1
+    h: int = 1
+    backup: Backup | None = None
+    tags: list[str] | None = None
+
+
+class Rich(sp.CustomResource, group="test.example.com", version="v1"):
+    spec: RichSpec = RichSpec()
+
+
+@sp.testing.virtual_time
+async def test_a_generated_scenario_removes_optional_parts_of_a_kind_with_many_properties() -> None:
+    seen: list[RichSpec] = []
+
+    async def reconcile(rich: Rich, ctx: sp.Context) -> None:
+        seen.append(rich.spec)
+
+    controller = sp.Controller(Rich, reconcile)
+    async with sp.testing.cluster(controller) as cluster:
+        await scenario_for([controller])(cluster)
+    full = next(each for each in seen if each.backup is not None and each.tags)
+    for name in ("backup", "tags"):
+        others = [each for each in seen if not getattr(each, name) and each != seen[0]]
+        assert any(each.a == full.a and (each.backup or each.tags) for each in others), name
+    assert len({each.a for each in seen}) > 1, "properties have been changed, too"

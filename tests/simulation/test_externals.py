@@ -12,6 +12,8 @@ from tests.simulation.test_check import create_and_delete
 import setpoint as sp
 from setpoint.simulation import Budget, Counterexample, External, call, check
 from setpoint.simulation.explore import Explorer
+from setpoint.simulation.plan import Plan, fault
+from setpoint.simulation.report import Report
 from setpoint.simulation.result import Point, Result
 
 UNTIL_FOUND = Budget()
@@ -107,3 +109,25 @@ def test_only_calls_that_say_so_answer_that_there_is_nothing() -> None:
     points = [Point("call cloud.list() #1", "external", empty=True), Point("call cloud.create('a') #1", "external")]
     explorer = Explorer(Result(points=points), off=frozenset(), seed=0, kinds=[], primaries=frozenset())
     assert [each.at for each in explorer.singles() if each.kind == "external-empty"] == ["call cloud.list() #1"]
+
+
+def test_faults_that_delay_a_call_are_planned_for_asynchronous_calls_only() -> None:
+    def kinds(*, waits: bool) -> set[str]:
+        points = [Point("call x #1", "external", 1, waits=waits), Point("call y #1", "external", 1, waits=waits)]
+        made = Explorer(
+            Result(points=points, steps=2), off=frozenset(), seed=0, kinds=[], primaries=frozenset(), several=True
+        )
+        return {each.kind for each in made.singles() if each.at.startswith("call")}
+
+    assert kinds(waits=True) - kinds(waits=False) == {"slow-request", "slow-answer", "freeze"}
+    assert "external-lost" in kinds(waits=False)
+
+
+def test_the_report_counts_the_faults_that_struck_and_no_others() -> None:
+    report = Report()
+    report.covers([Point("write a #1", "write"), Point("write b #1", "write")])
+    plan = Plan((fault("conflict", "write a #1"), fault("lost-answer", "write b #1")))
+    report.add(plan, Result(struck=[1]))
+    assert report.faults == {"lost": 1}
+    assert report.unstruck == 1
+    assert "1 of 2 disturbed" in str(report)

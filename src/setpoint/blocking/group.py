@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+import msgspec
+
 from setpoint.blocking.streams import Watch
 from setpoint.blocking.verbs import Verbs
 from setpoint.client.collection import ObjectList
@@ -47,10 +49,18 @@ class CreateOnly(Generic[K]):
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> K:
-        """See `setpoint.client.Client.create`. If ``obj`` has no namespace, it gets that of the collection."""
-        if self._namespace and not obj.namespace:
-            obj.metadata.namespace = self._namespace
-        return self._client.create(obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation)
+        """See `setpoint.client.Client.create`. An ``obj`` without a namespace is created in that of the collection;
+        ``obj`` itself is not changed.
+        """
+        return self._client.create(
+            self._placed(obj), dry_run=dry_run, field_manager=field_manager, field_validation=field_validation
+        )
+
+    def _placed(self, obj: K) -> K:
+        """``obj``, or a copy in the collection's namespace if it has no namespace."""
+        if obj.namespace or not self._namespace:
+            return obj
+        return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, namespace=self._namespace))
 
 
 class Collection(CreateOnly[K]):
@@ -157,10 +167,8 @@ class Collection(CreateOnly[K]):
         subresource: str = "",
         dry_run: bool = False,
     ) -> K:
-        if self._namespace and not obj.namespace:
-            obj.metadata.namespace = self._namespace
         return self._client.apply(
-            obj, force=force, field_manager=field_manager, subresource=subresource, dry_run=dry_run
+            self._placed(obj), force=force, field_manager=field_manager, subresource=subresource, dry_run=dry_run
         )
 
     def delete(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+import msgspec
+
 from setpoint.client.collection import ObjectList
 from setpoint.client.options import AnyFieldSelector, AnySelector, FieldValidation, PatchBody, PatchType, Propagation
 from setpoint.client.verbs import Verbs
@@ -46,12 +48,18 @@ class CreateOnly(Generic[K]):
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> K:
-        """See `setpoint.client.Client.create`. If ``obj`` has no namespace, it gets that of the collection."""
-        if self._namespace and not obj.namespace:
-            obj.metadata.namespace = self._namespace
+        """See `setpoint.client.Client.create`. An ``obj`` without a namespace is created in that of the collection;
+        ``obj`` itself is not changed.
+        """
         return await self._client.create(
-            obj, dry_run=dry_run, field_manager=field_manager, field_validation=field_validation
+            self._placed(obj), dry_run=dry_run, field_manager=field_manager, field_validation=field_validation
         )
+
+    def _placed(self, obj: K) -> K:
+        """``obj``, or a copy in the collection's namespace if it has no namespace."""
+        if obj.namespace or not self._namespace:
+            return obj
+        return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, namespace=self._namespace))
 
 
 class Collection(CreateOnly[K]):
@@ -158,10 +166,8 @@ class Collection(CreateOnly[K]):
         subresource: str = "",
         dry_run: bool = False,
     ) -> K:
-        if self._namespace and not obj.namespace:
-            obj.metadata.namespace = self._namespace
         return await self._client.apply(
-            obj, force=force, field_manager=field_manager, subresource=subresource, dry_run=dry_run
+            self._placed(obj), force=force, field_manager=field_manager, subresource=subresource, dry_run=dry_run
         )
 
     async def delete(

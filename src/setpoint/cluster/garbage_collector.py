@@ -20,6 +20,7 @@ from setpoint.concurrency import TaskScope
 from setpoint.controller import Outcome, WorkLoop, done, retry
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, OwnerReference, Resource
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.workqueue import RateLimitingQueue
 
 FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
@@ -108,6 +109,11 @@ class GarbageCollector:
 
     def stop(self) -> None:
         self._loop.stop()
+
+    @property
+    def queue(self) -> RateLimitingQueue[Item]:
+        """The objects to process."""
+        return self._loop.queue
 
     def idle(self) -> bool:
         """Whether there is nothing to process now."""

@@ -142,8 +142,8 @@ class _Slow:
 class HotLoopDetector:
     """Counts changing writes per key and written object; see `HotLoopLimits`.
 
-    The reconciles of a hot key are held back for 1 second at first, for 1 second again after the next change, and after
-    each later change for twice as long as before, at most 60 s. The key is no longer hot when its object has a new
+    The reconciles of a hot key are held back for 1 second at first, and after each further change for twice as long as
+    before, at most 60 s. The key is no longer hot when its object has a new
     generation (unless the writes are to the spec of that object), or when the limit's period, ``seconds`` or
     ``within``, has passed without a change. Without ``limits`` no key is ever hot.
 
@@ -196,8 +196,8 @@ class HotLoopDetector:
         repeats = count.repeat(record.body, now, limits.within) if record.body and is_answer else 0
         slow = self.slowed.get(key)
         if slow is not None:
-            slow.until = now + slow.delay
             slow.delay = min(slow.delay * 2, MAX_DELAY)
+            slow.until = now + slow.delay
             return False
         extra = {"key": key, "changed": f"{resource.kind} {written}"}
         until = now + FIRST_DELAY
@@ -225,8 +225,8 @@ class HotLoopDetector:
         now = asyncio.get_running_loop().time()
         slow = self.slowed.get(key)
         if slow is not None:
-            slow.until = now + slow.delay
             slow.delay = min(slow.delay * 2, MAX_DELAY)
+            slow.until = now + slow.delay
             return False
         since, count = self._spins.pop(key, (now, 0))
         if now - since > limits.seconds:

@@ -188,10 +188,12 @@ class Explorer:
             if point.empty:
                 yield fault("external-empty", point.name)
         for point in self._externals:
-            if self._several:
+            if self._several and point.waits:
                 yield fault("freeze", point.name, seconds=FROZEN)
             yield fault("external-fails", point.name)
             yield fault("external-lost", point.name)
+            if not point.waits:
+                continue
             yield fault("slow-request", point.name, seconds=20.0)
             yield fault("slow-answer", point.name, until="step")
 

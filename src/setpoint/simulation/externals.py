@@ -30,10 +30,10 @@ class ExternalError(ConnectionError):
 class Calls(Protocol):
     """The interface through which a run decides the outcome of each call to a method that is marked with `call`."""
 
-    def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]: ...
+    def external_point(self, name: str, actor: Actor, *, waits: bool) -> tuple[str, list[Fault]]: ...
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
     def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
-    def external_done(self, point: str, told: str, *, changed: bool, empty: bool) -> None: ...
+    def external_done(self, point: str, told: str, *, changed: bool, empty: bool, waits: bool) -> None: ...
 
 
 _WORLD: ContextVar[Calls | None] = ContextVar("setpoint_simulation_world", default=None)
@@ -91,15 +91,16 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
             world, actor = _WORLD.get(), ACTOR.get()
             if world is None or actor is None:
                 return await method(self, *args, **kwargs)
-            point, faults = world.external_point(_told(self, name, args, kwargs), actor)
+            point, faults = world.external_point(_told(self, name, args, kwargs), actor, waits=True)
             await world.external_gate(point, faults, actor, before=True)
             if nothing is not ... and any(each.kind == "external-empty" for each in faults):
-                world.external_done(point, "answered that there is nothing", changed=False, empty=True)
+                world.external_done(point, "answered that there is nothing", changed=False, empty=True, waits=True)
                 return copy.deepcopy(nothing)
             before = _frozen(self)
             result = await method(self, *args, **kwargs)
             changed = before != _frozen(self)
-            world.external_done(point, f"answered {_short(result)}", changed=changed, empty=nothing is not ...)
+            told = f"answered {_short(result)}"
+            world.external_done(point, told, changed=changed, empty=nothing is not ..., waits=True)
             await world.external_gate(point, faults, actor, before=False)
             return result
 
@@ -110,15 +111,16 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
         world, actor = _WORLD.get(), ACTOR.get()
         if world is None or actor is None:
             return method(self, *args, **kwargs)
-        point, faults = world.external_point(_told(self, name, args, kwargs), actor)
+        point, faults = world.external_point(_told(self, name, args, kwargs), actor, waits=False)
         world.external_gate_now(point, faults, actor, before=True)
         if nothing is not ... and any(each.kind == "external-empty" for each in faults):
-            world.external_done(point, "answered that there is nothing", changed=False, empty=True)
+            world.external_done(point, "answered that there is nothing", changed=False, empty=True, waits=False)
             return copy.deepcopy(nothing)
         before = _frozen(self)
         result = method(self, *args, **kwargs)
         changed = before != _frozen(self)
-        world.external_done(point, f"answered {_short(result)}", changed=changed, empty=nothing is not ...)
+        told = f"answered {_short(result)}"
+        world.external_done(point, told, changed=changed, empty=nothing is not ..., waits=False)
         world.external_gate_now(point, faults, actor, before=False)
         return result
 

@@ -35,9 +35,9 @@ class NoScenario(Exception):
 def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Scenario:
     """A scenario that creates an object with the smallest spec, gives it a full spec, and makes at most ``most``
     changes, each followed by a return to the full spec: properties get different valid values, then optional parts are
-    removed. It then tries an invalid change, returns to the smallest spec, deletes the object, creates it again under
-    the same name, and deletes it. Changes that a webhook or a rule of the kind refuses, such as changes to immutable
-    fields, have no effect.
+    removed (at least a quarter of the changes, if there are enough optional parts). It then tries an invalid change,
+    returns to the smallest spec, deletes the object, creates it again under the same name, and deletes it. Changes that
+    a webhook or a rule of the kind refuses, such as changes to immutable fields, have no effect.
 
     Raises:
         NoScenario: none of the controllers is for a custom resource, or no object could be generated that fits the
@@ -54,7 +54,7 @@ def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Sce
         raise NoScenario(f"the schema of {resource.kind} accepts no object that could be made up: give a scenario")
     smallest = _modest(schema, samples[0])
     fullest = _modest(schema, samples[-1])
-    changes = list(_changes(schema, fullest))[:most]
+    changes = _chosen(schema, fullest, most)
 
     async def made(cluster: Cluster) -> None:
         async def ask(document: JSON) -> None:
@@ -89,23 +89,41 @@ def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Sce
     return made
 
 
-def _changes(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:
-    """The changes to the spec to try, as paths with a different value for a property, followed by paths with None,
+def _chosen(schema: Schema, document: JSON, most: int) -> list[tuple[Path, JSON]]:
+    """At most ``most`` changes to the spec: paths with a different value for a property, followed by paths with None,
     which removes an optional part. Both begin with the outermost properties.
     """
-    spec = schema.properties.get("spec")
-    places = sorted(_places(spec, document.get("spec"), ("spec",)), key=lambda place: len(place[0]))
-    for path, part, value in places:
+    changes, removals = list(_changes(schema, document)), list(_removals(schema, document))
+    kept = changes[: most - min(len(removals), most // 4)]
+    return kept + removals[: most - len(kept)]
+
+
+def _changes(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:
+    places = _places(schema.properties.get("spec"), document.get("spec"), ("spec",))
+    for path, part, value in sorted(places, key=lambda place: len(place[0])):
         for other in _others(part, value):
             changed = _with(document, path, other)
             if not validate(schema, changed):
                 yield path, other
                 break
-    for path, part, _ in places:
-        if len(path) > 1 and path[-1] not in _parent(schema, path).required:
-            removed = _with(document, path, None)
-            if not validate(schema, removed) and part.type in ("object", "array"):
-                yield path, None
+
+
+def _removals(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:
+    """The removals of optional parts: objects and arrays first, since most other fields only get their default."""
+    parts = _optional(schema.properties.get("spec"), document.get("spec"), ("spec",))
+    for path, _ in sorted(parts, key=lambda part: (part[1].type not in ("object", "array"), len(part[0]))):
+        if not validate(schema, _with(document, path, None)):
+            yield path, None
+
+
+def _optional(schema: Schema | None, value: JSON, path: Path) -> Iterator[tuple[Path, Schema]]:
+    if schema is None or not isinstance(value, dict) or len(path) > _DEEP:
+        return
+    for name, part in schema.properties.items():
+        if name in value:
+            if name not in schema.required:
+                yield (*path, name), part
+            yield from _optional(part, value[name], (*path, name))
 
 
 def _places(schema: Schema | None, value: JSON, path: Path) -> Iterator[tuple[Path, Schema, JSON]]:
@@ -168,9 +186,3 @@ def _with(document: JSON, path: Path, value: JSON) -> JSON:
     else:
         made[name] = value
     return made
-
-
-def _parent(schema: Schema, path: Path) -> Schema:
-    for name in path[:-1]:
-        schema = schema.properties[name]
-    return schema

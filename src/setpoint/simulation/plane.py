@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
 from setpoint.client import Client
 from setpoint.cluster import ControlPlane, GarbageCollector
@@ -15,6 +15,7 @@ from setpoint.manager import Manager, Runtime
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.cluster import SimulatedCluster
 from setpoint.simulation.setup import Setup
+from setpoint.workqueue import RateLimitingQueue
 
 
 class Ground(Protocol):
@@ -70,14 +71,11 @@ class Plane:
         )
 
     def retries(self) -> list[float]:
-        """The loop times at which the deferred keys of the control plane's controllers are due, except those of the
-        garbage collector.
-        """
-        found: list[float] = []
+        """The loop times at which the deferred keys of the control plane's controllers are due."""
+        queues: list[RateLimitingQueue[Any]] = []
         if self._others_actor.state == "running":
-            for running in self._others.manager.controllers.values():
-                for key, state in running.queue.states().items():
-                    at = running.queue.ready_at(key) if "delayed" in state else None
-                    if at is not None:
-                        found.append(at)
-        return found
+            queues += [running.queue for running in self._others.manager.controllers.values()]
+        if self._collector_actor.state == "running" and self._collector is not None:
+            queues.append(self._collector.queue)
+        times = [queue.ready_at(key) for queue in queues for key, state in queue.states().items() if "delayed" in state]
+        return [at for at in times if at is not None]

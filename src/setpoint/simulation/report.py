@@ -41,7 +41,7 @@ class Report:
     disturbed: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     """The points that were disturbed, by their kind and by the fault's switch."""
     faults: Counter[str] = field(default_factory=Counter)
-    """The number of runs with each switch's faults."""
+    """The number of faults that struck, by switch."""
 
     @property
     def complete(self) -> bool:
@@ -53,17 +53,18 @@ class Report:
         self.points = Counter(_WHERE[point.kind] for point in points)
 
     def add(self, plan: Plan, result: Result) -> None:
-        """Adds a run's processor time and the faults of its plan, whether they struck or not. If any fault struck, the
-        points of all the plan's faults count as disturbed; if not all of them struck, the plan counts as ``unstruck``.
+        """Adds a run's processor time and those faults of its plan that struck, whose points count as disturbed. If not
+        all of them struck, the plan counts as ``unstruck``.
         """
         self.cpu += result.seconds
-        if result.struck < len(plan.faults):
+        if len(result.struck) < len(plan.faults):
             self.unstruck += 1
-        for each in plan.faults:
+        for place in result.struck:
+            each = plan.faults[place]
             switch = switch_of(each.kind, dict(each.how))
             self.faults[switch] += 1
             kind = self._kinds.get(each.at)
-            if kind is not None and result.struck:
+            if kind is not None:
                 self.disturbed.setdefault(_WHERE[kind], {}).setdefault(switch, set()).add(each.at)
 
     def __str__(self) -> str:

@@ -41,6 +41,8 @@ class Point(msgspec.Struct, frozen=True, omit_defaults=True):
     process: int = 0
     empty: bool = False
     careful: bool = True
+    waits: bool = True
+    """Whether a fault can delay the call. A synchronous call to an external system can't be delayed."""
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -91,8 +93,8 @@ class Result(msgspec.Struct):
     """Conditions that the control plane has set from True to False, as ``collection label path``."""
     writes: int = 0
     steps: int = 0
-    struck: int = 0
-    """The number of the plan's faults that struck."""
+    struck: list[int] = []
+    """The places, in the plan, of the faults that struck."""
     digest: str = ""
     trace: list[Line] = []
     explained: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.asked import Asked
@@ -13,6 +13,9 @@ from setpoint.simulation.result import Options, Point
 from setpoint.simulation.steps import Steps
 from setpoint.simulation.stream import Gate
 from setpoint.simulation.tape import Tape
+
+DELAYS: Final = ("slow-request", "slow-answer", "freeze")
+"""The kinds of faults that delay a call to an external system."""
 
 
 class Struck(Protocol):
@@ -35,6 +38,7 @@ class Strikes:
 
     def __init__(self, world: Struck, plan: Plan) -> None:
         self._world = world
+        self._plan = plan
         self._at: dict[str, list[Fault]] = {}
         self.struck: list[Fault] = []
         self.over = False
@@ -62,6 +66,10 @@ class Strikes:
             if self._world.options.debug:
                 breakpoint()
         return fresh
+
+    def numbers(self) -> list[int]:
+        """The places, in the plan, of the faults that have struck."""
+        return [place for place, each in enumerate(self._plan.faults) if each in self.struck]
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
@@ -100,12 +108,15 @@ class Strikes:
 
     # -- external systems ----------------------------------------------------------------------------------------------
 
-    def external(self, name: str, actor: Actor) -> tuple[str, list[Fault]]:
-        """The name of the point at which an external system is called, and the faults that hit the call."""
+    def external(self, name: str, actor: Actor, *, waits: bool) -> tuple[str, list[Fault]]:
+        """The name of the point at which an external system is called, and the faults that hit the call. With
+        ``waits=False``, the faults that delay a call are left out.
+        """
         world = self._world
         point = world.tape.number(f"call {world.history.named(name)}")
         world.tape.tell("controller", actor.name, "calls", name, point=point)
-        return point, self.take(point)
+        kinds = [each.kind for each in self.planned(point) if waits or each.kind not in DELAYS]
+        return point, self.take(point, *kinds) if kinds else []
 
     def external_trouble(self, faults: list[Fault], point: str, *, before: bool) -> Fault | None:
         """The fault that makes the process die, freeze or wait before or after a call; None if no fault does.

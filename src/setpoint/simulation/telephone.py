@@ -38,9 +38,11 @@ class Telephone:
     def __init__(self, world: Operator) -> None:
         self._world = world
 
-    def external_point(self, name: str, actor: Actor) -> tuple[str, list[Fault]]:
-        """The name of the point at which an external system is called, and the faults that hit the call."""
-        return self._world.strikes.external(name, actor)
+    def external_point(self, name: str, actor: Actor, *, waits: bool) -> tuple[str, list[Fault]]:
+        """The name of the point at which an external system is called, and the faults that hit the call. ``waits`` is
+        false for a synchronous call, which can't be delayed.
+        """
+        return self._world.strikes.external(name, actor, waits=waits)
 
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
         """Delays the request of a call (with ``before``) or its answer, or kills or freezes the process, as a fault
@@ -62,8 +64,7 @@ class Telephone:
         await world.steps.pass_by(fault)
 
     def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
-        """Kills the process if a fault demands it, before or after a synchronous call. Faults that delay a call or
-        freeze the process have no effect, because a synchronous call can't wait.
+        """Kills the process if a fault demands it, before or after a synchronous call.
 
         Raises:
             Killed: the process dies.
@@ -71,15 +72,15 @@ class Telephone:
         """
         world = self._world
         fault = world.strikes.external_trouble(faults, point, before=before)
-        if fault is not None and fault.kind.startswith("crash"):
+        if fault is not None:
             world.crash(world.life_of(actor), fault)
             raise Killed
 
-    def external_done(self, point: str, told: str, *, changed: bool, empty: bool) -> None:
+    def external_done(self, point: str, told: str, *, changed: bool, empty: bool, waits: bool) -> None:
         """Notes that the call was carried out. ``empty`` says whether a fault can make the system answer that there is
-        nothing.
+        nothing, and ``waits`` whether a fault can delay the call.
         """
         world = self._world
-        world.tape.mark(Point(point, "external", world.steps.number, changed=changed, empty=empty))
+        world.tape.mark(Point(point, "external", world.steps.number, changed=changed, empty=empty, waits=waits))
         world.tape.tell("external", "external", "answers", told, point=point)
         world.judge.called_outside()

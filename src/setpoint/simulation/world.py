@@ -255,7 +255,7 @@ class World:
         result.provided = sorted(judge.provided)
         result.ended = sorted(self.history.ended | (self.far.ended() if self.far is not None else set()))
         result.writes, result.steps = judge.writes, self.steps.number
-        result.struck = len(self.strikes.struck)
+        result.struck = self.strikes.numbers()
         result.digest = tape.digest()
         result.wished = self.wishes.documents()
         if self.options.trace:

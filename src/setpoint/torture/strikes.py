@@ -28,3 +28,7 @@ class Strikes:
             self.struck.append(each)
             self._tape.tell("world", "world", "fault", str(each), point=point)
         return fresh
+
+    def numbers(self) -> list[int]:
+        """The places, in the plan, of the faults that have struck."""
+        return [place for place, each in enumerate(self._plan.faults) if each in self.struck]

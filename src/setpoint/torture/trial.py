@@ -225,7 +225,7 @@ class Trial:
         result.created, result.deleted = dict(judge.created), dict(judge.deleted)
         result.wrongly, result.acted = dict(judge.wrongly), sorted(judge.acted)
         result.writes, result.steps = judge.writes, self.steps.number
-        result.struck = len(self.strikes.struck)
+        result.struck = self.strikes.numbers()
         # The restart to see that nothing is written any more does not belong to the story, unless something is.
         told = len(self.tape.lines) if self._told is None else self._told
         after = [line for line in self.tape.lines[told:] if line.what in ("writes", "finding")]

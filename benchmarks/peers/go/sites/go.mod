@@ -1,0 +1,3 @@
+module setpoint/benchmarks/sites
+
+go 1.24
