@@ -144,7 +144,7 @@ def unsupported_encoding(encoding: str) -> ApiStatusError:
 
 
 def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStatusError:
-    """The error for an invalid object (422), field by field."""
+    """The error for an invalid object (422), with a cause for each of the ``errors``."""
     text = to_aggregate_message(errors)
     message = f'{kind} "{name}" is invalid' + (f": {text}" if text else "")
     details = {"name": name, "group": kind.group, "kind": kind.kind, "causes": to_causes(errors)}

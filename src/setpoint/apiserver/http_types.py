@@ -26,7 +26,9 @@ class UserInfo:
 
 
 SYSTEM_ADMIN = UserInfo("system:admin", groups=("system:masters", "system:authenticated"))
-"""The user of every request if the server does not authenticate clients."""
+"""The default ``admin`` of a server: the user of requests without credentials if the server does not authenticate
+clients.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Peer:
 
 
 class IncomingRequest(Protocol):
-    """The attributes of a request that the server reads; the request type of a client has them as well."""
+    """The attributes of a request that the server reads. The requests of `setpoint.client.transport` have them too."""
 
     @property
     def method(self) -> str: ...
@@ -69,8 +71,9 @@ class IncomingRequest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; see `IncomingRequest`. A ``user`` of None stands for the server's ``admin``, except for requests
-    from the network: these have a ``peer``, and are authenticated if the server authenticates its clients.
+    """One request; see `IncomingRequest`. A request from the network has a ``peer``, and is authenticated if the server
+    authenticates its clients. In all other cases, the user is that of a valid bearer token of the request, or else
+    ``user``; None stands for the server's ``admin``.
     """
 
     method: str

@@ -54,7 +54,7 @@ class RequestMetrics:
         self.in_flight = {"mutating": 0, "readOnly": 0}
 
     def note(self, request: IncomingRequest, asked: Attributes, code: int, seconds: float) -> None:
-        """Counts a request that is answered with ``code``, ``seconds`` after its arrival."""
+        """Counts a request whose response has the status ``code`` and took ``seconds``."""
         labels = self._labels(request, asked)
         self._totals[labels, code] += 1
         counts = self._latencies.get(labels)

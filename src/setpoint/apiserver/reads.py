@@ -33,8 +33,8 @@ class Reads:
             yield
 
     def may_pause(self) -> bool:
-        """Whether the work may be interrupted: only as long as the slice has not written anything, because other
-        requests must not see only part of its writes.
+        """Whether the work may be interrupted. It may not after the slice's first write, because other requests must
+        not see a part of its writes.
         """
         return self._storage.revision == self._begun
 
@@ -43,8 +43,8 @@ class Reads:
         self._begun = -1
 
     def release(self) -> None:
-        """Allows interruptions again. The reads so far are no longer checked; the writes so far are stored when the
-        slice ends, even if a later slice fails.
+        """Allows interruptions again. The objects read so far are no longer checked for changes; the writes so far are
+        stored when the slice ends, even if a later slice fails.
         """
         self._got.clear()
         self._scanned.clear()

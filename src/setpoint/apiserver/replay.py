@@ -32,8 +32,8 @@ Learn = Callable[["Replay"], Awaitable[None]]
 
 
 _PATIENCE: Final = 12
-"""The number of answers after which other requests are considered to keep this one from its object. An ordinary write
-takes at most six.
+"""The number of suspensions after which a request locks its object (see `ObjectLocks`). If no other request writes the
+object, a write is suspended at most six times.
 """
 _TRIES: Final = 4
 """The number of attempts in slices. If the data that the work reads changes each time, the next attempt is not
@@ -42,7 +42,7 @@ interrupted.
 
 
 class Lengthy(Exception):
-    """The work takes too long to run without interruption."""
+    """Raised by work that would take too long to run without interruption; it is then repeated in slices."""
 
 
 class Suspended(Exception):
@@ -54,7 +54,7 @@ class Suspended(Exception):
 
 
 class Asker(Protocol):
-    """Answers many questions at once, with one call."""
+    """A source of answers, such as a webhook, that can be asked many questions together."""
 
     async def learn(self, replay: Replay, questions: Sequence[Any], /) -> None: ...
 
@@ -97,8 +97,8 @@ class Attempt(Protocol):
 
 
 class Replay:
-    """The answers that one request has so far. All attempts get the same time and the same random numbers, so they are
-    alike.
+    """Repeats the work of one request until it succeeds, and holds the answers of webhooks that the request has so far.
+    All attempts get the same time and the same random numbers, so they ask the same questions if no object has changed.
     """
 
     __slots__ = ("_begin", "_collected", "_seed", "_slicer", "answers", "attempt", "moment", "random")
@@ -113,7 +113,7 @@ class Replay:
         self.moment = moment
         self.answers: dict[Hashable, Any] = {}
         self._collected: list[tuple[Asker, Any]] | None = None
-        """The missing answers, collected to be asked for together."""
+        """The questions that `batch` has collected so far, each with its asker; None outside of `batch`."""
 
     async def run(self, work: Callable[[], T], locks: ObjectLocks | None = None, key: Hashable = None) -> T:
         """Returns the result of ``work`` after as many attempts as needed. Raises the errors of the work and of the

@@ -60,12 +60,14 @@ _log = logging.getLogger(__name__)
 
 BOOKMARK_PERIOD: Final = 60.0
 NEEDING_CONTROLLERS: Final = frozenset({"ServiceAccount", "TaintNodesByCondition"})
-"""Admission plugins whose changes rely on controllers and kubelets to remove or complete them."""
+"""Admission plugins that make changes which only controllers or kubelets complete or undo."""
 _UNKNOWN: Final = UserInfo("")
 _READS: Final = frozenset({"GET", "HEAD"})
 _WRITE_TIMEOUT: Final = 34.0
 _READ_TIMEOUT: Final = 60.0
-"""The time limit of a request in seconds, including webhooks; as in upstream."""
+"""The time limits, in seconds, of requests that write and of those that only read, including their calls to webhooks;
+as in upstream.
+"""
 
 
 def _utc_now() -> datetime:
@@ -87,9 +89,10 @@ class ApiServer:
     *Guarantees*: those of a kube-apiserver about resource versions, conflicts, watches and lists. A
     write is stored (see the storage for its durability) before it is answered or visible to any watch,
     and after everything that can fail, including the encoding of the response: a request that is
-    answered with an error has changed nothing. The server starts with any storage: `damage` and the log
-    name the objects that can't be read or used, and the others are served. No request sees part of
-    another request's writes. Small requests are done in one iteration of the event loop. Large ones let
+    answered with an error has changed nothing, and no request sees part of another request's writes. (The
+    exception is the deletion of a large collection: it stores its deletions step by step, as upstream does.)
+    The server starts with any storage: `damage` and the log name the objects that can't be read or used,
+    and the others are served. Small requests are done in one iteration of the event loop. Large ones let
     other requests run every few milliseconds; their reads are checked again before anything is stored,
     and if something has changed in the meantime, they start again. A request that needs webhooks waits
     for their answers, and then works on the objects that are stored at that time.

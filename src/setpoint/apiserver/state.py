@@ -26,9 +26,7 @@ DECISION: Final = "authorization.k8s.io/decision"
 REASON: Final = "authorization.k8s.io/reason"
 """The audit annotations for the authorization decision and its reason."""
 LARGE: Final = 16 * 1024
-"""The size in bytes from which a body or an object is taken to need more than a few milliseconds of
-processing.
-"""
+"""A body or an object of at least this many bytes is expected to take more than a few milliseconds to process."""
 
 
 class OpenWatch(Protocol):
@@ -56,7 +54,7 @@ class AccountTokens(Protocol):
 
     @property
     def jwks(self) -> list[dict[str, Any]]:
-        """The public keys of tokens; empty if a secret signs the tokens."""
+        """The public keys that verify the tokens, as JSON web keys (RFC 7517); empty if a secret signs the tokens."""
         ...
 
     @property
@@ -123,7 +121,7 @@ class State:
         self.webhook_caller = webhook_caller
         self.bookmark_period = bookmark_period
         self.kubelets: Kubelets | None = None
-        """Serves requests about containers, once there are nodes."""
+        """Serve the requests about containers; None if there are no nodes."""
         self.plugins_off = plugins_off
         self.registry = Registry()
         self.compaction = Compaction()

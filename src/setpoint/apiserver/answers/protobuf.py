@@ -30,7 +30,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _REMEMBERED: Final = 1024
 """The number of objects whose bytes are cached, because many watches often send the same object."""
 _LARGE: Final = 16 * 1024
-"""The size of the JSON, in bytes, from which on an object is not cached."""
+"""Objects whose JSON has at least this many bytes are not cached."""
 _ITEMS: Final = b"\x12"
 """The tag of the items in a list of any kind."""
 

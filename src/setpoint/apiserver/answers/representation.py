@@ -37,7 +37,9 @@ _raw_metadata = msgspec.json.Decoder(_RawMetadata)
 def respond(
     document: Any, status: int = 200, *, warnings: Sequence[str] = (), media: Media = "json", pretty: bool = False
 ) -> Response:
-    """A response in the format ``media``; ``document`` may already be JSON."""
+    """A response in the format ``media``. ``document`` is plain JSON values or, as bytes, JSON text; ``pretty`` indents
+    JSON. The ``warnings`` become a Warning header.
+    """
     body = document if isinstance(document, bytes) else msgspec.json.encode(document)
     if media == "yaml":
         from setpoint.meta.yaml_text import to_yaml
@@ -77,7 +79,7 @@ def _quoted(text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Representation:
     """The form of a response. ``version`` is the meta.k8s.io version of tables and metadata; ``include`` says how much
-    of the object each row of a table contains.
+    of the object each row of a table contains (``None``, ``Metadata`` or ``Object``).
     """
 
     form: Form = "object"
@@ -150,8 +152,8 @@ class Representation:
         return b'{"type":"%s","object":%s}\n' % (type_, value)
 
     def item(self, call: Call, value: bytes, *, headers: bool = True) -> bytes:
-        """One object in this form; ``value`` is the object in the served version. Raises ApiStatusError (406) if the
-        request is for the metadata of a list.
+        """One object in this form; ``value`` is the object in the served version. Without ``headers``, a table has no
+        column definitions. Raises ApiStatusError (406) if the request is for the metadata of a list.
         """
         if self.form == "object":
             return value

@@ -19,7 +19,7 @@ from setpoint.slices import spend
 Include = Literal["None", "Metadata", "Object"]
 API_VERSION: Final = "meta.k8s.io/v1"
 _ROW: Final = 40 * 64
-"""The bytes of JSON that take as long to process as one row."""
+"""The cost of one row for `spend`: the number of bytes of JSON that take as long to process."""
 _AGE_OF_CUSTOM: Final = {
     "name": "Age",
     "type": "date",

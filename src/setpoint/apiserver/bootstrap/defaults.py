@@ -31,7 +31,7 @@ _LINES: Final = msgspec.json.Decoder()
 
 
 class _Default:
-    """One object, as bytes with gaps for the fields to fill in."""
+    """One default object, encoded except for the fields that differ between clusters."""
 
     __slots__ = ("head", "kind", "managed", "metadata", "name", "namespace", "rest", "version")
 
@@ -81,7 +81,8 @@ def create_defaults(state: State) -> None:
 
 def publish(state: State, host: str, port: int) -> None:
     """Stores the Service ``kubernetes`` with its endpoints, through which pods find the server at ``host``:``port``.
-    Existing objects with a different address are replaced.
+    Existing objects that differ are replaced, with the same uid. If ``host`` is not a specific IPv4 address, the
+    endpoints have ``127.0.0.1``.
     """
     moment = format_time(state.now())
     with state.storage.transaction():

@@ -16,7 +16,9 @@ SYSTEM_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-s
 
 
 async def create_namespaces(storage: Storage, handle: Callable[[Request], Awaitable[Response]]) -> None:
-    """Creates the system namespaces that are missing, through requests to ``handle``."""
+    """Creates the system namespaces that are missing, through requests to ``handle``. Raises RuntimeError if a request
+    is refused.
+    """
     for name in SYSTEM_NAMESPACES:
         if storage.get("namespaces", "", name) is not None:
             continue

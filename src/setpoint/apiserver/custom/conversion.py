@@ -42,8 +42,9 @@ class ConversionWebhook:
         self._api_version = f"apiextensions.k8s.io/{review_version(config.get('conversionReviewVersions'))}"
 
     def convert(self, obj: JsonObject, target: ServedResource, replay: Replay | None) -> JsonObject:
-        """``obj`` in the version of ``target``, pruned and with defaults. If ``replay`` does not have the answer,
-        raises Suspended, or returns a placeholder while `Replay.batch` collects questions.
+        """``obj`` in the version of ``target``, pruned and with defaults; ``obj`` itself if it already has that
+        version. If ``replay`` does not have the webhook's answer, this method raises Suspended, or returns a
+        placeholder while `Replay.batch` collects questions.
         """
         resource = target.resource
         if obj.get("apiVersion") == resource.api_version:
@@ -67,7 +68,9 @@ class ConversionWebhook:
         return made
 
     async def learn(self, replay: Replay, conversions: Sequence[Conversion]) -> None:
-        """Calls the webhook and puts its answers into ``replay``. Raises ApiStatusError (500)."""
+        """Calls the webhook and puts its answers into ``replay``. Raises ApiStatusError (500) if the call fails or the
+        webhook returns invalid objects.
+        """
         by_version: dict[str, dict[Hashable, JsonObject]] = {}
         for key, obj, target in conversions:
             by_version.setdefault(target.resource.api_version, {})[key] = obj

@@ -53,8 +53,10 @@ _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-opt
 
 
 def answer(state: State, request: IncomingRequest) -> Response:
-    """The response for a non-resource path. Raises ApiStatusError: 404 for an unknown path, 405 for any method but GET
-    and HEAD.
+    """The response for a non-resource path; for most unknown paths, a 404 in plain text.
+
+    Raises ApiStatusError: 404 for an unknown path below ``/api``, ``/openapi`` or a served group, 405 for any method
+    but GET and HEAD, and 406 if discovery has none of the accepted media types.
     """
     if not request.path.startswith("/"):  # ``OPTIONS *``, and CONNECT, which names a host
         return nothing()

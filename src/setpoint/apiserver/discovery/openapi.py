@@ -37,7 +37,7 @@ PROTOBUF_TYPES: Final = (PROTOBUF, "application/com.github.proto-openapi.spec.v2
 media types.
 """
 _OPERATION: Final = 4096
-"""The bytes of JSON that take as long to parse as one operation takes to describe."""
+"""The cost of one operation for `spend`: the number of bytes of JSON that take as long to process."""
 _INFO: Final = {"title": "Kubernetes", "version": "v1.37.0"}
 
 

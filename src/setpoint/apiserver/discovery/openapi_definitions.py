@@ -52,7 +52,7 @@ def schema_name(kind: GroupVersionKind) -> str:
 
 
 def built_in(names: Iterable[str], form: Form) -> dict[str, Any]:
-    """The named definitions and all definitions that they refer to."""
+    """The definitions with these names and all definitions that they refer to, by name; unknown names are left out."""
     found: dict[str, Any] = {}
     wanted = list(names)
     while wanted:
@@ -95,7 +95,7 @@ def _convert(node: Mapping[str, Any], form: Form, found: Callable[[str], None]) 
 
 
 def custom(described: DescribedResource, form: Form) -> dict[str, Any]:
-    """The schemas of a custom resource and of its list."""
+    """The schemas of a custom resource and of its list, by name."""
     resource = described.resource
     document = described.schema_document or {}
     kind = list_kind(resource)

@@ -20,9 +20,9 @@ __all__ = ["encode"]
 
 
 Writer = Callable[[Any], Iterable[bytes]]
-"""Yields the encoded entries of one field; a repeated field has several."""
+"""A function that returns the encoded entries of one field; a repeated field has several."""
 _COST: Final = 256
-"""The bytes of JSON that take as long to process as one message."""
+"""The cost of one message for `spend`: the number of bytes of JSON that take as long to process."""
 
 
 def encode(document: Mapping[str, Any]) -> bytes:

@@ -19,7 +19,7 @@ _JSON: Final = "application/json"
 
 
 class Reading(NamedTuple):
-    """A GET without parameters. ``schema`` names the schema of the response; it is empty for a text response."""
+    """A GET operation without parameters. ``schema`` names the schema of the response; it is empty for plain text."""
 
     path: str
     id: str
@@ -29,7 +29,7 @@ class Reading(NamedTuple):
     media_type: str = _JSON
 
     def operation(self, form: Form) -> dict[str, Any]:
-        """The operation in the form that OpenAPI documents of version ``form`` use."""
+        """The operation as it is written in OpenAPI documents of version ``form``."""
         made: dict[str, Any] = {"tags": [self.tag], "description": self.description, "operationId": self.id}
         shown = {"$ref": PREFIX[form] + self.schema} if self.schema else {"type": "string"}
         refused = {"401": {"description": "Unauthorized"}}
@@ -64,7 +64,7 @@ _ISSUER: Final = {
 
 def root_documents(registry: Iterable[DescribedResource], *, issuer: bool) -> dict[str, Reading]:
     """The operations on paths that do not belong to resources, by path: the roots, the groups and versions of built-in
-    resources and, with an ``issuer`` of tokens, the issuer's documents.
+    resources and, if ``issuer`` is True, the documents of the issuer of tokens.
     """
     made = _ROOTS | _ISSUER if issuer else dict(_ROOTS)
     for item in registry:

@@ -27,8 +27,8 @@ _IDLE: Final = 90.0
 
 
 class Connections(web.Server):
-    """The server of the HTTP front's connections. ``handler`` answers requests. The first request of a
-    connection must begin within ``head_timeout`` seconds.
+    """Accepts the connections of the HTTP front. ``handler`` answers requests. A connection on which the head of the
+    first request is not complete after ``head_timeout`` seconds is closed.
     """
 
     def __init__(

@@ -23,8 +23,8 @@ def is_asked_for(http: web.BaseRequest) -> bool:
 
 
 async def streamed(http: web.BaseRequest, headers: Mapping[str, str], body: AsyncIterator[bytes]) -> web.StreamResponse:
-    """The response, after the stream has ended or the client has closed it. JSON is sent as text messages, all other
-    content as binary ones.
+    """Sends the stream ``body`` over a WebSocket until the stream ends or the client disconnects, and returns the
+    response. JSON is sent as text messages, all other content as binary ones.
     """
     answer = web.WebSocketResponse(compress=False)
     answer.headers["server"] = "setpoint"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Answering", "HttpFront", "OpenAddressError", "PortTakenError"]
 
 _GZIP_FROM: Final = 128 * 1024
-"""The size, in bytes, from which on a body is compressed for clients that accept it; as in upstream."""
+"""Bodies with at least this many bytes are compressed for clients that accept gzip; as in upstream."""
 _AT_ONCE: Final = 16 * 1024
 """The number of bytes that an idle connection accepts without waiting for its client."""
 _GRACE: Final = 5.0
@@ -67,8 +67,9 @@ class HttpFront:
 
     ``authenticates``: whether ``server`` authenticates its clients. The address must be a loopback address unless there
     is a ``tls`` context and either ``server`` authenticates its clients or ``tls`` requires client certificates.
-    Requests from web pages of other origins are refused (`hosts`). A connection has ``head_timeout`` seconds for its
-    first request; each request body, and each read of a response, has ``body_timeout`` seconds.
+    Requests from web pages of other origins are refused (`hosts`). A client has ``head_timeout`` seconds to
+    send the head of the first request on a connection, and ``body_timeout`` seconds to send the body of a request and
+    to take a response or a chunk of a stream.
 
     Raises:
         OpenAddressError: the address is not a loopback address, and there is no TLS with authentication of clients.

@@ -30,7 +30,7 @@ def refusal(listening: str, host: str, origin: str | None) -> str:
 
 
 def is_loopback(name: str) -> bool:
-    """Whether the host is this machine and can't be reached from other machines."""
+    """Whether ``name`` is ``localhost``, a name that ends with ``.localhost``, or a loopback address."""
     if name == "localhost" or name.endswith(".localhost"):  # RFC 6761, 6.3
         return True
     try:

@@ -17,7 +17,9 @@ MAX_MESSAGE: Final = 16 << 20
 
 
 async def upgraded(http: web.BaseRequest, upgrade: Upgrade) -> web.StreamResponse:
-    """The response to a request for a WebSocket, after the WebSocket has been closed."""
+    """Opens the WebSocket that a request asks for, waits until ``upgrade.serve`` has ended, and closes the WebSocket.
+    Returns the response.
+    """
     answer = web.WebSocketResponse(protocols=(upgrade.protocol,), compress=False, max_msg_size=MAX_MESSAGE)
     answer.headers["server"] = "setpoint"
     await answer.prepare(http)

@@ -80,6 +80,7 @@ class TokenUsers:
 
         Raises:
             ApiStatusError: 401 if the request can't be authenticated.
+            Suspended: the keys of an identity provider have to be fetched first.
         """
         peer = getattr(request, "peer", None)
         if peer is not None and peer.user is not None:

@@ -30,12 +30,14 @@ _EXTRA: Final = "impersonate-extra-"
 _AUTHENTICATION: Final = ("authentication.k8s.io", "v1")
 _CORE: Final = ("", "v1")
 _MANY: Final = 4
-"""With at least this many groups or extra values, a single question about all of them comes first, as in upstream."""
+"""With at least this many groups or extra values, the permission for all of them (``*``) is checked first, as in
+upstream.
+"""
 _NODE_NAME: Final = "authentication.kubernetes.io/node-name"
 
 
 def wanted(request: IncomingRequest) -> UserInfo | None:
-    """The user that the impersonation headers name; None if there are no such headers.
+    """The user that the impersonation headers name; None if there are no such headers or they are empty.
 
     Raises:
         ApiStatusError: 400 for a group, uid or extra value without a user.

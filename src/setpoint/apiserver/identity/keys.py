@@ -101,8 +101,8 @@ class PublicKey:
     """A public key. ``key`` is a key object of the cryptography package, and ``id`` is the name of the
     key in tokens.
 
-    ``algorithm`` is the only signature algorithm that is accepted; if it is empty, any algorithm that
-    fits the key is.
+    ``algorithm`` is the only signature algorithm that is accepted; if it is empty, every algorithm that
+    fits the key is accepted.
     """
 
     key: Any
@@ -156,8 +156,8 @@ class PublicKey:
 
 
 class PemKeys:
-    """RSA or ECDSA keys in PEM. ``signing`` is a private key; ``verifying`` are files of public or private keys whose
-    signatures are also accepted.
+    """RSA or ECDSA keys in PEM. ``signing`` is a private key. Each item of ``verifying`` is the contents of a PEM file:
+    the signatures of the public keys, private keys and certificates in it are also accepted.
 
     Raises:
         BadKeyError: a key can't be read.

@@ -17,7 +17,7 @@ __all__ = ["Requesters"]
 class Requesters:
     """Finds the user of each request, and checks whether that user may make the request.
 
-    ``closed``: whether requests from the network need credentials. ``follows``: whether the requests in
+    ``closed``: whether requests from the network are authenticated. ``follows``: whether the requests in
     progress are recorded in `asked`.
     """
 
@@ -35,7 +35,9 @@ class Requesters:
         """The user for whom the request is made: the sender, or the user whom the sender impersonates.
 
         Raises:
-            ApiStatusError: 401, or 403 if the request or the impersonation is not allowed.
+            ApiStatusError: 401, 403 if the request or the impersonation is not allowed, or 400 for impersonation
+                headers without a user.
+            Suspended: the keys of an identity provider have to be fetched first.
         """
         state = self._state
         user = self._sender(request)
@@ -66,8 +68,9 @@ class Requesters:
     def _sender(self, request: IncomingRequest) -> UserInfo:
         """The sender of the request. Raises ApiStatusError (401).
 
-        If a request needs no credentials and has no valid token, the sender is the request's ``user``, or else
-        the server's administrator.
+        A request that is not from the network needs no credentials. Without a token, its sender is its ``user``, or
+        else the server's administrator. The same holds for every request if the server does not authenticate clients;
+        an invalid token is then ignored.
         """
         state = self._state
         if self._closed and getattr(request, "peer", None) is not None:

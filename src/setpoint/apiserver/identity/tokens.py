@@ -61,7 +61,7 @@ class AccountTokens:
 
     @property
     def jwks(self) -> list[JsonObject]:
-        """The public keys, as JSON web keys."""
+        """The public keys, as JSON web keys (RFC 7517); empty if a secret signs the tokens."""
         return self.keys.jwks
 
     @property

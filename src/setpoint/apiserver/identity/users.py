@@ -50,6 +50,6 @@ def account_of(user: str) -> tuple[str, str] | None:
 
 
 def node_of(user: str) -> str | None:
-    """The node with this user name; None for other users."""
+    """The name of the node to which this user name belongs; None for other users."""
     name = user.removeprefix(_NODE)
     return None if name == user or dns1123_subdomain(name) else name

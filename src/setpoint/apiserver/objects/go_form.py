@@ -37,7 +37,7 @@ _SECONDS: Final = len("2006-01-02T15:04:05")
 _MICROS: Final = re.compile(r"\.\d{6}(?!\d)", re.ASCII)
 _SCALARS: Final[dict[str, Any]] = {"string": "", "bytes": "", "int": 0, "double": 0, "bool": False}
 _COST: Final = 1 << 10
-"""The bytes that C code could read while one quantity is parsed."""
+"""The cost of parsing one quantity for `spend`: the number of bytes that C code reads in the same time."""
 _LEAVES: Final[dict[str, Any]] = {**_SCALARS, _QUANTITY: "0", _INT_OR_STRING: 0, _TIME: None, _MICRO_TIME: None}
 
 
@@ -55,12 +55,11 @@ _TOLD_APART_IN: Final = {
     ("io.k8s.api.core.v1.PersistentVolumeClaimTemplate", "metadata"): _META_LISTS,
     ("io.k8s.api.resource.v1.ResourceClaimTemplateSpec", "metadata"): _META_LISTS,
 }
-"""Further lists of this kind, in structs to which this applies in a single place: by the message and the field that
-contain the struct.
+"""Further lists of this kind, by the message and the field that contain their struct. Where the same struct occurs
+elsewhere, an empty list is dropped.
 """
 _APART: Final = "+"
-"""The separator between the name of a message and those of its lists for which empty and missing differ in
-one place.
+"""The separator, in the name of a plan, between the name of a message and the names of its lists from `_TOLD_APART_IN`.
 """
 
 
@@ -72,7 +71,7 @@ class _Plan:
     """The treatment and the type of each field, by name."""
     always: dict[str, Any] = field(default_factory=dict)
     structs: dict[str, str] = field(default_factory=dict)
-    """The fields whose structs contain something that is always written: name and type."""
+    """The types of the fields whose structs contain a field that is always written, by the names of the fields."""
 
 
 @cache
@@ -153,8 +152,8 @@ def _plan_of_kind(kind: GroupVersionKind) -> _Plan | None:
 
 
 def shorten(served: ServedResource, obj: JsonObject) -> bool:
-    """Drops (in place) the values that Go would not keep. Returns whether the kind is known. Raises ValueError for an
-    invalid quantity.
+    """Drops (in place) the values that Go would not keep, and writes quantities and times in their canonical form.
+    Returns whether the kind is known. Raises ValueError for an invalid quantity or time.
     """
     plan = _plan_of(served)
     if plan is not None:
@@ -284,8 +283,8 @@ def _complete(plan: _Plan, obj: JsonObject) -> None:
 
 
 def zero_of(served: ServedResource) -> JsonObject:
-    """The fields that Go writes in each object of the kind, with their zero values. The result is
-    shared and must not be changed.
+    """The fields that Go writes in each object of the kind, with their zero values; empty for custom resources. The
+    result is shared and must not be changed.
     """
     plan = _plan_of(served)
     return {} if plan is None else plan.always

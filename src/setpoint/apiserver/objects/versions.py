@@ -71,7 +71,7 @@ class Versions:
         return self.converted(served, record.value)
 
     def encoded_all(self, served: ServedResource, records: Sequence[Record]) -> list[bytes]:
-        """Like `encoded`, for many objects; a conversion webhook gets a single request for all of them."""
+        """Like `encoded`, for many objects; a conversion webhook gets them together, not one by one."""
         if not served.asks or self._replay is None:
             return [self.encoded(served, record) for record in pace(records)]
         return self._replay.batch(lambda: [self.encoded(served, record) for record in pace(records)])
@@ -125,4 +125,4 @@ def stores_after(served: ServedResource, revision: int) -> None:
 
 
 PLAIN: Final = Versions(None)
-"""The versions for requests that have not been suspended."""
+"""The `Versions` for requests without a `Replay`; a conversion that needs a webhook raises Suspended."""

@@ -113,7 +113,9 @@ class AdmissionAttributes:
         return bool(self.options.dry_run)
 
     def stored(self, collection: str, namespace: str | None = None, *, having: bytes = b"") -> Iterator[JsonObject]:
-        """The stored objects of a collection, except those whose JSON lacks ``having``; these are not even decoded."""
+        """The stored objects of a collection, or those in ``namespace``, whose JSON contains the bytes ``having``. All
+        others are skipped without decoding them.
+        """
         for record in self.call.storage.scan(collection, namespace):
             if having in record.value:
                 yield decode(record.value)

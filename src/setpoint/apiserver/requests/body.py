@@ -25,7 +25,9 @@ __all__ = [
 
 MAX_BODY: Final = 3 * 1024 * 1024
 _LONG: Final = 1 << 17
-"""The size, in bytes, from which on a second parser, which can't be interrupted, would take too long."""
+"""For bodies of more bytes than this, `has_no_repeats` is tried before the second parser, which can't be interrupted
+and would take too long.
+"""
 _encode: Final = msgspec.json.Encoder().encode
 _check_numbers: Final = msgspec.msgpack.Encoder().encode
 """Raises OverflowError if an integer does not fit into 64 bits; the encoded bytes are not used."""
@@ -54,7 +56,8 @@ def check_size(body: bytes) -> None:
 
 
 def parse_document(body: bytes, kind: str) -> tuple[Any, list[str]]:
-    """The value in ``body``, and the paths of the fields that occur more than once.
+    """The value in ``body``, whose media type is ``kind``, and the paths of the fields that occur more than once. For
+    YAML, each path is replaced by a message (`RepeatedKey`).
 
     Raises:
         ValueError: the body is malformed or nested too deeply; the message says where.
@@ -123,7 +126,9 @@ def _yaml(body: bytes) -> tuple[Any, list[str]]:
 
 
 def decode_text(body: bytes) -> str:
-    """The beginning of a body, for error messages, as the real server shows it."""
+    """The beginning of a body, for error messages, as the real server shows it: a JSON object as text, any other body
+    in hexadecimal.
+    """
     if not body:
         return "<empty>"
     shown = body[:30].decode("utf-8", "replace") if body[:1] == b"{" else body[:30].hex()
@@ -131,7 +136,7 @@ def decode_text(body: bytes) -> str:
 
 
 def parse_or_refuse(body: bytes, kind: str) -> tuple[Any, list[str]]:
-    """Like `parse_document`, for bodies that are not objects of a kind. Raises ApiStatusError (400)."""
+    """Like `parse_document`, but raises ApiStatusError (400) instead of ValueError."""
     try:
         return parse_document(body, kind)
     except ValueError as problem:

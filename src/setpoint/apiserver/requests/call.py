@@ -28,15 +28,15 @@ __all__ = ["Call"]
 
 _WARNINGS: Final = 4096
 _LONGEST_WARNING: Final = 256
-"""The limit on the length of one warning if all together exceed `_WARNINGS` characters, as in upstream."""
+"""The maximum length of each warning if all warnings together have more than `_WARNINGS` characters, as in upstream."""
 
 
 class Call:
     """A request in progress. ``served`` is the requested resource, and ``path`` is the parsed path.
 
     ``warnings`` collects the texts of warning headers, and ``missing`` collects the required fields that the incoming
-    object lacks. ``admission`` is None if no webhook is configured, and for the server's own changes. ``replay`` is
-    None for a request that was never suspended, which then uses the server's own clock and random numbers.
+    object lacks. ``admission`` is None if no webhook or policy is configured, and for the server's own changes.
+    ``replay`` is None for a request that runs without interruption; it uses the server's own clock and random numbers.
     """
 
     __slots__ = (

@@ -86,8 +86,8 @@ def read_typed(call: Call, kind: GroupVersionKind, *, older: tuple[str, ...] = (
 
 
 def fit_kind(call: Call, document: JsonObject, kind: GroupVersionKind, *, older: tuple[str, ...] = ()) -> None:
-    """Checks that the kind and the apiVersion of a document, if it has them, are those of ``kind``, which is never
-    stored. ``older`` are further API versions that are accepted. Raises ApiStatusError (400).
+    """Checks that the kind and the apiVersion of a document that is never stored are those of ``kind``, or missing.
+    ``older`` are further API versions that are accepted. Raises ApiStatusError (400).
     """
     given, version = document.get("kind") or kind.kind, document.get("apiVersion") or kind.api_version
     if given == kind.kind and version in (kind.api_version, *older):
@@ -202,7 +202,7 @@ def coerce(
     call: Call, served: ServedResource, obj: JsonObject, validation: str, duplicates: list[str], *, patch: bool = False
 ) -> None:
     """Brings ``obj`` (in place) into the form that handlers work with. Unknown and repeated fields are dropped;
-    ``validation`` says whether they are errors, lead to warnings, or are ignored.
+    ``validation`` says whether they are errors (``Strict``), lead to warnings (``Warn``), or are ignored (``Ignore``).
 
     Raises ApiStatusError (400; 422 if the object is the result of a ``patch``).
     """

@@ -52,7 +52,9 @@ class Query(Mapping[str, str]):
         return [value for key, value in self.pairs if key == name]
 
     def flag(self, name: str) -> bool | None:
-        """The value of a boolean parameter; None if it is missing. A parameter without a value counts as true."""
+        """The value of a boolean parameter; None if it is missing. Only ``false`` and ``0`` count as false, so a
+        parameter without a value is true.
+        """
         value = self._values.get(name)
         if value is None:
             return None
@@ -122,8 +124,8 @@ class DeleteOptions:
 
     @classmethod
     def parse(cls, body: Mapping[str, Any] | None, query: Query) -> DeleteOptions:
-        """Parses a body and a query. Raises ApiStatusError: 400 for a body of a different kind, 422 for
-        invalid values.
+        """Parses a body or, if it is None, a query. Raises ApiStatusError: 400 for a body of a different kind and for
+        values of a wrong type, 422 for other invalid values.
         """
         errors: list[FieldError] = []
         if body is not None:
@@ -214,7 +216,8 @@ class ListOptions:
     def parse(cls, query: Query, *, watch: bool = False) -> ListOptions:
         """Parses a query.
 
-        Raises ApiStatusError: 400 for a selector that can't be parsed, 422 for combinations that are not allowed.
+        Raises ApiStatusError: 400 for a selector or an integer that can't be parsed, 422 for combinations that are not
+        allowed.
         """
         if not query.pairs and not watch:
             return _EVERYTHING

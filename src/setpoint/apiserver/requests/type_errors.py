@@ -2,7 +2,7 @@
 
 Every write needs this check, so each object is first decoded with the kind's generated model, whose
 decoder is written in C. Only if that fails or is not possible is the object validated against the
-schema, which finds the field and the reason of the error; the result of this validation is decisive.
+schema, which finds the field and the reason for the error; the result of this validation is decisive.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def type_errors(
     """The error of Go's decoder (empty if there is none), and an error for each missing field.
 
     ``raw`` is the document from which the object was decoded, or the patch that made it; it is needed to check long
-    numbers more closely. ``grown``: the work is done in slices, and the object may be large though ``raw`` is small.
+    numbers more closely. ``grown``: the work is done in slices, and the object may be large even if ``raw`` is small.
     For custom resources only the metadata is checked, because their schema covers the rest. Nulls in lists and maps,
     which Go treats as empty values, are replaced by empty values (in place).
     """
@@ -177,8 +177,8 @@ def _long_number(raw: bytes) -> bool:
 
 
 def _names_fit(obj: dict[str, Any]) -> bool:
-    """Whether the claim templates of a StatefulSet have texts for version and kind. They are the only objects with
-    these fields within another; a model passes the fields over.
+    """Whether ``apiVersion`` and ``kind`` in the claim templates of a StatefulSet are strings, null or missing. No
+    other built-in kind contains objects that have these fields; the models do not check them.
     """
     within = (obj.get("spec") or {}).get("volumeClaimTemplates") or ()
     return all(isinstance(claim.get(key), str | None) for claim in within if claim for key in ("apiVersion", "kind"))

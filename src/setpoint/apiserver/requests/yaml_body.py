@@ -22,19 +22,25 @@ __all__ = ["parse_yaml", "parse_yaml_documents"]
 T = TypeVar("T")
 
 _MAX_DEPTH: Final = 500
-"""The maximum nesting, because the parser examines every open bracket for every token."""
+"""The maximum number of nested lists and maps. It limits the parser's work, which examines all open brackets for each
+token.
+"""
 _MAX_NODES: Final = 300_000
 _TOO_DEEP: Final = f"exceeded max depth of {_MAX_DEPTH}"
 _DEEP_FOR_LIBYAML: Final = "exceeded maximum nesting depth"
-"""The error of libyaml's own limit, which newer versions have; libyaml may read far ahead of the event in hand."""
+"""The error of newer versions of libyaml, which have a limit of their own. A document may reach it before `_MAX_DEPTH`,
+because libyaml reads ahead of the current event.
+"""
 _MAX_DIRECTIVES: Final = 100
 """The maximum number of directives, because each is compared with all earlier ones."""
 _MAX_COPIES: Final = 100_000
 """The maximum number of nodes that aliases and merge keys may add."""
 _MAX_NUMBER: Final = 320
-"""The maximum length of a number; longer ones stay texts, also those that Go's reader would parse."""
+"""The maximum length of a number, in characters; longer numbers stay strings, even those that Go's reader would
+parse.
+"""
 _EVENT: Final = 20 * 64
-"""The bytes of JSON that take as long to parse as one event."""
+"""The cost of one event for `spend`: the number of bytes of JSON that take as long to parse."""
 _TAG: Final = "tag:yaml.org,2002:"
 _TEXTS: Final = frozenset({"str", "binary", "timestamp", "value"})
 _BOOLS: Final = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
@@ -45,7 +51,8 @@ _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
     """The value of the single document in ``body``, with JSON types only, and the keys that occur more than once.
 
-    Keys and dates are strings. The numbers and booleans of YAML 1.1 are numbers and booleans.
+    Keys and dates are strings. The numbers (except those in base 60) and booleans of YAML 1.1 are numbers and
+    booleans. The value of an empty body is None.
 
     Raises:
         ValueError: the body is malformed, too large, too deep or has too many aliases; the message says where.

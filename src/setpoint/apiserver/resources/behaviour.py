@@ -44,7 +44,7 @@ class Definitions(Protocol):
         ...
 
     def foresee(self, crd: JsonObject) -> None:
-        """Prepares for a CRD that is about to be stored."""
+        """Parses the schemas of a CRD that is about to be stored, which may take a long time."""
         ...
 
 
@@ -64,7 +64,7 @@ class AdmissionConfigurations(Protocol):
 
 
 class WriteContext(Protocol):
-    """The parts of a writing request, and of the server, that a behaviour may use."""
+    """The parts of a request that writes, and of the server, that a behaviour may use."""
 
     @property
     def storage(self) -> Storage: ...
@@ -257,8 +257,8 @@ class Behaviour(Protocol):
         ...
 
     def foresee(self, call: WriteContext, obj: JsonObject) -> None:
-        """Makes preparations that take a long time. This is the last step before the object is stored; no other request
-        runs in between.
+        """Makes preparations that take a long time, and sets defaults that validation must not see. This is the last
+        step before the object is stored: no other request runs between this step and the write.
         """
         ...
 

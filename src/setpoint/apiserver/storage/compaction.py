@@ -15,10 +15,10 @@ _PERIOD: Final = 300.0
 class Compaction:
     """Keeps the oldest revision at which a list can be read; all pages of a list are read at the revision of the first.
 
-    Every five minutes, the revisions before that of the previous compaction are given up, so a list can be read at a
-    revision for five to ten minutes. No timer is needed: on each request, the server compares the loop's time with
-    ``due`` and calls `tick` if that time has come. Watches are not affected, as a kube-apiserver serves them from a
-    separate cache; the storage limits their history.
+    Every five minutes, the revisions that are older than the previous compaction become unreadable, so a list can be
+    read at a revision for five to ten minutes. No timer is needed: on each request, the server compares the loop's time
+    with ``due`` and calls `tick` if that time has come. Watches are not affected, as a kube-apiserver serves them from
+    a separate cache; the storage limits their history.
     """
 
     __slots__ = ("_mark", "due", "floor")
@@ -35,8 +35,8 @@ class Compaction:
         self.due = now + _PERIOD
 
     def tick(self, now: float, revision: int) -> None:
-        """Performs the compactions that are due by ``now``. ``revision`` is the newest one: no request
-        has begun since the first compaction was due.
+        """Performs the compactions that are due by ``now``, in the loop's time. ``revision`` is the newest revision. It
+        is used for all of them, because no request has begun since the first one was due.
         """
         missed = int((now - self.due) // _PERIOD) + 1
         self.floor = self._mark if missed == 1 else revision

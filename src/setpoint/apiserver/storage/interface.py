@@ -107,7 +107,7 @@ class Subscription(Protocol):
     """
 
     def read(self, limit: int = ...) -> list[Change]:
-        """The next changes; empty if there are none yet.
+        """The next changes, at most ``limit``; empty if there are none yet.
 
         Raises:
             Compacted: changes that were not read yet have left the history.
@@ -183,7 +183,7 @@ class Storage(Protocol):
         ...
 
     def changed_since(self, resource: str) -> int:
-        """The revision of the last change to any object of the resource; 0 if the history has none."""
+        """The revision of the last known change to any object of the resource; 0 if no change is known."""
         ...
 
     def subscribe(self, resource: str, since: int, wake: Callable[[], None]) -> Subscription:

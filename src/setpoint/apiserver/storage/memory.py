@@ -24,9 +24,9 @@ _revision = attrgetter("revision")
 class MemoryStorage:
     """A storage that keeps objects in dictionaries, and the history in one list per resource.
 
-    ``max_events`` and ``max_bytes`` limit the history of all resources together (bytes are those of the objects as
-    written); the oldest changes are removed first. A resource that rarely changes is not affected: a reader notices
-    only if changes *to its resource* are missing.
+    ``max_events`` and ``max_bytes`` limit the history of all resources together (the bytes are those of the objects as
+    they were written); the oldest changes are removed first. A reader gets `Compacted` only if changes *to its own
+    resource* were removed, not if other resources have changed often.
 
     *Caveats*: nothing is durable.
     """
@@ -41,7 +41,7 @@ class MemoryStorage:
         self._window: deque[tuple[_Collection, Change]] = deque()
         self._window_bytes = 0
         self._pending: _Pending | None = None
-        """The state of the open transaction."""
+        """The state of the open transaction; None if there is no transaction."""
 
     @property
     def damage(self) -> Sequence[Damage]:

@@ -26,9 +26,9 @@ _DELETE: Final = "DELETE FROM versions WHERE revision = ?"
 class SqliteStorage(MemoryStorage):
     """A storage that reads from memory and writes every change to SQLite before it is visible.
 
-    One table holds every version of every object; a write appends one row. Versions that left the history are removed
-    in batches. When the storage is opened, the rows are read once, in order, which restores objects and history: a
-    client can resume its watch from the point at which the server died.
+    One table holds the versions of all objects; a write appends one row. Old versions that have left the history are
+    removed in batches. When the storage is opened, the rows are read once, in order, which restores objects and
+    history: a client can resume its watch from the point at which the server died.
 
     *Guarantees*: an acknowledged write survives the process being killed at any moment, and either all or none of the
     writes of one request are stored. With ``power_safe``, acknowledged writes survive a loss of power too, at the cost

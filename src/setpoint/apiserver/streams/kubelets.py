@@ -26,7 +26,11 @@ class TerminalSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogRequest:
-    """A request of `kubectl logs` for one container."""
+    """A request for the log of one container, as from ``kubectl logs``.
+
+    ``previous``: whether the log is that of the run before the last restart. ``since``: the time of the oldest line.
+    ``tail``: the maximum number of lines, which are the last ones. None means no limit.
+    """
 
     container: str
     follow: bool = False
@@ -35,12 +39,14 @@ class LogRequest:
     since: datetime | None = None
     tail: int | None = None
     limit: int | None = None
-    """The maximum length of the log in bytes."""
+    """The maximum length of the log in bytes; None means no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandRequest:
-    """A request of `kubectl exec` for one container, or of `kubectl attach` if there are no ``arguments``."""
+    """A request to run a command in a container (``kubectl exec``), or to attach to the container (``kubectl attach``)
+    if there are no ``arguments``.
+    """
 
     container: str
     arguments: tuple[str, ...] = ()
@@ -58,9 +64,9 @@ class Streams:
 
 
 Run = Callable[[Streams], Awaitable[int]]
-"""Runs a command and returns its exit code; it is cancelled when the client disconnects."""
+"""A function that runs a command and returns its exit code; it is cancelled when the client disconnects."""
 Talk = Callable[[Input, Output], Awaitable[None]]
-"""Serves one connection to a port."""
+"""A function that serves one connection to a port, with the bytes from the client and those to the client."""
 
 
 class Kubelets(Protocol):

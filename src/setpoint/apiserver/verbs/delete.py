@@ -27,7 +27,7 @@ from setpoint.slices import spend
 __all__ = ["delete", "delete_collection", "remove"]
 
 _DELETION: Final = 64 * 64
-"""The bytes of JSON that take as long to process as one deletion."""
+"""The cost of one deletion for `spend`: the number of bytes of JSON that take as long to process."""
 
 
 def delete(call: Call) -> Response:
@@ -59,7 +59,9 @@ def delete(call: Call) -> Response:
 
 
 def delete_collection(call: Call) -> Response:
-    """Deletes the objects that the selectors match; the response lists them."""
+    """Deletes the objects that the selectors match, or a page of them; the response lists them. If a deletion is
+    refused, earlier ones may already be stored.
+    """
     shape = Representation.negotiate(call)
     served = call.served
     lists = ListOptions.parse(call.query)
@@ -191,7 +193,7 @@ def _mark(call: Call, metadata: JsonObject, grace: int) -> None:
 
 
 def _mark_waiting(call: Call, metadata: JsonObject) -> bool:
-    """Marks an object for deletion that has no grace period but can't be removed yet. Returns whether its metadata
+    """Marks for deletion an object that has no grace period but can't be removed yet. Returns whether its metadata
     changed.
     """
     before = (metadata.get("deletionTimestamp"), metadata.get("deletionGracePeriodSeconds"))
@@ -215,8 +217,8 @@ def _shorten(call: Call, metadata: JsonObject, seconds: int) -> None:
 
 
 def _finalizers(served: ServedResource, metadata: JsonObject, options: DeleteOptions) -> list[str]:
-    """The object's finalizers under the propagation policy in the options. If the options have none, the policy is the
-    one that the present finalizers express, or else the resource's default.
+    """The object's finalizers under the propagation policy in the options. If the options have none, the policy
+    follows from the finalizers ``orphan`` and ``foregroundDeletion``, or else it is the resource's default.
     """
     current: list[str] = metadata.get("finalizers") or []
     kept = [name for name in current if name not in (FINALIZER_ORPHAN, FINALIZER_FOREGROUND)]

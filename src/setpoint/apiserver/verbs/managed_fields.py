@@ -29,7 +29,9 @@ def ignored_fields(served: ServedResource, subresource: str) -> FieldSet:
 def track(
     call: Call, served: ServedResource, old: JsonObject | None, new: JsonObject, manager: str, *, subresource: str = ""
 ) -> None:
-    """Sets the managedFields of ``new`` (in place) after a write that is not an apply."""
+    """Sets the managedFields of ``new`` (in place) for a write that is not an apply. An object whose fields can't be
+    tracked gets none, as in upstream.
+    """
     sent = new["metadata"].pop("managedFields", None)
     live = old["metadata"].get("managedFields") if old is not None else None
     api_version, manager = served.resource.api_version, call.manager(manager)

@@ -46,7 +46,9 @@ __all__ = ["APPLY", "Change", "patch", "patch_types", "read_configuration", "rea
 
 JsonObject = dict[str, Any]
 Change = Callable[[JsonObject], JsonObject]
-"""A function that returns a changed copy of a document."""
+"""A function that returns the changed document. The result may share values with the argument, so only one of them may
+be changed afterwards.
+"""
 
 APPLY: Final = "application/apply-patch+yaml"
 _JSON: Final = "application/json-patch+json"
@@ -89,7 +91,9 @@ def patch(call: Call) -> Response:
 
 
 def read_patch(call: Call, served: ServedResource, kind: str) -> tuple[Change, list[str]]:
-    """The patch in the body as a function, and the fields that occur twice in it. Raises ApiStatusError (400)."""
+    """The patch in the body as a function, and the fields that occur twice in it. Raises ApiStatusError (400). The
+    function raises ApiStatusError (400, 413 or 422) if the patch can't be applied.
+    """
     body = call.request.body or b""
     try:
         document, duplicates = parse_document(body, "application/json")

@@ -24,7 +24,8 @@ _NAMES = frozenset({"metadata.name", "metadata.namespace"})
 class Matcher:
     """A label selector and a field selector, combined.
 
-    ``everything``: every object matches. ``decodes``: the field selector needs more than the metadata.
+    ``everything``: whether every object matches. ``decodes``: whether the field selector needs more than the name and
+    the namespace, so objects have to be decoded.
     """
 
     __slots__ = ("_fields", "_labels", "_served", "decodes", "everything")

@@ -154,7 +154,7 @@ def _prepared(call: Call, served: ServedResource, old: JsonObject, new: JsonObje
 def _count(
     served: ServedResource, old: JsonObject, new: JsonObject, subresource: str, *, changed: bool = False
 ) -> None:
-    """Sets the generation: one more than before if ``changed``, or if the object has changed."""
+    """Sets the generation: one more than before if ``changed``, or if the desired state has changed."""
     strategy, before = served.strategy, old["metadata"].get("generation", 0)
     if not strategy.generation or subresource == "status":
         return

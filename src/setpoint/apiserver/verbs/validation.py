@@ -32,7 +32,7 @@ _UNCHECKED = (
     "validation"
 )
 _AT_ONCE = 10_000
-"""The CEL cost, some milliseconds of work, after which other requests may run."""
+"""The CEL cost up to which rules are evaluated without interruption, which takes a few milliseconds."""
 _GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 
 

@@ -48,11 +48,12 @@ class Watch:
     """One watch. It holds a position in the storage's history, not a queue: a client that reads so slowly that its
     position leaves the history gets an ERROR event with code 410, and the stream ends.
 
-    - Events come in the order of revisions, without repetitions or gaps.
+    - Changes come in the order of their revisions, without repetitions or gaps.
     - A change that makes an object match is ADDED; one that makes it stop matching is DELETED (with the object as it
       was, at the revision of the change).
     - A resourceVersion of "" or "0" begins with the existing objects, as ADDED events.
-    - With ``sendInitialEvents`` these end with a bookmark annotated ``k8s.io/initial-events-end`` (KEP-3157).
+    - With ``sendInitialEvents`` too; if the client allows bookmarks, a bookmark with the annotation
+      ``k8s.io/initial-events-end`` follows these events (KEP-3157).
     """
 
     def __init__(self, call: Call, options: ListOptions, shape: Representation) -> None:

@@ -88,7 +88,7 @@ def name(obj: Wire) -> str:
 
 
 def flag(value: bool | None) -> str:
-    """``True``, ``False`` or ``<unset>``."""
+    """``True`` or ``False``; ``<unset>`` for None."""
     return "<unset>" if value is None else str(value)
 
 
@@ -146,4 +146,4 @@ def load_balancer(obj: Wire) -> str:
 
 
 Cells = Callable[[Wire, datetime], list[Any]]
-"""The cells of one object's row, in the order of its printer's columns."""
+"""A function that returns the cells of one object's row at a given time, in the order of its printer's columns."""

@@ -66,7 +66,7 @@ class JsonPath:
         return found
 
     def first(self, document: Any) -> Any:
-        """The first value at the path; None if there is none."""
+        """The first value at the path; None if no value is found."""
         return next(self.find(document), None)
 
     def __repr__(self) -> str:
