@@ -104,7 +104,7 @@ class _Pair:
         return message
 
     def close(self) -> None:
-        """Notes that the peer has closed the socket; from then on, `receive` returns None."""
+        """Notes that the peer has closed the socket: after the remaining messages, `receive` returns None."""
         self._messages.put_nowait(None)
 
 
