@@ -1,5 +1,5 @@
 """The child process's side of the link to the supervisor: the supervisor's lease, and the connection over which the
-supervisor tells the child whether it may act, and requests the child's state and pages.
+supervisor tells the child whether it may act and requests pages, and the child reports its state.
 """
 
 from __future__ import annotations
