@@ -97,8 +97,8 @@ class Client(PodConnections, Groups):
     def from_environment(
         cls, path: str | Path | None = None, *, context: str | None = None, field_manager: str = "setpoint"
     ) -> Self:
-        """A client configured by a kubeconfig, as by `from_kubeconfig`, or, if there is none, by the service account of
-        the pod that this process runs in.
+        """A client configured by a kubeconfig (see `from_kubeconfig`) or, if no kubeconfig exists and neither ``path``
+        nor ``context`` is given, by the service account of the pod that this process runs in.
 
         Raises:
             ConfigError: there is no configuration, or it can't be used.
@@ -216,7 +216,8 @@ class Client(PodConnections, Groups):
         key: str = "",
     ) -> AbstractAsyncContextManager[Response]:
         """Sends any request and streams the answer: ``async with client.stream(...) as response``. The errors are those
-        of `request`; they may also occur while the stream is read.
+        of `request`; they may also occur while the stream is read. A stream that receives nothing for ``idle_timeout``
+        seconds ends in a `TransportError`.
         """
         return self._requester.stream(
             method,

@@ -20,7 +20,7 @@ logger = logging.getLogger("setpoint.client")
 
 K = TypeVar("K", bound=Object)
 BATCH = 256
-"""The number of objects that iteration decodes at a time, during which garbage collection is off."""
+"""The number of objects in a batch. Iteration decodes a batch at a time, with garbage collection off."""
 
 
 class ObjectList(Sequence[K], Generic[K]):
@@ -190,7 +190,7 @@ def _uncollected() -> Iterator[None]:
     without freeing any, and take most of the time of a long list. The block must not await.
 
     Freezing and unfreezing moves new objects to the oldest generation without traversing them; later collections still
-    find them. This does nothing in a program that has frozen objects of its own.
+    find them. In a program that has frozen objects of its own, this step is skipped, because it would unfreeze them.
     """
     collecting = gc.isenabled()
     gc.disable()

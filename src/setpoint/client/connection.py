@@ -16,14 +16,14 @@ __all__ = ["Broken", "Connection", "Late"]
 READ_BUFFER = 1 << 18
 """Bytes of a body that are buffered before reading from the socket pauses."""
 MAX_HEAD = 1 << 18
-"""The most bytes of a head, together with the interim heads before it, and of other input that is not part of a body,
-such as trailers and chunk extensions. More breaks the connection.
+"""The most bytes that may arrive without any byte of a body: a head and the interim heads before it, or trailers and
+chunk extensions. The connection is closed if there are more.
 """
 MAX_HEADERS = 1000
-"""The most header lines of an answer. More break the connection."""
+"""The most header lines of an answer. The connection is closed if there are more."""
 SMALL = 4096
-"""Parts of a body that have fewer bytes are merged, because a separate object for a chunk of one byte takes forty
-bytes.
+"""Parts of a body that have fewer bytes than this are merged, because a separate object for a chunk of one byte takes
+forty bytes.
 """
 BIG = 1 << 16
 """Request bodies with more bytes are written separately instead of being appended to the head."""
@@ -158,7 +158,7 @@ class Connection(asyncio.Protocol):
         return after
 
     def end(self, problem: Exception) -> None:
-        """Ends the exchange and raises ``problem`` in the callers that wait."""
+        """Aborts the connection. Waits raise ``problem``, unless the connection has failed before."""
         if self._problem is None:
             self._problem = problem
         self.reusable = False

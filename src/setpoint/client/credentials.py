@@ -108,8 +108,8 @@ class TokenFile(Credentials):
     """A bearer token in a file, which is read again from time to time because service-account tokens are rotated.
 
     The file is read at most once in ``period`` seconds (50 by default: client-go's minute less its leeway of 10 s), and
-    again at once after a 401. While it can't be read, the last token stays in use; if there is none yet, requests fail
-    with `CredentialsError`.
+    again at once after a 401. While it can't be read, the last token (at first ``fallback``) stays in use; without
+    one, requests fail with `CredentialsError`.
     """
 
     def __init__(self, path: str | Path, *, fallback: str = "", period: float = 50.0) -> None:
@@ -153,7 +153,7 @@ class TokenFile(Credentials):
 
 
 def _clean(token: str, what: str) -> str:
-    """Rejects a token with characters that would end the header and start another one."""
+    """``token``. Raises `CredentialsError` if it has characters that a header can't carry, such as a line break."""
     if not token.isprintable() or not token.isascii():
         raise CredentialsError(f"{what} contains characters that an HTTP header can't carry")
     return token

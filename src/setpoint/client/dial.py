@@ -33,7 +33,8 @@ first option on macOS.
 class Dialer:
     """Opens connections to ``config.server``, with the TLS ``context`` or, if that is None, with plain HTTP.
 
-    ``absolute`` says that requests go to a proxy that expects the full URL; ``headers`` are for that proxy.
+    ``absolute`` is true if requests go to a proxy that expects the full URL. ``headers`` are the additional headers for
+    the proxy; they are empty if there is no proxy.
     """
 
     def __init__(self, config: ClientConfig, context: ssl.SSLContext | None) -> None:
@@ -165,7 +166,7 @@ def _with_port(url: SplitResult) -> str:
 
 
 def host_header(url: SplitResult) -> str:
-    """The value of ``Host``: the host, and the port if it is not the default of the scheme."""
+    """The value of ``Host``: the host, and the port if ``url`` contains one."""
     host, _ = _address(url)
     return _written(host) if url.port is None else f"{_written(host)}:{url.port}"
 
@@ -179,7 +180,7 @@ def _address(url: SplitResult) -> tuple[str, int]:
 
 
 def _literal(host: str, port: int) -> list[AddrInfoType]:
-    """The address in ``host`` if it is an IP address, so no thread is needed to look it up; otherwise an empty list."""
+    """A list with the address in ``host`` if that is an IP address, which needs no look-up; otherwise an empty list."""
     try:
         version = ip_address(host).version
     except ValueError:

@@ -87,7 +87,7 @@ class _Group(Struct, rename="camel"):
 
 
 class _Root(Struct):
-    """An answer of ``/api`` or ``/apis``, aggregated or not; ``kind`` tells the four forms apart."""
+    """An answer of ``/api`` or ``/apis``. The ``kind`` of an aggregated answer is ``APIGroupDiscoveryList``."""
 
     kind: str = ""
     items: list[_AggregatedGroup] | None = None
@@ -125,7 +125,7 @@ class Discovery:
 
         Raises:
             ApiError: the server refuses even the list of groups.
-            TransportError: there was no answer.
+            TransportError: there was no list of groups, or it can't be read.
         """
         found: list[Resource] = []
         failed: dict[GroupVersion, str] = {}

@@ -32,7 +32,7 @@ class DynamicObject(Object, omit_defaults=True):
         """A new object with the content of ``document``, like one created locally.
 
         Raises:
-            ValueError: ``document`` has a different kind.
+            ValueError: ``document`` has a different kind, or its metadata is not valid.
         """
         resource = resource_of(cls)
         said = (document.get("apiVersion", resource.api_version), document.get("kind", resource.kind))

@@ -74,9 +74,10 @@ class ApiError(Exception):
 
     Attributes:
         status: the server's `Status`, or one derived from the HTTP status if the answer had none.
-        verb: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``, or
-            the HTTP method for a path that names no resource.
-        resource: the plural with its group, such as ``deployments.apps``, or the path if there is no resource.
+        verb: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete`` or ``deletecollection``;
+            ``connect`` or ``exec`` for a connection to a pod; the HTTP method if it corresponds to no verb.
+        resource: the plural with its group and subresource, such as ``deployments.apps/scale``, or the path if there is
+            no resource.
         key: ``namespace/name`` of an object, ``namespace/`` of a collection in a namespace, otherwise ``""``.
         retry_after: the seconds after which the server asks for a retry, or None.
     """

@@ -28,7 +28,9 @@ TIMEOUT = 60.0
 _MAX_OUTPUT = 1 << 20
 _SHOWN = 2000
 _LAST_WORDS = 1.0
-"""Seconds for which the stderr of a failed plugin is still read after its end, because a child may have it open."""
+"""The most seconds for which stderr is still read after a failed plugin has ended. Without this limit, a child process
+that holds stderr open would delay the error.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ class ExecPlugin(Credentials):
 
 
 async def _all(stream: asyncio.StreamReader) -> bytes | None:
-    """All bytes of the stream, or None if there are more than a credential can have."""
+    """All bytes of the stream, or None if there are more than ``_MAX_OUTPUT``."""
     parts = bytearray()
     while chunk := await stream.read(1 << 16):
         parts += chunk

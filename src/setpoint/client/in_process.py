@@ -37,7 +37,8 @@ Handler = Callable[[Request], Awaitable[Answer]]
 class InProcessTransport:
     """Passes each request to ``handler`` (such as ``ApiServer.handle``).
 
-    Requests impersonate ``user``; without a ``user``, they have no credentials. Deadlines apply as they do over HTTP.
+    Requests impersonate ``user``; without a ``user``, they have no credentials. Deadlines apply as they do over HTTP,
+    except to WebSockets.
     """
 
     def __init__(self, handler: Handler, *, user: str | None = None) -> None:
@@ -104,7 +105,7 @@ class _Pair:
         return message
 
     def close(self) -> None:
-        """Notes that the peer has closed the socket; from then on, `receive` returns None."""
+        """Notes that the peer has closed the socket: after the remaining messages, `receive` returns None."""
         self._messages.put_nowait(None)
 
 

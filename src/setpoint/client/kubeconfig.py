@@ -26,7 +26,9 @@ _OUTSIDE = frozenset(
     {"auth-provider", "certificate-authority", "client-certificate", "client-key", "exec", "tokenFile"}
 )
 _SECRETS = frozenset({"auth-provider", "client-key-data", "exec", "password", "token"})
-"""Fields of a user that make a kubeconfig secret: only its owner should have access. ``exec`` names a command."""
+"""The fields of a user that only the owner of the kubeconfig should be able to read or change: secrets, and ``exec``,
+which names a command to run.
+"""
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 
@@ -209,11 +211,12 @@ def load_kubeconfig(
 def load_config(
     path: str | Path | None = None, context: str | None = None, *, environ: Mapping[str, str] | None = None
 ) -> ClientConfig:
-    """The configuration from the first of these sources that exists: ``path``, ``$KUBECONFIG``, ``~/.kube/config``, and
-    the service account of the pod. With a ``context``, only kubeconfigs are used.
+    """The configuration from ``path`` if it is given; otherwise from the files in ``KUBECONFIG`` (``~/.kube/config`` if
+    it is not set) or, if none of these files exists, from the service account of the pod. With a ``context``, only
+    kubeconfigs are used.
 
     Raises:
-        ConfigError: none of the sources exists, or the first one can't be used.
+        ConfigError: there is no configuration, or it can't be used.
     """
     environ = os.environ if environ is None else environ
     if path is not None or context is not None:

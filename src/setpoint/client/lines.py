@@ -15,8 +15,8 @@ class LineTooLong(ValueError):
 class LineFramer:
     """Splits chunks of any size into lines.
 
-    However small the chunks are, each byte is copied only a few times, because the parts of a line are collected and
-    joined once. The parts take no more memory than their bytes, even if the bytes arrive one by one.
+    However small the chunks are, each byte is copied only a few times, because the parts of a line are collected in a
+    single buffer. The buffer takes little more memory than the bytes of the line, even if they arrive one by one.
     """
 
     __slots__ = ("_limit", "_rest")
@@ -29,7 +29,7 @@ class LineFramer:
         """The lines that ``chunk`` completes, without their newlines. Empty lines are left out.
 
         Raises:
-            LineTooLong: a line is longer than the limit.
+            LineTooLong: the end of a line has not arrived yet, and the line is already longer than the limit.
         """
         end = chunk.find(b"\n")  # searches many bytes at once; split() looks at each, which costs a tenth of an event
         if end < 0:

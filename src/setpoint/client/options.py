@@ -1,4 +1,4 @@
-"""The small types of the verbs' arguments and results."""
+"""The types of the verbs' arguments, and the queries and bodies that are built from them."""
 
 from __future__ import annotations
 

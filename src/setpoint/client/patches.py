@@ -81,7 +81,7 @@ def edited(raw: Any, before: Any, after: Any) -> Any:
     """``raw`` with the changes that lead from ``before`` to ``after``; ``before`` is the part of ``raw`` that the model
     knows.
 
-    The arguments are not changed; the result shares parts with all three of them.
+    The arguments are not changed; the result shares values with ``raw`` and ``after``.
     """
     if before == after:
         return raw

@@ -43,7 +43,7 @@ class Pool:
         return bool(self.connections) or self._dialing > 0
 
     def take(self) -> Connection | None:
-        """The most recently used idle connection, or None."""
+        """The most recently used idle connection that can still be used; None if there is none."""
         oldest = asyncio.get_running_loop().time() - KEEP_ALIVE
         while self._idle:
             connection = self._idle.pop()

@@ -65,7 +65,7 @@ class Reading(ClientBase):
         subresource: str = "",
     ) -> K | DynamicObject:
         """The object with this ``name``. Its state is at least as new as ``resource_version``; ``"0"`` accepts any
-        state.
+        state, and ``""`` requires the latest.
 
         Raises:
             NotFound: the object does not exist.

@@ -23,8 +23,8 @@ logger = logging.getLogger("setpoint.client")
 
 JSON = "application/json"
 IDLE_TIMEOUT = 330.0
-"""Seconds without a byte after which a stream counts as dead. API servers send a bookmark every minute, and end a watch
-after five to ten minutes; without bookmarks, that end may come first.
+"""Seconds without a byte after which a stream counts as dead. API servers send a bookmark every minute. A quiet watch
+without bookmarks ends after this time, or when the server ends it (after five to ten minutes), whichever comes first.
 """
 EXEMPT = "/apis/coordination.k8s.io/"
 """Paths with this prefix never wait for the limiter: a leader that can't renew its lease in time loses it."""
@@ -38,7 +38,8 @@ MAX_ERROR = 4 << 20
 class Requester:
     """Sends requests over one transport, with the retries of a `RetryPolicy`.
 
-    Each distinct ``Warning`` from the server is passed to ``on_warning`` once; by default it is logged by this package.
+    Each distinct ``Warning`` from the server is passed to ``on_warning`` once (only the last 1000 are remembered); by
+    default it is logged.
     """
 
     def __init__(
@@ -149,7 +150,7 @@ class Requester:
         Raises:
             ApiError: the server answered with an error.
             TransportError: there was no answer; or, while reading, the answer broke off or was silent for
-                ``idle_timeout``.
+                ``idle_timeout`` seconds.
         """
         request = Request(method, path, query, {"accept": accept, **(headers or {})}, None, None, idle_timeout)
         return _Stream(self, request, verb or _VERBS.get(method, method), resource or path, key)

@@ -76,7 +76,7 @@ class RestMapper:
         return await self._find(lambda known: _preferred(known, lambda entry: name in entry.categories), name)
 
     async def refresh(self) -> Discovered:
-        """Runs discovery again."""
+        """Runs discovery again, and returns its result."""
         async with self._lock:
             return await self._discover()
 

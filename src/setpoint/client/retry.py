@@ -47,8 +47,8 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Delays between attempts: ``initial`` seconds, multiplied by ``factor`` each time, plus a random part of up to
-    ``jitter`` times the delay.
+    """The delays between at most ``steps`` attempts: ``initial`` seconds, multiplied by ``factor`` each time, plus a
+    random part of up to ``jitter`` times the delay.
     """
 
     steps: int
@@ -70,6 +70,7 @@ async def retry_on_conflict(
     result.
 
     ``attempt`` must read the object each time: writes of an object that was read only once would always conflict.
+    Without ``random``, the delays have no random part.
 
     Raises:
         Conflict: the last attempt still conflicted.

@@ -1,4 +1,4 @@
-"""Stanzas: the clusters, users and contexts of a kubeconfig, each with its file, which errors name."""
+"""Stanzas: the clusters, users and contexts of a kubeconfig, each with its file, for the messages of errors."""
 
 from __future__ import annotations
 

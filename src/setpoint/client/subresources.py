@@ -28,7 +28,9 @@ S = TypeVar("S", bound=Object)
 M = TypeVar("M")
 _NO_EVICTION = 'no kind "Eviction" is registered for version "policy/v1"'
 LOG_IDLE = 3600.0
-"""Seconds without output after which the connection of a followed log counts as dead; a log may be silent for long."""
+"""Seconds without output after which the connection of a followed log counts as dead. The limit is high because a
+container may write nothing for a long time.
+"""
 
 
 class Subresources(ClientBase):

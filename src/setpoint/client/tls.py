@@ -18,7 +18,7 @@ __all__ = ["ClientCertificate", "TlsConfig", "default_context"]
 def default_context(*, cafile: str | None = None, cadata: str | None = None) -> ssl.SSLContext:
     """A context like that of `ssl.create_default_context`, but no stricter than the TLS of Go, which Kubernetes uses.
 
-    Kubernetes' own certificates, and those of many private authorities, lack extensions that Python requires since
+    Kubernetes' own certificates, and those of many private authorities, lack extensions that Python has required since
     3.13, such as an authority key identifier.
     """
     context = ssl.create_default_context(cafile=cafile, cadata=cadata)
@@ -65,8 +65,8 @@ class ClientCertificate:
 
 @dataclass(frozen=True, slots=True)
 class TlsConfig:
-    """The CAs that a client trusts. ``ca_data`` is PEM and wins over ``ca_file``; without either, the system's roots
-    are used.
+    """A client's certificate, and the CAs that the client trusts. ``ca_data`` is PEM and takes precedence over
+    ``ca_file``; without either, the system's roots are used. Without ``verify``, any server certificate is accepted.
     """
 
     ca_file: Path | None = None
@@ -101,7 +101,7 @@ class TlsConfig:
         return context
 
     def stamp(self) -> tuple[tuple[int, int] | None, ...]:
-        """A value that changes when the files do: the modification time and the size of each."""
+        """The modification time (in nanoseconds) and the size of each file; None for a file that can't be accessed."""
         files = [] if self.ca_data or self.ca_file is None else [self.ca_file]
         if self.certificate is not None:
             files += self.certificate.files()
@@ -138,8 +138,8 @@ def _reason(problem: ssl.SSLError) -> str:
 
 @contextmanager
 def _as_file(data: bytes, path: Path | None) -> Iterator[str]:
-    """A file with ``data`` for the ssl module, which can't load bytes. Only its owner can read it, and it is deleted
-    after loading.
+    """The name of a temporary file with ``data``, because the ssl module can't load bytes; ``path`` if ``data`` is
+    empty. Only its owner can read the temporary file, which is deleted when the block ends.
     """
     if not data:
         yield str(path)

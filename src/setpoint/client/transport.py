@@ -1,4 +1,4 @@
-"""Transport: the only connection to an API server.
+"""Transport: the interface through which a client communicates with an API server.
 
 Every byte to or from a server goes through a `Transport`. This package has two, `HttpTransport` and
 `InProcessTransport`; another one may wrap either of them, to count requests or to inject faults.

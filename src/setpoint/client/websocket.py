@@ -63,7 +63,7 @@ class WebSocketTransport(Protocol):
 def connect_over(
     transport: Transport, request: Request, protocols: Sequence[str]
 ) -> AbstractAsyncContextManager[WebSocket]:
-    """A WebSocket over ``transport``, which may wrap another transport.
+    """A context that opens a WebSocket over ``transport``; see `WebSocketTransport.connect`.
 
     Raises:
         TransportError: the transport does not support WebSockets.

@@ -196,7 +196,8 @@ class Writing(ClientBase):
         ``type`` is the type of the patch. By default a list of operations is a JSON patch, and anything else a merge
         patch.
 
-        ``before``, the object's JSON as the caller knows it, is passed on to observers of writes (`WriteRecord`).
+        ``force`` is only for `PatchType.APPLY`; see `apply`. ``before``, the object's JSON as the caller knows it, is
+        passed on to observers of writes (`WriteRecord`).
 
         Raises:
             NotFound: the object does not exist (`PatchType.APPLY` creates it).

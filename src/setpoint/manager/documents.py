@@ -18,7 +18,7 @@ HIDDEN: Final = "(hidden)"
 LARGEST: Final = 256 * 1024
 """The most bytes of an object that is shown as YAML."""
 _LONGEST: Final = 4 * LARGEST
-"""Characters of the YAML, which has spaces in front of what is nested."""
+"""The most characters of the YAML, which is longer than the JSON because nested values are indented."""
 
 ObjectAccess = Callable[[GroupResource, ObjectKey, Mapping[str, str]], Awaitable[Answer | None]]
 """A function of ``(resource, key, lower-case headers)`` that returns the refusal, or None if the caller may ``get`` the

@@ -106,7 +106,7 @@ class Fleet:
         return len(self._clusters)
 
     def runs(self) -> dict[str, RunningController[Any]]:
-        """Every run in every cluster, as ``CONTROLLER@CLUSTER``."""
+        """The runs of all controllers in all clusters, by name: ``CONTROLLER@CLUSTER``."""
         return {run.name: run for cluster in self for run in cluster.runs.values()}
 
     # -- declarations --------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class Fleet:
         `InformerFactory.informer`.
 
         Raises:
-            RuntimeError: the fleet has been started.
+            RuntimeError: the fleet has been passed to a manager.
             ValueError: the kind is already declared, with other options.
         """
         if self._host is not None:
@@ -200,7 +200,7 @@ class Fleet:
 
     def listen(self, listener: FleetListener) -> Callable[[], None]:
         """Notifies ``listener`` of every current cluster, and of every cluster that joins or leaves later; returns a
-        function that ends this.
+        function that removes the listener.
         """
         self._listeners.append(listener)
         for cluster in self:

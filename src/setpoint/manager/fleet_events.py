@@ -14,7 +14,7 @@ from setpoint.meta import Object, ObjectKey
 
 logger = logging.getLogger("setpoint.fleet")
 ClusterMap: TypeAlias = Callable[[str, Head], Iterable[ObjectKey | str]]
-"""A function, ``map(cluster, head)``, that returns the keys at home for an object in a cluster."""
+"""A function, ``map(cluster, head)``, that returns the keys in the manager's own cluster for an object in a cluster."""
 
 
 class FleetListener(Protocol):

@@ -58,14 +58,17 @@ class Group:
         self._tasks: dict[asyncio.Task[None], Runnable] = {}
         self._let_go: set[asyncio.Task[None]] = set()
         self.late: list[str] = []
-        """The names of work that `stop` cancelled because it had not ended in time: running keys, or the runnables."""
+        """The names of the work that `stop` cancelled because it had not ended in time: the keys that were being
+        reconciled or, for other runnables, the runnables.
+        """
         self.hanging: list[str] = []
         """The runnables that did not end although they were cancelled."""
         self._started = False
         self._stopping = False
 
     def add(self, runnable: Runnable, *, may_end: bool = False) -> None:
-        """Adds a runnable, which starts with the group, or at once if the group has been started.
+        """Adds a runnable, which starts with the group, or at once if the group has been started. With ``may_end``, it
+        may return before it is asked to stop.
 
         Raises:
             RuntimeError: the group is stopping.
@@ -86,10 +89,10 @@ class Group:
                 await until(ready, task)
 
     async def stop(self, deadline: float | None, *, within: float = CANCEL_WITHIN) -> bool:
-        """Stops all runnables, waits until the loop's time ``deadline`` (None: without limit), and then cancels the
-        rest.
+        """Stops all runnables, by ``stop()`` or, if they have no such method, by cancelling them. Those that still run
+        at the loop's time ``deadline`` (None: without limit) are cancelled; for ``within`` see `cancel`.
 
-        Returns whether all runnables ended on their own.
+        Returns whether all runnables ended before the deadline.
         """
         self._stopping = True
         tasks = [task for task in self._tasks if task not in self._let_go]

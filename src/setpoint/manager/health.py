@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 Check = Callable[[], str]
-"""A function that returns the reason of a failure, or ``""`` if there is none. It must not block."""
+"""A function that returns the reason for a failure, or ``""`` if there is none. It must not block."""
 
 
 class HealthChecks:

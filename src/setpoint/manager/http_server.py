@@ -1,4 +1,6 @@
-"""A small HTTP server for this process's own pages: health, metrics, debugging. A running server imports aiohttp."""
+"""A small HTTP server for this process's own pages: health, metrics, debugging. The module aiohttp is imported when a
+server is run.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,8 @@ LOOK_EVERY: Final = 10.0
 
 
 def split_address(address: str) -> tuple[str, int] | None:
-    """The host and port of a bind address in the usual form, such as ``:8080`` or ``127.0.0.1:8080``; None for ``"0"``,
-    which means off.
+    """The host and port of a bind address in the usual form, such as ``:8080`` or ``127.0.0.1:8080``; None for ``"0"``
+    and ``""``, which mean off.
 
     Raises:
         ValueError: ``address`` has another form.

@@ -99,7 +99,7 @@ class _Members:
             await client.close()
 
     async def close(self) -> None:
-        """Closes the clients. It is called at the end of the fleet, which has removed its clusters before."""
+        """Removes all clusters from the fleet, and closes their clients."""
         await every(*(self._gone(name) for name in list(self._clients)))
 
 

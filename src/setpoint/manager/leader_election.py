@@ -114,7 +114,7 @@ class LeaderElector:
         self._reported = ""
         self._renewed_at = float("-inf")
         self._trouble = ""
-        """The error of the last attempt, unless another candidate leads."""
+        """The error of the last attempt to get or renew the lease; ``""`` if there was none."""
 
     @property
     def leader(self) -> str:
@@ -148,11 +148,11 @@ class LeaderElector:
 
     @property
     def until(self) -> float:
-        """The loop's time at which other candidates may take the lease."""
+        """The loop's time at which other candidates may take the lease; ``-inf`` if this candidate does not lead."""
         return self._renewed_at + self.election.lease_duration if self.is_leader else float("-inf")
 
     def may_act(self) -> bool:
-        """Whether no other candidate can have taken the lease yet, by this process's clock."""
+        """Whether this candidate leads, and no other can have taken the lease yet, by this process's clock."""
         return asyncio.get_running_loop().time() < self.until
 
     def check(self, tolerance: float) -> str:
@@ -212,7 +212,9 @@ class LeaderElector:
                 await asyncio.sleep(min(period, max(deadline - loop.time(), 0.0)))
 
     async def release(self) -> None:
-        """Releases the lease if this candidate holds it. Tries until ``renew_deadline``; never raises an ApiError."""
+        """Releases the lease if this candidate holds it. Tries for at most ``renew_deadline`` seconds; errors of the
+        server or the connection are logged, not raised.
+        """
         if not self.is_leader:
             return
         loop = asyncio.get_running_loop()
@@ -379,7 +381,7 @@ class LeaderElector:
         return self._observed_at + duration > now
 
     def _observe(self, lease: Lease) -> None:
-        """Stores the record; its age starts at zero only if the record has changed."""
+        """Stores the record; its age is set to zero only if the record has changed."""
         spec = lease.spec or LeaseSpec()
         if self._observed is None or spec != self._observed_spec:
             self._observed_spec = _copy(lease).spec or LeaseSpec()

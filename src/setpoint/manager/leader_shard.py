@@ -14,10 +14,10 @@ from setpoint.meta import ObjectKey
 
 
 class _Endless(Deadline):
-    """A deadline that never comes, for any number of blocks. A leader has all keys, so no other process waits for one
-    of them.
+    """A deadline that never passes. A single instance is for any number of blocks.
 
-    Every reconcile of a leader runs in such a block, which costs an eighth of a `Deadline` that may be moved.
+    A reconcile of a leader needs no deadline, because no other process waits for the leader's keys. A block with this
+    deadline costs an eighth of one with a `Deadline` that may be moved.
     """
 
     async def __aenter__(self) -> Self:

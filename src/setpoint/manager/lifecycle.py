@@ -19,7 +19,8 @@ GroupName = Literal["servers", "caches", "others", "leader"]
 
 
 class Lifecycle:
-    """Starts servers, caches, other runnables and finally the leader's runnables; stops them in reverse order.
+    """Starts servers, caches, other runnables and finally the leader's runnables. Stops the other runnables first, and
+    then the leader's, the caches and the servers.
 
     ``prepare`` is called before the caches start, so that controllers can ask for the caches that they need.
     """
@@ -153,7 +154,7 @@ class Lifecycle:
                 self._log.warning("some runnables did not end in time and were cancelled", extra={"what": late})
 
     async def _stop_leading(self, deadline: float | None) -> bool:
-        """Stops the leader's work while this process still leads; returns whether all work ended on its own."""
+        """Stops the leader's work while this process still leads; returns whether all work ended in time."""
         group, renewing = self._groups["leader"], self._renewing
         if renewing is None or renewing.done():
             return await group.stop(deadline)

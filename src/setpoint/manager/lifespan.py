@@ -17,8 +17,8 @@ async def opened(
 ) -> AsyncIterator[None]:
     """Enters the lifespan, and makes its object available to reconciles.
 
-    The lifespan is always left as if the block had ended normally. An error of the lifespan becomes a note of the
-    block's error.
+    The lifespan is always left as if the block had ended normally. If both the block and leaving the lifespan fail, the
+    block's error is raised, with a note of the lifespan's error.
     """
     if made is None:
         yield

@@ -23,10 +23,10 @@ def configure(
     stream: TextIO | None = None,
     fields: Mapping[str, Any] = MappingProxyType({}),
 ) -> logging.Handler:
-    """Sends the records of all loggers that have at least the ``level`` to ``stream`` (standard error by default). The
+    """Sends the records of at least the ``level``, from all loggers, to ``stream`` (standard error by default). The
     ``fields`` are added to each record.
 
-    Returns the handler, so that programs can remove it. The package never calls this function itself.
+    Returns the handler, so that programs can remove it. In this package, only the commands call this function.
 
     Raises:
         ValueError: the format or the level does not exist.
@@ -42,7 +42,7 @@ def configure(
 
 
 class _WithFields(logging.Formatter):
-    """A formatter with the fields of a record, to which it adds its own ``fields``."""
+    """A formatter for records with fields. Its own ``fields`` are added, and take precedence."""
 
     def __init__(self, fields: Mapping[str, Any] = MappingProxyType({})) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class _WithFields(logging.Formatter):
 
 
 class TextFormatter(_WithFields):
-    """A formatter for people: ``2026-01-31T12:00:00.000Z INFO  setpoint.controller: scaled controller=mykind``."""
+    """A formatter for people: ``2026-01-31T12:00:00.000Z INFO    setpoint.controller: scaled controller=mykind``."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
@@ -91,7 +91,7 @@ class JsonFormatter(_WithFields):
 
 
 def _json(value: Any) -> str:
-    """The record as JSON, with escapes for text that is not Unicode."""
+    """``value`` as JSON. Surrogates, which UTF-8 can't represent, are escaped."""
     try:
         return _encode(value).decode()
     except UnicodeEncodeError:

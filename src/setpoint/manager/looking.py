@@ -85,7 +85,7 @@ class ManagerPage:
         self._is_cluster = is_cluster
 
     def answer(self, _path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-        from importlib.metadata import version  # it takes longer to import than most of this room
+        from importlib.metadata import version  # it takes longer to import than most of this package
 
         told = ManagerTold(
             now=self._runtime.now(),

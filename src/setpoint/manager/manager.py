@@ -48,9 +48,9 @@ class Manager:
     ```
 
     *Start*: servers, caches, other runnables and then, when this process is elected, those that only a leader may run.
-    Caches begin to sync before the election, so a hand-over takes no longer than the lease. *Stop*, in reverse order
-    and within the runtime's ``shutdown_timeout``: other runnables, controllers (which finish the reconciles under way),
-    caches, servers; then the lease is released and the last events are sent.
+    Caches begin to sync before the election, so a hand-over takes no longer than the lease. *Stop*, within the
+    runtime's ``shutdown_timeout``: first other runnables, then those of the leader, caches, servers. Controllers finish
+    the reconciles under way. In the end, the lease is released and the last events are sent.
 
     *Guarantees*
 
@@ -59,7 +59,7 @@ class Manager:
       does not end before others may take over is logged with its stack and abandoned.
     - Work that does not end within 10 s after its cancellation in a stop is abandoned in the same way; the lease is not
       released in that case.
-    - A new leader begins when its caches show the writes of the last leader, however late they are.
+    - A new leader starts no reconcile until its caches show the writes of the last leader, however long that takes.
     - Two managers share no state.
 
     Args:
@@ -104,7 +104,7 @@ class Manager:
         self.client = client
         self.runtime = runtime
         self.state = ProgramState()
-        """The object that the lifespan yields."""
+        """The holder of the object that the lifespan yields."""
         self.metrics = serving.collected()
         if self.metrics is not None:
             self.metrics.add_client(client)
@@ -147,7 +147,7 @@ class Manager:
             self.readyz.add("sharding", self.shards.problem)
         self._life.add("others", self.recorder)
         self.pages = self._pages(processes, serving.browser)
-        """The pages of this manager or, if it has child processes, of those."""
+        """The pages of this manager, or those of its child processes if it has any."""
         servers = Servers(client, serving, pages=self.pages, health=(self.healthz, self.readyz))
         self.metrics_server, self.health_server = servers.metrics, servers.health
         self._life.add("servers", *servers.all())
@@ -263,7 +263,8 @@ class Manager:
         runnable is started at once.
 
         Without a ``group``, the runnable's attribute ``group`` decides or, if there is none, its attribute
-        ``leader_only`` (True by default).
+        ``leader_only`` (True by default). With ``may_end``, a runnable that is not a controller may return before it is
+        asked to stop.
 
         Raises:
             RuntimeError: the manager is stopping.
@@ -365,7 +366,7 @@ class Manager:
         return own if self._processes is None else own + self._processes.under_way()
 
     async def _caches_synced(self) -> None:
-        """Joins the shards as soon as the process can work on its share of the keys."""
+        """Waits until the caches of all controllers have synced; this process joins its shard group only then."""
         for running in self.controllers.values():
             for informer in running.informers.values():
                 await informer.wait_synced()

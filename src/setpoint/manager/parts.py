@@ -30,7 +30,8 @@ class Serving:
     """The HTTP servers of a manager. By default there are none.
 
     Args:
-        metrics_bind_address: address, such as ``:8080``, for ``/metrics`` and ``/debug/controllers``; ``"0"`` is off.
+        metrics_bind_address: address, such as ``:8080``, for ``/metrics`` and the pages below ``/debug``; ``"0"`` is
+            off.
         metrics_cert_dir: folder of ``tls.crt`` and ``tls.key``; new files are loaded. With it, the pages are served
             over TLS, and require a bearer token whose user may ``get`` the path. Without it, ``/debug`` requires such
             a token except from programs on this machine (see `setpoint.manager.http_server.is_local`).

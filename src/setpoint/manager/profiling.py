@@ -36,10 +36,10 @@ class Profiler:
     """The profiles below `PATH`.
 
     - ``/debug/profile/cpu?seconds=10&format=collapsed``: all threads, sampled `RATE` times a second, as ``collapsed``
-      stacks (for flame graphs) or ``speedscope`` (a file for speedscope.app). ``pstats`` records every call of the
-      event loop's thread instead, for `pstats.Stats`, which slows the process down meanwhile;
+      stacks (for flame graphs) or ``speedscope`` (a file for speedscope.app). ``pstats`` records every call in
+      the event loop's thread instead, in the format of `pstats.Stats`; the process is slower meanwhile;
     - ``/debug/profile/heap?seconds=10&format=text``: memory allocated in that time and not yet freed (tracemalloc,
-      which makes allocations slower meanwhile): ``text`` by line, or ``collapsed`` stacks weighed by bytes;
+      which makes allocations slower meanwhile): ``text`` by line, or ``collapsed`` stacks weighted by bytes;
     - ``/debug/profile/tasks``: the stacks of all tasks and threads; equal stacks are combined.
 
     Only one profile is taken at a time. No profile shows the content of objects.

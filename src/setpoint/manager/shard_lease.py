@@ -69,8 +69,10 @@ class ShardLease:
             await asyncio.sleep(self.sharding.retry_period)
 
     async def _try_to_claim(self, asked_at: float, seen: Peer | None) -> tuple[Lease | None, Peer | None]:
-        """Writes this life into the Lease; the Lease in the answer is None while it belongs to another process that
-        may be alive.
+        """Tries once to write this life into the Lease. ``seen`` is the second result of the previous attempt.
+
+        Returns the Lease as written, or None if the attempt has to be repeated: after a conflict, or while the Lease
+        belongs to another process that may be alive. In the latter case, the second result is that process's record.
         """
         sharding = self.sharding
         try:
@@ -113,8 +115,8 @@ class ShardLease:
             self.renewed_at = asked_at
 
     async def release(self) -> None:
-        """Releases the Lease for the last time, so that the other members need not wait for it to expire. Tries until
-        ``renew_deadline``, and never raises an ApiError.
+        """Releases the Lease for the last time, so that the other members need not wait for it to expire. Tries for at
+        most ``renew_deadline`` seconds; errors of the server or the connection are logged, not raised.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.sharding.renew_deadline

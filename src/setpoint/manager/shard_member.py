@@ -1,4 +1,4 @@
-"""Sharding: several processes share the keys of their controllers, each key in only one of them at a time.
+"""Sharding: several processes share the keys of their controllers. Only one of them at a time works on a key.
 
 Every process keeps a Lease (``coordination.k8s.io/v1``) of its own and finds the Leases of the others by label. A key
 belongs to one of the members by rendezvous hashing. As in leader election, only local clocks count: a member is dead
@@ -94,7 +94,7 @@ class ShardMember:
         return self._views[-1].ids if self._views else frozenset()
 
     def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
-        """Calls ``listener`` with every new share; returns a function that ends this."""
+        """Calls ``listener`` with every new share; returns a function that removes the listener."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -205,7 +205,7 @@ class ShardMember:
 
     async def _pause(self) -> None:
         """Waits for a retry period. The wait is shorter if a hand-over is in progress, if a peer's lease expires, or if
-        the last reconcile ends that keeps this process from publishing its view.
+        the last of the reconciles that keep this process from publishing its view ends.
         """
         loop = asyncio.get_running_loop()
         now = loop.time()
@@ -265,7 +265,9 @@ class ShardMember:
                 self._drain_until = loop.time() + self.sharding.drain_timeout
 
     async def _publish(self) -> None:
-        """Renews the Lease, with the newest view if no reconcile of a key that it gives to others is running."""
+        """Renews the Lease, with the newest view if no reconcile of a key that this view gives to others is running;
+        otherwise with the view that was published last.
+        """
         if self._drained():
             self._drain_until = None
             self._published = self._views[-1]

@@ -1,4 +1,4 @@
-"""The knowledge of one process about the other members, and the keys that result from it."""
+"""One process's knowledge of the other members, and the share of the keys that follows from it."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Peer:
         self.observed_at = observed_at
 
     def gone(self, asked_at: float) -> bool:
-        """Whether the peer was already dead at ``asked_at``, the time of the request for a list that showed its Lease
-        unchanged.
+        """Whether the peer has released its Lease, or was already dead at ``asked_at``: the loop's time just before a
+        request whose answer still showed this version of the Lease.
         """
         return not self.id or asked_at - self.observed_at >= self.duration
 

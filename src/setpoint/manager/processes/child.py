@@ -103,7 +103,7 @@ class ChildProcess:
         return "; ".join(f"{name}: {why}" for name, why in self.state.readyz.items())
 
     def unhealthy(self) -> str:
-        """The reason why the process has to be restarted; ``""`` if it need not be."""
+        """The reason why the process is not healthy; ``""`` if it is."""
         if self.silence() > STUCK_AFTER:
             return f"process {self.index} (pid {self.pid}) has been silent for {self.silence():.0f} s"
         return "; ".join(f"{name}: {why}" for name, why in self.state.healthz.items()) if self.state else ""

@@ -78,9 +78,9 @@ def _of(registry: CollectorRegistry) -> list[Family]:
 class MergedMetrics:
     """The metrics of all processes; each sample has the label ``process``.
 
-    The samples are not added up: ``rate()`` handles the counters of a replaced process, which start at 0 again, but not
-    a sum of which only a part starts again. ``sum without (process)`` adds them up. ``setpoint_process_up`` is 0 for a
-    process that does not answer.
+    The samples are not added up, because ``rate()`` handles the counter of a replaced process, which starts at 0 again,
+    but not a sum that includes such a counter. For a total, use ``sum without (process)`` of the rates.
+    ``setpoint_process_up`` is 0 for a process that does not answer.
     """
 
     def __init__(self, own: CollectorRegistry, processes: Asked) -> None:

@@ -1,5 +1,5 @@
-"""The supervisor as a child process sees it: its lease, and the connection over which it says whether the child may
-act, watches the child and requests its pages.
+"""The child process's side of the link to the supervisor: the supervisor's lease, and the connection over which the
+supervisor tells the child whether it may act and requests pages, and the child reports its state.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Parent:
         """Serves the supervisor until the call is cancelled.
 
         Raises:
-            SupervisorLost: the supervisor has ended.
+            ExceptionGroup: the supervisor has ended. The only exception in the group is a `SupervisorLost`.
         """
         channel = await Channel.over(socket.socket(fileno=self._seat.channel))
         try:

@@ -26,7 +26,7 @@ RENEWED_EVERY: Final = 0.5
 
 
 class ChildFailed(Exception):
-    """A child process ended with an error before it had started, so its replacement would do the same."""
+    """A child process ended with an error during its start, so its replacement would do the same."""
 
 
 class Supervisor:
@@ -65,8 +65,8 @@ class Supervisor:
     # -- life ----------------------------------------------------------------------------------------------------------
 
     def follow(self, leadership: Leadership) -> None:
-        """Makes the processes act only while ``leadership`` is won. Without an election they act as long as the
-        supervisor runs.
+        """Makes the processes act only while this process leads in the election ``leadership``. Without an election,
+        they act as long as this process runs.
         """
         self._leadership = leadership
 
@@ -74,7 +74,7 @@ class Supervisor:
         """Keeps all processes running until `stop`, and returns when they have ended.
 
         Raises:
-            ChildFailed: a process ended with an error before it had started.
+            ChildFailed: a process ended with an error, and no process with its partition has ever completed its start.
         """
         async with TaskScope() as scope:
             for index in range(self.count):
@@ -98,7 +98,7 @@ class Supervisor:
         return [each for child in self.children.values() if child.state is not None for each in child.state.under_way]
 
     def until(self) -> float:
-        """The loop's time until which no other process can take over."""
+        """The loop's time until which no other process can take over; ``inf`` if there is no election."""
         return float("inf") if self._leadership is None else self._leadership.until
 
     def lead(self) -> None:
@@ -175,7 +175,7 @@ class Supervisor:
         return {number: task.result() for number, task in asking.items()}
 
     def checks(self, *, ready: bool) -> dict[str, Callable[[], str]]:
-        """The checks for readiness or for health, one for each process, by the process's name."""
+        """The checks for readiness (if ``ready``) or for health, by name: ``process-INDEX`` for each process."""
 
         def check(index: int) -> str:
             child = self.children.get(index)
