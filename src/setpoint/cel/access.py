@@ -9,7 +9,11 @@ __all__ = ["field_of", "field_of_optional", "has_field", "index_of", "index_of_o
 
 
 def field_of(value: Value, name: str) -> Value:
-    """The field ``value.name``, as an optional if ``value`` is an optional. Raises EvaluationError."""
+    """The field ``value.name``. Raises EvaluationError if ``value`` is not a map or has no such field.
+
+    If ``value`` is an optional, the field of its content is returned as an optional; an absent field is then not an
+    error.
+    """
     if isinstance(value, MapValue):
         found = value.find(name)
         if found is MISSING:
@@ -25,7 +29,7 @@ def field_of(value: Value, name: str) -> Value:
 
 
 def field_of_optional(value: Value, name: str) -> Optional:
-    """The optional field ``value.?name``."""
+    """The field as an optional (``value.?name``); absent if ``value`` is absent, is not a map or has no such field."""
     if isinstance(value, Optional):
         if not value.present:
             return NONE
@@ -35,14 +39,18 @@ def field_of_optional(value: Value, name: str) -> Optional:
 
 
 def has_field(value: Value, name: str) -> bool:
-    """Whether the field exists: ``has(value.name)``."""
+    """Whether the field exists, as in ``has(value.name)``; False if ``value`` is not a map."""
     if isinstance(value, Optional):
         return field_of_optional(value, name).present
     return isinstance(value, MapValue) and value.find(name) is not MISSING
 
 
 def index_of(value: Value, key: Value) -> Value:
-    """The element ``value[key]``, as an optional if ``value`` is an optional. Raises EvaluationError."""
+    """The element ``value[key]``. Raises EvaluationError if ``value`` has no such element, or is not a list or map.
+
+    If ``value`` is an optional, the element of its content is returned as an optional; an absent element is then not an
+    error.
+    """
     if isinstance(value, Optional):
         return index_of_optional(value, key)
     if isinstance(value, MapValue):
@@ -59,7 +67,9 @@ def index_of(value: Value, key: Value) -> Value:
 
 
 def index_of_optional(value: Value, key: Value) -> Optional:
-    """The optional element ``value[?key]``."""
+    """The element as an optional (``value[?key]``), absent if there is no such element. Raises EvaluationError if
+    ``key`` is not an integer and the container is a list.
+    """
     if isinstance(value, Optional):
         if not value.present:
             return NONE

@@ -57,7 +57,7 @@ def _fixed(cost: int) -> _Estimate:
 
 
 def _first(factor: float) -> _Estimate:
-    """Estimates the cost of one pass over the first argument: ``factor`` times its size."""
+    """The estimate for functions that make one pass over their first argument: ``factor`` times its size."""
     return lambda overload, target, arguments: (arguments[0].any_size.scaled(factor), None) if arguments else None
 
 

@@ -33,15 +33,15 @@ from setpoint.cel.values import size
 __all__ = ["Path", "estimate_cost"]
 
 Path = tuple[str, ...]
-"""The origin of a value: a variable and its fields. ``@items`` stands for all items of a list,
-``@keys`` and ``@values`` for all keys and values of a map.
+"""The origin of a value: a variable and its fields. ``@items`` and ``@indices`` stand for all items and indexes of a
+list, ``@keys`` and ``@values`` for all keys and values of a map.
 """
 _SCALARS: Final = frozenset({"bool", "double", "duration", "int", "timestamp", "uint"})
 
 
 def estimate_cost(checked: Checked, sizes: Callable[[Path], Span | None]) -> Span:
-    """The lowest and the highest cost of an evaluation. ``sizes`` returns the size of a variable or of a part of one;
-    None if the size is not known.
+    """The lowest and the highest cost of an evaluation. ``sizes`` returns the possible sizes of the value at a path, or
+    None if they are not known.
     """
     return _Estimator(checked, sizes).cost(checked.root)
 

@@ -15,8 +15,8 @@ __all__ = ["compile_expression"]
 
 
 def compile_expression(source: str, environment: Environment) -> Checked:
-    """The checked expression. Raises CompileError for a syntax error, a type mismatch or a malformed constant (a
-    duration, a time, a pattern, a format).
+    """The checked expression. Raises CompileError for a syntax error, an unknown name, a type mismatch, a malformed
+    constant (a duration, a time, a pattern, a format) or an expression that is nested too deeply.
     """
     try:
         checked = check(source, parse(source), environment)

@@ -49,8 +49,8 @@ _ESCAPE: Final = re.compile(
 
 
 class Token(NamedTuple):
-    """One token. ``kind`` is the form of a literal, ``name``, ``escaped`` (a name in backquotes), ``end``, or the text
-    of the operator or keyword.
+    """One token. ``kind`` is the type of a literal (such as ``int``), ``name``, ``escaped`` (a name in backquotes),
+    ``end``, or the text of the operator or keyword.
     """
 
     kind: str
@@ -89,7 +89,7 @@ def tokens(source: str) -> tuple[list[Token], list[Issue]]:
 
 
 def unquoted(text: str) -> str:
-    """The value of a string literal. Raises BadLiteral."""
+    """The value of a string literal. Raises BadLiteral for an invalid escape sequence."""
     inner, raw = _inner(text)
     if raw or "\\" not in inner:
         return inner
@@ -107,7 +107,7 @@ def unquoted(text: str) -> str:
 
 
 def unquoted_bytes(text: str) -> bytes:
-    """The value of a bytes literal (with its ``b``). Raises BadLiteral."""
+    """The value of a bytes literal (with its ``b``). Raises BadLiteral for an invalid escape sequence."""
     inner, raw = _inner(text[1:])
     if raw or "\\" not in inner:
         return inner.encode()

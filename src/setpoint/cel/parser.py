@@ -21,7 +21,9 @@ MAX_DEPTH: Final = 90
 stack.
 """
 MAX_CHAIN: Final = 250
-"""The maximum number of operators of one kind, or of selections, in a row."""
+"""The maximum length of a chain of binary operators (``&&`` and ``||`` don't count), or of a chain of selections,
+indexes and method calls.
+"""
 
 _BINARY: Final = {
     "<": 1, "<=": 1, ">": 1, ">=": 1, "==": 1, "!=": 1, "in": 1,
@@ -39,7 +41,9 @@ class _Stop(Exception):
 
 
 def parse(source: str) -> Node:
-    """The syntax tree. Raises CompileError."""
+    """The syntax tree of an expression. Raises CompileError for a syntax error, or if the expression is too long or
+    nested too deeply.
+    """
     if len(source) > MAX_SIZE:
         text = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_SIZE}"
         raise CompileError(source[:80], [Issue(0, text)])

@@ -55,8 +55,8 @@ class Program:
     """A checked expression that can be evaluated any number of times.
 
     ``structs`` makes the values of struct literals (``Type{field: value}``). Raises EvaluationError if the expression
-    has such a literal but there is no ``structs``, or if a part that does not depend on variables can't be evaluated,
-    such as ``int("x")``.
+    has such a literal but ``structs`` is None, if the conversion of a constant fails, as in ``int("x")``, or if a
+    constant pattern is invalid.
     """
 
     def __init__(self, checked: Checked, structs: StructMaker | None = None) -> None:
@@ -295,8 +295,8 @@ class _Builder:
         return loop
 
     def _appended(self, node: Comprehension) -> Callable[[State, list[Value]], None] | None:
-        """For a loop that builds a list: a step that appends the item of one round, so the list is not copied in each
-        round. None for any other loop.
+        """A function that appends the item of one round of a loop to the list that the loop builds, so the list is not
+        copied in each round; None for a loop that does not build a list.
         """
         if not isinstance(node.start, ListLiteral) or node.start.items or not isinstance(node.condition, Literal):
             return None

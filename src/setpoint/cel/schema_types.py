@@ -32,7 +32,7 @@ from setpoint.slices import spend
 __all__ = ["MAX_REQUEST", "Declared", "Definition", "SchemaFields", "declare", "with_object_meta"]
 
 _NODE: Final = 5 * 64
-"""A node takes as long as so many bytes of JSON."""
+"""The bytes of JSON that take as long to process as one node."""
 
 Definition: TypeAlias = Mapping[str, Any]
 MAX_REQUEST: Final = 3 * 1024 * 1024
@@ -50,9 +50,11 @@ class Declared:
     smallest: int
     """The size of the smallest value, as JSON, in bytes."""
     largest: int = 0
-    """The maximum number of characters, elements or entries in a value; 0 for types without a size."""
+    """The maximum size of a value: the bytes of a string, the elements of a list or the entries of a map; 0 for types
+    without a size.
+    """
     fields: dict[str, Declared] = field(default_factory=dict)
-    """The fields by escaped name; those whose names are reserved words also by these names."""
+    """The fields by escaped name. A field whose name is a reserved word is also found by the name without escapes."""
     item: Declared | None = None
     """The type of the elements of a list or map."""
     is_map: bool = False

@@ -12,7 +12,7 @@ from setpoint.slices import spend
 __all__ = ["Lazy", "State", "Step", "constant", "local", "tried", "variable"]
 
 _OFTEN: Final = 256
-"""Costs between two chances for others to have their turn."""
+"""The cost after which an evaluation reports its progress, so that other tasks can run."""
 
 Step: TypeAlias = Callable[["State"], Value]
 """One node of an expression, ready to be evaluated."""
@@ -28,7 +28,9 @@ class Lazy:
         self._made: Value = MISSING
 
     def get(self, state: State) -> Value:
-        """The value. Raises the same EvaluationError on each read."""
+        """The value, which the first call computes. If that fails, this call and all later ones raise the same
+        EvaluationError.
+        """
         if self._made is MISSING:
             try:
                 self._made = self._make(state)

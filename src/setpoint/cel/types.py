@@ -150,8 +150,8 @@ class Solution:
         self._known[unknown] = kind
 
     def assignable(self, targets: tuple[Type, ...], values: tuple[Type, ...]) -> bool:
-        """Whether each of ``values`` is assignable to its counterpart in ``targets``. If so, the type parameters are
-        bound to the values that this requires.
+        """Whether each type in ``values`` is assignable to its counterpart in ``targets``. If so, type parameters stay
+        bound to the types that make this possible.
         """
         before = dict(self._known)
         if len(targets) == len(values) and all(map(self._fits, targets, values)):

@@ -326,7 +326,9 @@ def compare(one: Value, two: Value) -> int:
 
 
 def contains(container: Value, item: Value) -> bool:
-    """``item in container``. Raises EvaluationError if the container is neither a list nor a map."""
+    """Whether ``item in container``. Raises EvaluationError if the container is neither a list nor a map, or if no
+    element equals ``item`` and one of them can't be compared with it.
+    """
     if isinstance(container, MapValue):
         return container.find(item) is not MISSING
     if not isinstance(container, LISTS):

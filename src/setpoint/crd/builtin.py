@@ -34,7 +34,7 @@ _KEPT = (
 )
 _SENTENCE = re.compile(r"(.+?[.!?])(?=\s|$)", re.DOTALL)
 _LEVELS = 3
-"""The depth of descriptions: those of a container in a pod template are included."""
+"""The number of levels of fields that have descriptions: enough for the fields of a pod template's containers."""
 _LONGEST = 160
 _STRINGS: JSONSchema = {"type": "object", "additionalProperties": {"type": "string"}}
 INT_OR_STRING: JSONSchema = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}

@@ -62,10 +62,10 @@ class Conversion(Struct, frozen=True):
 
     * No data is lost in either direction: values that a version can't hold are kept in an annotation of the object. The
       conversion back restores them, unless the field has been changed in between.
-    * Metadata does not change, except for that annotation.
+    * Metadata does not change, except for that annotation and for what a `function` does to labels and annotations.
     * Conversions work on plain JSON values, so fields that neither class declares stay in place.
 
-    Every method returns a new Conversion.
+    Every method returns a new Conversion, and raises ValueError if a path is invalid.
     """
 
     older: Any
@@ -96,7 +96,8 @@ class Conversion(Struct, frozen=True):
         """Declares a field whose value is written differently but means the same; ``new`` may equal ``old``.
 
         ``up`` computes the newer value from the older one, and ``down`` the reverse; both take and return plain JSON
-        values. If ``down(up(x))`` differs from ``x``, ``x`` is kept in the annotation.
+        values. They are not called for null, which stays null. If ``down(up(x))`` differs from ``x``, ``x`` is kept in
+        the annotation.
         """
         return self._with(Move(parse_place(old), parse_place(new), up, down))
 
@@ -104,7 +105,7 @@ class Conversion(Struct, frozen=True):
         """Declares a change to the field's unit: the newer value is ``by`` times the older one (1000 from seconds to
         milliseconds).
 
-        Whole numbers stay whole: a result that is not a whole number is rounded, and the exact value is kept in the
+        Integers stay integers: a result that is not a whole number is rounded, and the original value is kept in the
         annotation.
 
         Raises:

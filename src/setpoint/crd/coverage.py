@@ -23,8 +23,8 @@ def written(steps: Steps) -> str:
 class Coverage:
     """Compares the schemas of two versions as a conversion maps them.
 
-    ``problems`` are the errors, each with a remedy. ``old_only`` and ``new_only`` are the paths of objects that exist
-    in only one version, because their fields are declared one by one.
+    ``problems`` are the errors, each with a remedy. ``old_only`` and ``new_only`` are the paths of objects that only
+    one version has, and whose fields the conversion declares one by one.
     """
 
     def __init__(self, conversion: Conversion, old: JSONSchema, new: JSONSchema, old_name: str, new_name: str) -> None:

@@ -37,7 +37,9 @@ class Column(Struct, frozen=True):
 
 
 class Scale(Struct, frozen=True, kw_only=True):
-    """The paths of the fields behind the scale subresource, which ``kubectl scale`` and autoscalers use."""
+    """The paths of the fields behind the scale subresource, which ``kubectl scale`` and autoscalers use. A path starts
+    with a dot: ``.spec.replicas``.
+    """
 
     spec_replicas: str
     status_replicas: str
@@ -68,7 +70,7 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "annotations": dict,
     "conversions": tuple,
 }
-"""The conversions of class keywords to fields of a `Definition`; the others are taken as they are."""
+"""Functions that turn the values of class keywords into fields of a `Definition`; other values are not changed."""
 
 
 class Keywords(TypedDict, total=False):
@@ -147,13 +149,14 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
         status: MykindStatus = MykindStatus()
     ```
 
-    Class keywords: ``group`` and ``version`` are required; ``kind`` defaults to the class's name,
-    ``plural`` to its lower-case plural, ``scope`` to ``Namespaced``. ``status`` becomes a subresource
-    if the class has one. ``deprecated`` is the warning that users of this version get, or True for the
-    server's default message. ``labels`` and ``annotations`` are the CustomResourceDefinition's.
-    ``conversions`` converts objects of older versions to this one and back (see `Conversion`); one
-    version of a kind is stored, the others have ``storage=False``. ``spec`` and ``status`` may also be
-    dataclasses or pydantic models.
+    Class keywords: ``group`` and ``version`` are required; ``kind`` defaults to the class's name, ``plural`` to its
+    lower-case plural, ``scope`` to ``Namespaced``. ``deprecated`` is the warning that users of this version get, or
+    True for the server's default message. ``labels`` and ``annotations`` are the CustomResourceDefinition's.
+    ``conversions`` converts objects of older versions to this one and back (see `Conversion`); one version of a kind is
+    stored, the others have ``storage=False``.
+
+    A field ``status`` becomes a subresource. The types of ``spec`` and ``status`` may also be dataclasses or pydantic
+    models.
 
     Raises:
         DefinitionError: a name is invalid, a keyword is missing, a field's type or default is invalid, or a column
@@ -164,7 +167,7 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
 
 
 def plural_of(kind: str) -> str:
-    """The lower-case plural by the rule of kubectl's tools: ``mykinds`` for ``Mykind``, ``policies`` for ``Policy``."""
+    """The lower-case plural by the usual rules of English: ``mykinds`` for ``Mykind``, ``policies`` for ``Policy``."""
     word = kind.lower()
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return word + "es"

@@ -5,7 +5,9 @@ for change in compare(old, new):
     print(change.severity, change.place, change.text)
 ```
 
-Pure functions over plain JSON documents. CEL rules are compared as strings: a new one counts as a tightening.
+The functions take plain JSON documents and do not change them. CEL rules are compared as strings: a new rule counts as
+a tightening.
+
 The criteria are those of https://kubernetes.io/docs/reference/using-api/deprecation-policy/ and of the conventions at
 https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api_changes.md
 """

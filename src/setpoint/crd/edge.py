@@ -25,15 +25,15 @@ class Way:
 
     api_version: str
     takes: tuple[tuple[Steps, int], ...]
-    """The paths of the values that move, deepest first, so that a parent is moved without children that
-    move elsewhere.
+    """The paths of the values that move, deepest first, so that a parent is moved without children that move elsewhere.
+    Each has the index of its move, or -1 if a function converts the value.
     """
     clears: tuple[Steps, ...]
     """The paths of objects that the other version does not have; they are removed after their values
     have been taken.
     """
     puts: tuple[tuple[Steps, int, Change | None], ...]
-    """The destinations, shallowest first."""
+    """The destinations, shallowest first, each with the index of its move and the function that changes the value."""
     fills: tuple[tuple[Steps, JSON], ...]
     functions: tuple[Whole, ...]
     exact: bool

@@ -26,10 +26,12 @@ Tree: TypeAlias = dict[str, Any]
 * ``{"f": {field: tree}, "r": 1}``: the fields of an object; with ``r``, the other version does not have the
   object, so it is created if it is missing;
 * ``{"k": [names], "i": [[[values], tree], ...]}``: the items of a list with keys;
-* ``{"i": [[left, tree, index], ...]}``: the items of a list without keys, identified by the fields that are left of
-  them and, among equal ones, by index;
-* ``{"v": value, "w": left}``: a value, and the value that is left in its place; without ``v`` there was no value,
-  without ``w`` nothing is left.
+* ``{"i": [[mark, tree, index], ...]}``: the items of a list without keys, identified by the mark of the item after the
+  conversion back and, among items with equal marks, by index;
+* ``{"v": value, "w": mark}``: a lost value, and the mark of the value that the conversion back gives instead; without
+  ``v`` there was no value before, without ``w`` there is none after the conversion back.
+
+The mark of a scalar is the scalar itself, that of a list or an object is a digest.
 """
 
 
@@ -84,9 +86,10 @@ def _items_lost(
 
 
 def restore(tree: JSON, after: JSON) -> JSON:
-    """``after`` with the values of the tree; ``after`` itself is not changed. Invalid parts of the tree
-    are ignored, because any client can edit the annotation, and an object that can't be converted
-    can't even be deleted.
+    """``after`` with the values of the tree, or `MISSING` if there was no value; ``after`` itself is not changed.
+
+    Invalid parts of the tree are ignored, because any client can edit the annotation, and an object that can't be
+    converted can't even be deleted.
     """
     if not isinstance(tree, dict):
         return after

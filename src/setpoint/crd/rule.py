@@ -58,7 +58,9 @@ def at_least_one_of(*fields: str) -> Rule:
 
 
 def rules_of(given: Sequence[Rule | str]) -> tuple[Rule, ...]:
-    """The rules; a plain string becomes a rule without a message."""
+    """The rules; each plain string in ``given`` becomes a rule without a message. Raises TypeError if ``given`` itself
+    is a string.
+    """
     if isinstance(given, str):
         raise TypeError(f"rules= is a sequence of rules, not the string {given!r}")
     return tuple(rule if isinstance(rule, Rule) else Rule(rule=rule) for rule in given)

@@ -1,7 +1,7 @@
 """Structural schemas (``openAPIV3Schema``) from Python types.
 
 For a type that has no structural schema (a union of objects, a type that contains itself), a `DefinitionError` names
-the class and the field. The schema never accepts arbitrary values silently instead.
+the class and the field. Such a type never silently becomes a schema that accepts any value.
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
 """
 
@@ -89,8 +89,8 @@ def schema_of(kind: type[Object]) -> JSONSchema:
 def check_fields(kind: type[Object]) -> JSONSchema | None:
     """Finds the errors of `schema_of` that can be known while the class is being defined.
 
-    Returns a schema that accepts anything for built-in types, or None if an annotation names a type that does not exist
-    yet; `schema_of` looks for that type later and raises if it is still missing.
+    Returns a schema in which fields of built-in types accept any object, or None if an annotation names a type that
+    does not exist yet; `schema_of` looks for that type later and raises if it is still missing.
 
     Raises:
         DefinitionError: as `schema_of`.

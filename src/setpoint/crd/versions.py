@@ -146,7 +146,8 @@ class Versions:
         return not self._same
 
     def convert(self, document: dict[str, JSON], to_version: str) -> dict[str, JSON]:
-        """``document`` in the version ``to_version``. The argument is not changed; the result may share parts with it.
+        """``document`` in the version ``to_version``. The argument is not changed; the result may share parts with it,
+        and is the argument itself if that already has this version.
 
         Raises:
             ConversionError: ``document`` is not an object of this kind, the version does not exist, or a user's
@@ -180,6 +181,10 @@ class Versions:
     def convert_object(self, obj: Object, kind: type[K]) -> K:
         """``obj``, an instance of one version's class, converted to ``kind``, the class of another version. Fields that
         the classes do not declare are lost.
+
+        Raises:
+            ConversionError: as `convert`.
+            DecodeError: the converted document does not fit the class.
         """
         return self.read(kind, to_wire(obj))
 

@@ -81,7 +81,8 @@ def remember_raw(obj: Object, raw: bytes) -> None:
 def to_wire(value: Any) -> Any:
     """The plain JSON values of a model, or of a container of models. Absent fields are left out, never null.
 
-    The result for an `Object` starts with ``apiVersion`` and ``kind``; an empty ``spec`` or ``status`` is left out.
+    The result for an `Object` starts with ``apiVersion`` and ``kind``. A ``metadata``, ``spec`` or ``status`` that
+    equals the class's default is left out.
 
     Raises:
         TooDeep: ``value`` is nested too deeply.
@@ -199,7 +200,7 @@ def _fields(kind: Any) -> tuple[tuple[str, str, bool], ...]:
 
 @cache
 def _zeros(kind: type[Object]) -> dict[str, Any]:
-    """The wire form of a spec, a status and metadata in which no field is set."""
+    """The wire forms of the class's defaults for ``metadata``, ``spec`` and ``status``, by wire name."""
     zeros = {}
     for item in msgspec.structs.fields(kind):
         factory = item.default_factory

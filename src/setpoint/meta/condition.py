@@ -26,7 +26,7 @@ class Condition(Struct, kw_only=True, omit_defaults=True):
 
 
 def find_condition(conditions: list[Condition], type: str) -> Condition | None:
-    """The condition of the given type, or None."""
+    """The condition of the given type, or None if there is none."""
     return next((condition for condition in conditions if condition.type == type), None)
 
 

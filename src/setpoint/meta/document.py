@@ -23,8 +23,8 @@ class DecodeError(ValueError):
 
 
 class TooDeep(DecodeError):
-    """A document is nested too deeply to decode: the limit is several hundred levels, and fewer if the call stack is
-    already deep.
+    """A document is nested too deeply to be decoded or encoded: the limit is several hundred levels, and fewer if the
+    call stack is already deep.
     """
 
 
@@ -116,7 +116,7 @@ def elements(raw: bytes) -> list[bytes]:
 
 
 def end_of_value(raw: bytes, position: int) -> int:
-    """The end of the JSON value that begins at ``position``, or -1 if the value has no end. Nothing else is checked."""
+    """The index after the JSON value that begins at ``position``, or -1 if it has no end. Nothing else is checked."""
     if raw[position : position + 1] not in (b"{", b"["):
         scalar = _STRING.match(raw, position) or _SCALAR.match(raw, position)
         return scalar.end() if scalar is not None else -1

@@ -81,7 +81,7 @@ def _inside(annotation: Any, value: Any, convert: Convert) -> Any:
 
 
 def _container(choice: Any, value: Any, each: Callable[[Any, Any], Any]) -> Any:
-    """A list or a map with each of its items converted, or None if ``value`` is neither."""
+    """A list or a map with each of its items converted; None if ``choice`` or ``value`` is neither."""
     target, arguments = get_origin(choice) or choice, get_args(choice)
     if not isinstance(target, type) or not arguments:
         return None

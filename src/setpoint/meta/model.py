@@ -85,8 +85,8 @@ def made_by(
     *,
     also: Iterable[str] = (),
 ) -> Any:
-    """Creates the class of a class statement, as `ModelMeta` does. ``also`` are further keywords that the message may
-    suggest; the derived metaclass ``metaclass`` handles them.
+    """Creates the class of a class statement, as `ModelMeta` does. ``also`` are the further keywords of ``metaclass``,
+    which the error message may suggest.
 
     Raises:
         TypeError: a class keyword is unknown; the message names the class and the likely intended keyword.

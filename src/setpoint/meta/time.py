@@ -30,10 +30,11 @@ def format_micro_time(moment: datetime) -> str:
 
 
 def parse_time(text: str) -> datetime:
-    """The aware datetime in a text of RFC 3339.
+    """The aware datetime that ``text`` stands for, in the form of RFC 3339 or in another form of ISO 8601 that has a
+    time with an offset.
 
     Raises:
-        ValueError: ``text`` is not RFC 3339, has no offset, or is before the year 1 or after 9999 in UTC.
+        ValueError: ``text`` has a different form or no offset, or is before the year 1 or after 9999 in UTC.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None or "T" not in text.upper():

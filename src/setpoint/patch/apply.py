@@ -24,7 +24,9 @@ from .typed import TypedError, ensure_named, field_set, merge, remove, type_erro
 __all__ = ["ApplyConflict", "ApplyResult", "Conflict", "Convert", "InvalidApply", "apply", "update"]
 
 Convert: TypeAlias = Callable[[dict[str, Any], str], "tuple[Schema, dict[str, Any]] | None"]
-"""Converts an object to another API version, with that version's schema; None if the version is no longer served."""
+"""A function that converts an object to another API version. It returns that version's schema and the converted object,
+or None if the version is no longer served.
+"""
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -189,9 +191,9 @@ def update(
 ) -> list[dict[str, Any]]:
     """The managedFields after an update or patch that turns ``old`` into ``new``.
 
-    Changed fields are owned only by ``manager``'s Update entry; removed fields have no owner. At most ten Update
-    entries remain. An existing object without managedFields stays without them, because its fields have not been
-    tracked.
+    Changed fields are owned only by ``manager``'s Update entry; removed fields have no owner. If more than ten Update
+    entries exist, the oldest ones of each API version are merged (`Managed.cap`). An existing object without
+    managedFields stays without them, because its fields have not been tracked.
 
     ``managed`` is the result of `managers_of_request`, and is the only argument that is modified. The other parameters
     are those of `apply`.
@@ -199,7 +201,7 @@ def update(
     The creation of an object that comes with managedFields of its own is a change, too: ``old`` then has no uid and
     consists of the fields that every object of the kind has on the server, which therefore get no owner.
 
-    Raises TypedError for objects that do not fit the schema.
+    Raises TypedError if a list of ``old`` or ``new`` does not fit the schema.
     """
     if not managed.owners and (old.get("metadata") or {}).get("uid"):
         return []

@@ -17,7 +17,9 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(slots=True)
 class Comparison:
-    """The difference between two values; no path is in more than one of the sets."""
+    """The difference between two values. No path is in more than one of the sets, except the path of list items with
+    equal keys: it is in two sets if only one of the values repeats the keys.
+    """
 
     removed: FieldSet = field(default_factory=FieldSet)
     modified: FieldSet = field(default_factory=FieldSet)

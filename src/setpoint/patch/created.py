@@ -54,7 +54,7 @@ def create(
 
 
 def _fields(schema: Schema, value: Any) -> Fields:
-    """All fields of an object or list, in the order of API servers; none if its schema treats it as one value."""
+    """All fields of an object or list, in the order of API servers; empty if its schema treats it as one value."""
     if not value:
         return {}
     if type(value) is dict:
@@ -80,7 +80,9 @@ def _fields(schema: Schema, value: Any) -> Fields:
 
 
 def _take_zero(schema: Schema, fields: Fields, new: dict[str, Any], zero: dict[str, Any]) -> None:
-    """Takes out what is the same in ``zero``, and the objects that are in ``zero`` but not their further fields."""
+    """Removes from ``fields`` each field whose value is the same in ``zero``. An object that ``zero`` also has is no
+    longer a member itself, but its fields that ``zero`` does not have are kept.
+    """
     for name, before in zero.items():
         if name not in new:
             continue
@@ -98,7 +100,7 @@ def _take_zero(schema: Schema, fields: Fields, new: dict[str, Any], zero: dict[s
 
 
 def _take(fields: Fields, ignored: FieldSet) -> None:
-    """Takes out the members of ``ignored`` and everything below them."""
+    """Removes from ``fields`` the members of ``ignored`` and everything below them."""
     for element in ignored.members:
         fields.pop(element, None)
     for element, below in ignored.children.items():
@@ -109,7 +111,7 @@ def _take(fields: Fields, ignored: FieldSet) -> None:
 
 
 def _take_alone(fields: Fields, unowned: FieldSet) -> None:
-    """Takes out the members of ``unowned``, but not what is below them."""
+    """Removes from ``fields`` the members of ``unowned``, but keeps the fields below them."""
     for element in unowned.members:
         inner = fields.get(element)
         if inner:
@@ -124,7 +126,9 @@ def _take_alone(fields: Fields, unowned: FieldSet) -> None:
 
 
 def _settle(fields: Fields, element: str) -> None:
-    """Writes an element as it is written with what is left below it."""
+    """Updates the JSON form of an element after fields below it were removed: it is dropped if nothing is left, and
+    becomes a leaf if only ``.`` is left.
+    """
     inner = fields[element]
     if not inner:
         del fields[element]

@@ -17,9 +17,11 @@ __all__ = ["MAX_OPERATIONS", "PatchError", "TestFailed", "TooManyOperations", "a
 MAX_OPERATIONS: Final = 10_000
 _MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 _MAX_SHIFTED: Final = 1 << 26
-"""The most list items that a patch may shift: about 50 ms. It may remove 10,000 items from a list's front."""
+"""The maximum number of list items that a patch may shift, which takes about 50 ms. It is enough to remove all items of
+a list of 10,000, one by one, from the front.
+"""
 _OPERATION: Final = 1 << 9
-"""Bytes that C code reads in the time that an operation takes."""
+"""The cost of an operation, in the unit of `setpoint.slices.spend`."""
 _MISSING: Final = object()
 _END: Final = "-"
 _encode: Final = msgspec.json.Encoder().encode
@@ -38,7 +40,7 @@ class PatchError(ValueError):
 
 
 class TestFailed(PatchError):
-    """A ``test`` operation found a different value."""
+    """A ``test`` operation found a different value, or no member of this name in an object."""
 
     __test__ = False  # not a test class for pytest
 
@@ -48,8 +50,8 @@ class TooManyOperations(PatchError):
 
 
 def parse_pointer(pointer: str) -> list[str]:
-    """The reference tokens of a JSON pointer; ``""`` is the whole document. Raises ValueError if a non-empty pointer
-    does not start with ``/``.
+    """The reference tokens of a JSON pointer, without escapes; an empty list for ``""``, which stands for the whole
+    document. Raises ValueError if any other pointer does not start with ``/``.
     """
     if pointer == "":
         return []

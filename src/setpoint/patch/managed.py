@@ -15,8 +15,8 @@ from .typed import reconcile
 __all__ = ["MAX_UPDATE_MANAGERS", "NEVER_OWNED", "Identity", "Managed", "Owner", "entry_json", "managers_of_request"]
 
 MAX_UPDATE_MANAGERS: Final = 10
-"""The maximum number of Update entries; the oldest ones beyond it are merged into one called
-``ancient-changes``, for each API version.
+"""The maximum number of Update entries. If there are more, the oldest ones are merged into one entry for each API
+version, called ``ancient-changes``.
 """
 
 NEVER_OWNED: Final = FieldSet.of(
@@ -130,7 +130,9 @@ class Owner:
         return entry_json(self.manager, self.operation, self.api_version, self.time, fields, self.subresource)
 
     def __str__(self) -> str:
-        """The manager's name in messages about conflicts."""
+        """The manager as messages about conflicts name it: with its subresource, and with the API version of an Update
+        entry.
+        """
         text = f'"{self.manager}"'
         if self.subresource:
             text += f' with subresource "{self.subresource}"'
@@ -148,7 +150,7 @@ class Managed:
 
     @classmethod
     def decode(cls, entries: Collection[Mapping[str, Any]]) -> Managed:
-        """Parses entries. Raises ValueError if one is malformed."""
+        """Parses entries. Raises ValueError if one is malformed; its ``fieldsV1`` is checked only when it is read."""
         owners = (Owner.from_entry(entry, position) for position, entry in enumerate(pace(entries)))
         return cls({owner.identity: owner for owner in owners})
 
@@ -219,11 +221,10 @@ def entry_json(
 def managers_of_request(
     live: Collection[Mapping[str, Any]] | None, sent: Collection[Mapping[str, Any]] | None, *, subresource: str = ""
 ) -> Managed:
-    """The owners with which an ordinary write starts.
+    """The owners of an object's fields before a write that is not an apply.
 
-    They are taken from the request's managedFields, so clients can edit these; ``[]`` or ``[{}]``
-    resets them. If the request has none, has malformed ones, or is for a subresource, the owners are
-    those of the live object.
+    They are taken from the request's managedFields, so clients can edit these; ``[]`` or ``[{}]`` resets them. If the
+    request has none, has malformed ones, or is for a subresource, the owners are those of the live object.
     """
     if not subresource:
         if sent is not None and not any(sent) and len(sent) < 2:

@@ -25,8 +25,8 @@ _ANNOTATION: Final = FieldSet.of((field("metadata"), field("annotations"), field
 def migrated(
     entries: Sequence[Mapping[str, Any]], managers: Collection[str], manager: str, *, subresource: str = ""
 ) -> list[dict[str, Any]]:
-    """The entries of ``metadata.managedFields`` in which ``manager`` owns, by apply, the fields that ``managers`` owned
-    by updates.
+    """The entries of ``metadata.managedFields`` after a migration: ``manager`` owns, by apply, the fields that
+    ``managers`` owned by updates.
 
     The ``Update`` entries of ``managers`` for ``subresource`` (``""``: the object itself) are removed. Their fields,
     except the annotation of client-side apply, are added to the ``Apply`` entry of ``manager``; if there is none, the

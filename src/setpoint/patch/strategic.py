@@ -40,7 +40,7 @@ class StrategicPatchError(ValueError):
 def apply(schema: Schema, document: Mapping[str, Any] | None, patch: Mapping[str, Any]) -> dict[str, Any]:
     """``document`` with ``patch`` merged into it. Neither argument is changed; the result may share parts with both.
 
-    Raises StrategicPatchError.
+    Raises StrategicPatchError if the patch has invalid directives, or if an item of a merged list lacks its merge key.
     """
     return _merge_map(schema, document or {}, patch)
 
@@ -50,8 +50,8 @@ def _child(schema: Schema, name: str) -> Schema:
 
 
 def _strategy(schema: Schema) -> tuple[bool, str]:
-    """Two parts of the schema's merge strategy: whether fields that the patch does not name are dropped, and the
-    rest.
+    """Whether the strategy contains ``retainKeys``, so fields that the patch does not name are dropped, and the other
+    strategy: ``merge``, ``replace`` or ``""``.
     """
     others = [name for name in schema.patch_strategy if name != "retainKeys"]
     return len(others) != len(schema.patch_strategy), others[0] if others else ""

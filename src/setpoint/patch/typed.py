@@ -39,7 +39,9 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class TypedError(ValueError):
-    """A value does not fit its schema: it has an undeclared field, or items without keys or with equal keys."""
+    """A list does not fit its schema: an item of a map-list has no keys or is not an object, or an item of a set is
+    null, a list or an object.
+    """
 
 
 def field_set(schema: Schema, value: Any) -> FieldSet:
@@ -135,7 +137,7 @@ def is_empty(schema: Schema, value: Any) -> bool:
 
 def same(old: Any, new: Any) -> bool:
     """Whether two values of the same type are certain to be equal; False for equal objects whose fields are in
-    different orders. Fast, and safe at any depth.
+    different orders. Raises RecursionError for values that are nested too deeply.
     """
     if isinstance(old, (dict, list)):
         # Most values that are not equal differ in the first fields; the encoder distinguishes true from 1, unlike ==.
@@ -334,7 +336,7 @@ def _shown(expected: str, value: Any) -> str:
 
 def type_errors(schema: Schema, value: Any) -> list[str]:
     """The reasons why ``value`` cannot be applied, as ``path: reason``: wrong types, undeclared fields, list items
-    with equal keys.
+    without keys or with equal keys. Empty if it can be applied.
     """
     return [f"{path}: {reason}" for path, reason in pace(_type_errors(schema, value) or ())]
 

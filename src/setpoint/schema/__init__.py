@@ -4,7 +4,8 @@
     schema = structural.load(crd_version_schema)        # custom resources
     prune(schema, obj); apply_defaults(schema, obj); errors = validate(schema, obj)
 
-These are pure functions over plain JSON values, without I/O or state.
+The functions work on plain JSON values and do no I/O. `prune`, `apply_defaults` and `drop_nulls` change the value in
+place; the others do not change their arguments.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
     As in Go, an unpaired surrogate escape is read as U+FFFD, and integers over 64 bits as floats.
 
     Raises ValueError if ``body`` is not JSON (this includes NaN and Infinity), is not UTF-8, or has a number that is
-    too large for a float.
+    too large for a float; RecursionError if it is nested too deeply.
     """
     doubles: dict[int, tuple[dict[str, Any], list[str]]] = {}
 
@@ -59,8 +59,7 @@ def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
 def has_no_repeats(body: bytes, value: JSON) -> bool:
     """Whether no field occurs more than once in one object of ``body``, whose JSON value is ``value``.
 
-    This counts the colons outside strings. It takes longer than `parse_json`, but in slices between which other tasks
-    run.
+    This counts the colons outside strings. It takes longer than `parse_json`, but other tasks can run in between.
     """
     colons = 0
     for part in _PART.finditer(body):
@@ -119,8 +118,8 @@ def _go_char(char: str) -> str:
 
 
 def go_syntax_error(error: json.JSONDecodeError, *, place: bool = True) -> str:
-    """The message that Go's decoder gives for the error. With ``place``, the line and column are added, which Go omits,
-    unless the text ended too early.
+    """The message that Go's decoder gives for the error. With ``place``, the line and column, which Go omits, are added
+    (but not if the text ends too early).
     """
     text, at = error.doc, error.pos
     while at < len(text) and text[at] in " \t\r\n":

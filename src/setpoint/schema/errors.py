@@ -92,7 +92,7 @@ class Shown:
 
 
 _COST: Final = 1 << 10
-"""The bytes that C code could read while one error is found and made."""
+"""The cost of finding and creating one error, in the unit of `setpoint.slices.spend`."""
 _MOST: Final = 1000
 _LONGEST: Final = 1 << 20
 _EXPONENT: Final = re.compile(rb"\de[-+]?\d|0\.0000")
@@ -202,8 +202,8 @@ def internal_error(field: str, detail: str) -> FieldError:
 def fitting(errors: Iterable[FieldError]) -> tuple[list[FieldError], int]:
     """The errors that one answer lists, without repetitions, and the number of the remaining ones.
 
-    An answer lists at most 1,000 errors, since the same error in many items would make megabytes. It ends with the
-    error with which its messages exceed 1 Mi characters, since each error may show a value of megabytes.
+    An answer lists at most 1,000 errors, and no more once their messages exceed 1 Mi characters: the same error in many
+    items, or a few errors that show large values, would make an answer of many megabytes.
     """
     shown: dict[tuple[ErrorType, str, str], FieldError] = {}
     size = read = 0
@@ -219,8 +219,8 @@ def fitting(errors: Iterable[FieldError]) -> tuple[list[FieldError], int]:
 
 
 def to_aggregate_message(errors: Iterable[FieldError]) -> str:
-    """The message for all errors: a single error as it is, several as ``[a, b]``, without repetitions. It lists those
-    that are `fitting`, and tells the number of the others.
+    """The message for all errors: a single error as it is, several as ``[a, b]``, without repetitions; ``""`` if there
+    are none. It lists the errors that `fitting` returns, and tells the number of the others.
     """
     shown, left = fitting(errors)
     texts = [*dict.fromkeys(map(str, shown))]
@@ -230,7 +230,7 @@ def to_aggregate_message(errors: Iterable[FieldError]) -> str:
 
 
 def to_causes(errors: Iterable[FieldError]) -> list[dict[str, str]]:
-    """The errors that are `fitting`, as ``Status.details.causes``."""
+    """The errors that `fitting` returns, as ``Status.details.causes``."""
     return [error.to_cause() for error in fitting(errors)[0]]
 
 

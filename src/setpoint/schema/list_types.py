@@ -14,8 +14,8 @@ __all__ = ["list_type_errors"]
 
 
 def list_type_errors(schema: Schema, value: JSON, path: str = "") -> list[FieldError]:
-    """A Duplicate error for each repeated value in a set, and for each repeated combination of keys in a map-list. A
-    map-list that has an item that is not an object gets an Invalid error for that item instead.
+    """A Duplicate error for each repeated value in a set, and for each repeated combination of keys in a map-list. If a
+    map-list has items that are neither objects nor null, it gets one Invalid error instead, for the first such item.
     """
     errors: list[FieldError] = []
     _walk(schema, value, path, errors)

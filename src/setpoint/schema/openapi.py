@@ -247,7 +247,7 @@ def _type(value: JSON) -> Type:
 
 
 def _hints(definition: Mapping[str, JSON]) -> dict[str, Any]:
-    """The keywords that may stand beside a reference: merge hints, the default and the description."""
+    """The keywords that may stand beside a reference: merge hints, the default, ``nullable`` and the description."""
     content: dict[str, Any] = {}
     for keyword in ("description", "default", "nullable"):
         if definition.get(keyword) is not None:

@@ -16,13 +16,17 @@ __all__ = ["Pattern", "PatternError", "compile_pattern"]
 _CACHED: Final = 128
 _MEMORY: Final = 1 << 20
 _MEMORY_MOST: Final = 8 << 20
-"""Bytes of memory for one pattern, its program and the states of matching. Few need more than the first."""
+"""The memory limit, in bytes, for a pattern: its program and the states of matching. ``_MEMORY``, which is enough for
+most patterns, is tried first.
+"""
 _LONGEST: Final = 8192
-"""The most characters of a pattern. Go allows more, but real patterns are shorter, and a longer one takes longer to
-compile.
+"""The maximum length of a pattern, in characters. Go allows longer ones, but real patterns are shorter, and the time to
+compile a pattern grows with its length.
 """
 _MOST_WORK: Final = 200_000_000
-"""The most instructions of a program times bytes of a string: RE2's slowest engine does these in half a second."""
+"""The maximum product of a program's instructions and a string's bytes. RE2's slowest engine takes half a second for
+it.
+"""
 _DEEPEST: Final = 1000
 _LONG_REPEAT: Final = re.compile(r"\{(?:[0-9]{9,}(?:,[0-9]*)?|[0-9]+,[0-9]{9,})\}")
 _WORDS: Final = {
@@ -39,7 +43,9 @@ _WORDS: Final = {
 
 
 class PatternError(ValueError):
-    """The pattern is not a regular expression that an API server accepts."""
+    """An API server would not accept the pattern, or it can't be matched, because the string is too long or RE2 is not
+    installed.
+    """
 
 
 class _Match(Protocol):
@@ -70,7 +76,7 @@ class Pattern:
         return self._compiled.search(self._raw(text)) is not None
 
     def find(self, text: str) -> str:
-        """The first match, or ``""``."""
+        """The first match, or ``""`` if there is none."""
         found = self.find_all(text, 1)
         return found[0] if found else ""
 
@@ -108,8 +114,8 @@ class Pattern:
 
 @lru_cache(maxsize=_CACHED)
 def compile_pattern(pattern: str) -> Pattern:
-    """Compiles ``pattern`` as API servers understand it. Raises PatternError with Go's message, or if
-    RE2 is not installed.
+    """Compiles ``pattern`` as API servers understand it. Raises PatternError, with Go's message, if the pattern is
+    invalid; also if RE2 is not installed.
     """
     if len(pattern) > _LONGEST:
         raise _refused("expression too large", f"{pattern[:30]}...")

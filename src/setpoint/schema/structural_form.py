@@ -160,7 +160,7 @@ def _logic(node: _Definition, skip_any_of: bool, path: str, errors: list[FieldEr
 
 
 def _complete(logic: _Definition, node: _Definition, path: str, said_at: str, errors: list[FieldError]) -> None:
-    """The errors for fields that the logic mentions but the structure does not declare."""
+    """Adds to ``errors`` an error for each field that the logic mentions but the structure does not declare."""
     for keyword in ("allOf", "anyOf", "oneOf"):
         parts: Sequence[_Definition] = logic.get(keyword) or ()
         for index, part in enumerate(parts):

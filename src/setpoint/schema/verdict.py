@@ -24,7 +24,7 @@ class Denial:
 
 
 class Verdict:
-    """Collects errors and warnings. An object without errors and without a `deny` is accepted.
+    """Collects errors and warnings. The object is accepted unless an error is added or `deny` is called.
 
     Every ``field`` is a path of wire names, such as ``spec.containers[0].image``.
     """
@@ -62,15 +62,19 @@ class Verdict:
         self.errors.append(not_supported(field, value, supported))
 
     def deny(self, message: str, *, code: int = 403, reason: str = "Forbidden") -> None:
-        """Refuses the object as a whole. The first refusal counts; ``code`` is an HTTP status of 400 or more."""
+        """Refuses the object as a whole. Only the first refusal counts; ``code`` is an HTTP status.
+
+        Raises:
+            ValueError: ``code`` is below 400.
+        """
         if code < 400:
             raise ValueError(f"a refusal's code must be 400 or more, not {code}")
         if self.denial is None:
             self.denial = Denial(message, code, reason)
 
     def warn(self, text: str) -> None:
-        """Returns ``text`` to the client as a warning. API servers may cut it to 256 characters, so it
-        should start with the most important words.
+        """Adds a warning for the client. API servers may cut it to 256 characters, so it should start with the most
+        important words.
         """
         self.warnings.append(text)
 

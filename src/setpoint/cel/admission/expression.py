@@ -41,7 +41,9 @@ class Expression:
 
 
 def compile_admission(text: str, environment: Environment, types: Sequence[Type]) -> Expression:
-    """Compiles the expression, whose value must have one of ``types`` (ANY allows every type)."""
+    """Compiles the expression, whose value must have one of ``types`` (ANY allows every type). Errors are not raised;
+    the result contains them.
+    """
     try:
         checked = compile_expression(text, environment)
     except CompileError as problem:
@@ -69,7 +71,9 @@ class Evaluation:
     variables: Variables | None = None
 
     def evaluate(self, expression: Expression) -> tuple[Value, str]:
-        """The value of the expression and ``""``, or None and an error message. Raises BudgetSpent."""
+        """The value of the expression and ``""``, or None and an error message. Raises BudgetSpent if the evaluation
+        costs more than the remaining budget.
+        """
         if expression.program is None:
             return None, f"compilation error: {expression.error}"
         values = self.values if self.variables is None else {**self.values, "variables": self.variables}

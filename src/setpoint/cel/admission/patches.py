@@ -54,7 +54,7 @@ class _Record(MapValue):
 
 
 class PatchObject(_Record):
-    """A part of the wanted object: a literal of type ``Object`` or of one of its parts."""
+    """A literal of type ``Object``, or of the type of a field in it, such as ``Object.spec``."""
 
     __slots__ = ("name",)
 
@@ -80,8 +80,8 @@ class JsonPatchOperation(_Record):
 
 
 def patch_value(value: Value, name: str) -> Any:
-    """The value as JSON. ``name`` is the type that an ``Object`` literal must have here, or empty if any type is
-    allowed; the type of a literal inside it must match its field. Raises EvaluationError for a different type, or if
+    """The value as JSON. If it is an ``Object`` literal, its type must be ``name``; an empty ``name`` allows any type.
+    Literals inside it must have the types of the fields that hold them. Raises EvaluationError for a wrong type, or if
     the value has no JSON form.
     """
     if isinstance(value, PatchObject):

@@ -32,4 +32,4 @@ SERVER: Final = Environment(
         AUTHORIZATION,
     )
 )
-"""All functions and types of API servers of 1.36, without variables."""
+"""All functions and types of the API servers of Kubernetes 1.36; it declares no variables."""

@@ -60,7 +60,7 @@ def unsigned(value: int) -> UInt:
 
 
 def duration(nanoseconds: int) -> Duration:
-    """A duration in nanoseconds. Raises EvaluationError if ``nanoseconds`` does not fit into 64 bits."""
+    """The duration of ``nanoseconds``. Raises EvaluationError if the number does not fit into 64 bits."""
     if not MIN_INT <= nanoseconds <= MAX_INT:
         raise EvaluationError("integer overflow")
     return Duration(nanoseconds)
@@ -74,7 +74,7 @@ def timestamp(nanoseconds: int) -> Timestamp:
 
 
 def _quotient(one: int, two: int, what: str) -> int:
-    """The quotient, rounded towards zero."""
+    """The quotient, rounded towards zero. If ``two`` is 0, raises EvaluationError with ``what`` in its message."""
     if two == 0:
         raise EvaluationError(f"{what} by zero")
     found = abs(one) // abs(two)

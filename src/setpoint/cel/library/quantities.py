@@ -48,7 +48,7 @@ class Amount(Opaque):
 
 
 _LONGEST: Final = 1000
-"""The most characters of a quantity that are parsed."""
+"""The maximum length of a quantity, in characters."""
 
 
 def _amount(text: str) -> Amount:

@@ -23,7 +23,9 @@ _UNITS: Final = {
     "s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND,
 }  # fmt: skip
 _LONGEST: Final = 1000
-"""The most characters of a duration. Go reads longer ones, too, but each digit costs more than the one before."""
+"""The maximum length of a duration, in characters. Go accepts longer ones, but the time to parse a number grows faster
+than its length.
+"""
 _PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 _MOMENT: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII

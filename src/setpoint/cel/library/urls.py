@@ -60,7 +60,7 @@ class Url(Opaque):
 
 
 def parse_url(text: str) -> Url:
-    """Parses a URL. Raises BadUrl."""
+    """Parses a URL. Raises BadUrl if it is malformed, or is relative and does not begin with a slash."""
 
     def bad(why: str) -> BadUrl:
         return BadUrl(f"parse {json.dumps(text, ensure_ascii=False)}: {why}")

@@ -88,7 +88,7 @@ class _Place:
     declared: Declared | None
     times: int | None
     uncorrelatable: str = ""
-    """The nearest enclosing list whose items have no keys."""
+    """The path of the outermost enclosing list whose items have no keys; empty if there is none."""
 
 
 @dataclass(slots=True)

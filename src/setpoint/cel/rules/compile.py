@@ -40,8 +40,8 @@ class CompiledRule:
     message_error: str = ""
     message_cost: int = 0
     field_path: str = ""
-    """The path of the field that errors name, relative to the rule's own field; empty for that field
-    itself.
+    """The path of the field that errors name, relative to the rule's own field; empty if they name the rule's own
+    field.
     """
 
     @property
@@ -51,13 +51,15 @@ class CompiledRule:
 
     @property
     def text(self) -> str:
-        """The text that identifies the rule in messages."""
+        """The text that identifies the rule in errors: its message or, if it has none, its expression."""
         message: str = self.document.get("message") or ""
         return (message or str(self.document.get("rule") or "")).strip()
 
 
 def compile_rules(definition: Definition, declared: Declared) -> list[CompiledRule]:
-    """The rules directly at ``definition``, whose values have the declared type."""
+    """The rules directly at ``definition``, whose values have the type ``declared``. A rule that can't be compiled has
+    its ``error`` set.
+    """
     fields = SchemaFields(declared)
     plain = SERVER.extend({"self": declared.type, "oldSelf": declared.type}, fields)
     optional = SERVER.extend({"self": declared.type, "oldSelf": optional_of(declared.type)}, fields)

@@ -55,7 +55,7 @@ class Correlated:
         return Correlated(value[name], old[name], child) if isinstance(child, Mapping) else None
 
     def index(self, position: int) -> Correlated | None:
-        """The item at ``position`` with the old item that has the same keys; None if there is none."""
+        """The item at ``position`` with the old item that has the same keys; None if there is no such old item."""
         items = self._definition.get("items")
         if not isinstance(self._value, list) or not isinstance(items, Mapping):
             return None
@@ -66,7 +66,7 @@ class Correlated:
 
 
 def item_key(definition: Definition, item: Any) -> tuple[Any, ...] | None:
-    """The key of a list's item; None if the item lacks one of the key fields."""
+    """The values of a list item's key fields; None if the item is not an object or lacks one of these fields."""
     if not isinstance(item, dict):
         return None
     found = []

@@ -16,7 +16,7 @@ __all__ = ["default_errors"]
 
 def default_errors(definition: Definition, path: str, *, root: bool = False) -> Iterator[FieldError]:
     """The errors that the rules of a schema find in its defaults. Each default is checked as an unchanged value and, if
-    this gives no errors, as a new one.
+    this gives no errors, as a new one. Defaults below ``additionalProperties`` are not checked.
     """
     spend(64)
     default = definition.get("default")

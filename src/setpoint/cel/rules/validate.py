@@ -64,8 +64,8 @@ class RuleValidator:
 
         ``old`` is the previous value, for rules that use ``oldSelf``. With ``update``, errors in unchanged parts are
         only warnings, unless the broken rule uses ``oldSelf``. Evaluation stops with an error when it has cost more
-        than ``limit``. ``at_once``, if it is less than `CALL_LIMIT`, is the cost limit for code that does not yield to
-        other requests: TakesLong is raised if the rules cost more.
+        than ``limit``. ``at_once`` is for a caller that does not yield to other requests: TakesLong is raised if the
+        rules cost more than that. It must be less than `CALL_LIMIT`; None means no such limit.
         """
         run = _Run(limit, CALL_LIMIT if at_once is None else at_once)
         if self._node is not None:
@@ -200,7 +200,7 @@ class _Run:
     def _holds(
         self, rule: CompiledRule, program: Program, variables: Mapping[str, Value], path: str, kind: str
     ) -> bool:
-        """Whether this rule needs no further report, because it holds or could not be evaluated."""
+        """Whether the rule holds. Also True if its evaluation fails, because this method then adds the error itself."""
         result = self._evaluated(program, variables)
         if result.cost > self._budget:
             self._end(invalid(path, kind, _SPENT))
