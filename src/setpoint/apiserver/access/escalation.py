@@ -105,8 +105,8 @@ def _aggregates(role: JsonObject) -> bool:
 
 
 def only_collected(new: JsonObject, old: JsonObject | None) -> bool:
-    """Whether a change affects only owner references and finalizers, as changes by the garbage
-    collector do.
+    """Whether a change affects only metadata that the garbage collector writes, such as owner references and
+    finalizers. False if ``old`` is None.
     """
     return old is not None and json_equal(_without(new), _without(old))
 

@@ -146,7 +146,9 @@ def _warnings(attributes: AdmissionAttributes, standard: _Standard) -> list[str]
 
 
 def check_pod(attributes: AdmissionAttributes) -> None:
-    """Refuses a pod that violates the level that its namespace enforces. Raises ApiStatusError (403)."""
+    """Refuses a pod that violates the level that its namespace enforces; violations of the other two levels lead to
+    warnings and audit annotations. Raises ApiStatusError (403).
+    """
     if attributes.subresource not in ("", "ephemeralcontainers", "resize"):
         return
     policy = _policy_of(attributes)

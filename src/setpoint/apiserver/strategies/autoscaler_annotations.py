@@ -30,8 +30,8 @@ def written_annotation(name: str, value: Any) -> str:
 
 
 def read_annotation(name: str, text: str) -> Any:
-    """The value of the ``v2`` field ``name``; None for a text that can't be parsed, which is ignored, as in
-    upstream.
+    """The value of the ``v2`` field ``name``; None if ``text`` can't be parsed or has values of a wrong type. Callers
+    ignore such an annotation, as upstream does.
     """
     try:
         value = msgspec.json.decode(text)

@@ -77,7 +77,7 @@ def _decoded(text: str) -> bytes:
 
 
 def _first_block(pem: bytes) -> bytes | None:
-    """The contents of the first PEM block; None if there is none, or if it is of a different kind."""
+    """The contents of the first PEM block that can be decoded; None if there is none, or if it has a different type."""
     for found in _BLOCK.finditer(pem):
         try:
             der = base64.b64decode(b"".join(found[2].split()), validate=True)

@@ -235,7 +235,7 @@ def toleration_errors(toleration: JsonObject, path: str) -> Errors:
 
 
 def _said(spec: JsonObject) -> JsonObject:
-    """The spec without empty fields in its metadata, which are not compared."""
+    """The spec of a claim template without the empty fields of its metadata, which do not count as changes."""
     return {**spec, "metadata": {key: value for key, value in pace((spec.get("metadata") or {}).items()) if value}}
 
 

@@ -28,7 +28,7 @@ _ZEROS: Final = {
 }  # fmt: skip
 
 _COST: Final = 1 << 6
-"""Bytes that C code could read while a field is shown."""
+"""An estimate of the bytes that C code reads while it shows a field, for `spend`."""
 
 
 def dump(kind: str, value: Any) -> Any:

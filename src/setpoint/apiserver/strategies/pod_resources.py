@@ -223,8 +223,8 @@ def resizing_errors(policies: list[JsonObject], restart: str, path: str) -> Erro
 
 
 def qos_class(spec: JsonObject) -> str:
-    """Guaranteed, Burstable or BestEffort, from the CPU and memory of the pod as a whole, if set, or else from those of
-    its containers.
+    """The quality of service class of a pod: ``Guaranteed``, ``Burstable`` or ``BestEffort``. It depends on the CPU and
+    memory of the pod as a whole, if its ``resources`` are set, or else on those of its containers.
     """
     whole = spec.get("resources") or {}
     parts = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]

@@ -75,7 +75,7 @@ _SPEC: Final = Table(
 
 
 def _source_errors(obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-    """The errors in the networks whose requests a load balancer takes: those of the spec, or else of an annotation."""
+    """The errors in the networks from which a load balancer accepts traffic, in the spec or else in an annotation."""
     path, ranges = "spec.LoadBalancerSourceRanges", obj["spec"].get("loadBalancerSourceRanges") or []
     stored = ((old or {}).get("spec") or {}).get("loadBalancerSourceRanges") or ()
     if ranges:
