@@ -22,7 +22,9 @@ JsonObject = dict[str, Any]
 _GROUP: Final = "rbac.authorization.k8s.io"
 _EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
 _COLLECTED: Final = ("ownerReferences", "finalizers", "selfLink", "managedFields")
-"""Metadata that the garbage collector writes, although it may lack the permissions that its object demands."""
+"""The metadata that the garbage collector writes. Changes of this metadata alone need no permissions beyond the one to
+write the object.
+"""
 
 
 def check_role(

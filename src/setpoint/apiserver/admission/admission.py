@@ -30,8 +30,8 @@ __all__ = ["Admission"]
 JsonObject = dict[str, Any]
 Phase = Literal["mutate", "validate"]
 _WARNINGS: Final = 4096
-"""The total length of the warnings, in characters, up to which each is shown in full. As in upstream, a warning beyond
-it is cut to `_WARNING` characters, and once the total exceeds it, further warnings are dropped.
+"""The total length of the warnings, in characters, up to which each is shown in full. As in upstream, a warning that
+would exceed it is cut to `_WARNING` characters, and once the total has exceeded it, further warnings are dropped.
 """
 _WARNING: Final = 256
 _AT_ONCE: Final = 10

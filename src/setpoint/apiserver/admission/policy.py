@@ -98,7 +98,7 @@ class Policy:
         return MatchConditions(documents, ignores_failure=self.ignores_failure, environment=self.environment)
 
     def evaluation(self, values: Mapping[str, Value], budget: int) -> Evaluation:
-        """A CEL evaluation for the expressions of one request."""
+        """A CEL evaluation for expressions of one request, whose total cost may be at most ``budget``."""
         _ = self.environment
         return Evaluation(values, budget, Variables(self._variables, values))
 

@@ -1,4 +1,4 @@
-"""The base of the strategies of webhook configurations and admission policies."""
+"""The base class of the strategies of webhook configurations and admission policies."""
 
 from __future__ import annotations
 

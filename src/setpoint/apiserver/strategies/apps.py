@@ -109,7 +109,7 @@ class ReplicaSets(_Workload):
 
 
 class ReplicationControllers(_Workload):
-    """Replication controllers. Their selector is a plain map; the default is the labels of the template."""
+    """Replication controllers. Their selector is a plain map, by default the labels of the template."""
 
     propagation = "Orphan"
 

@@ -38,8 +38,8 @@ def signing_request_errors(text: str, path: str) -> list[FieldError]:
 
 
 def pod_request_errors(text: str, path: str) -> list[FieldError]:
-    """The errors in ``spec.stubPKCS10Request`` of a PodCertificateRequest, which is DER in base64. Of a
-    well-formed request, only the key is checked.
+    """The errors in ``spec.stubPKCS10Request`` of a PodCertificateRequest, which is DER in base64. If
+    the request is well-formed, only its key is checked.
     """
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa

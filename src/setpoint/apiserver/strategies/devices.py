@@ -100,7 +100,7 @@ def configuration_errors(config: JsonObject, path: str) -> Errors:
 
 
 def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
-    """The errors in the spec of a claim."""
+    """The errors in the spec of a device claim."""
     devices, path = spec.get("devices") or {}, f"{path}.devices"
     requests = devices.get("requests") or []
     known = request_names(spec)

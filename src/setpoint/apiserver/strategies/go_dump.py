@@ -32,8 +32,8 @@ _COST: Final = 1 << 6
 
 
 def dump(kind: str, value: Any) -> Any:
-    """The text with which a kube-apiserver shows ``value``, which is given in the form of the API. ``kind`` is
-    a type, written as in the table.
+    """The text that a kube-apiserver shows for ``value``, a value in the form of the API. ``kind`` is its type, written
+    as in the table.
     """
     text = _text(kind, value)
     spend(len(text) << 2)

@@ -141,7 +141,7 @@ def requirements_errors(
     name_errors: Callable[[str, str], Errors] = container_resource_errors,
 ) -> Errors:
     """The errors in the resources of a container or of a whole pod. ``claims``: the names of the pod's device
-    claims. ``name_errors``: the check of a resource's name.
+    claims. ``name_errors``: the function that checks the name of a resource.
     """
     errors: Errors = []
     limits = {name: Quantity(text) for name, text in pace((resources.get("limits") or {}).items())}

@@ -1,4 +1,4 @@
-"""Allocation of addresses and node ports to services, and the checks before it (upstream's allocators).
+"""Allocation of addresses and node ports to services, and the checks that precede it, as in upstream's allocators.
 
 Addresses are in 10.96.0.0/12, and node ports are from 30000 to 32767; the lowest free one is allocated. There is one IP
 family, IPv4.

@@ -288,7 +288,7 @@ def _port_errors(spec: JsonObject) -> list[FieldError]:
 
 
 def _twice(spec: JsonObject) -> list[FieldError]:
-    """The errors for node ports in a service whose type has none, and for repeated ports and node ports."""
+    """The errors for node ports in a service of type ``ClusterIP``, and for repeated ports and node ports."""
     errors: list[FieldError] = []
     ports = spec.get("ports") or []
     for index, port in enumerate(pace(ports)):

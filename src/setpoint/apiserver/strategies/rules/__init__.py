@@ -33,7 +33,7 @@ def _tables() -> dict[str, Table]:
 
 
 def has_rules(resource: str) -> bool:
-    """Whether the resource has a table; a table also says which fields are required."""
+    """Whether the resource has a table of rules, which then also determines which fields are required."""
     return resource in _tables()
 
 
