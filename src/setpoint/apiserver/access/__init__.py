@@ -1,3 +1,3 @@
-"""Authorization: the attributes of a request, and the rules that allow it. Of the rest of the server, this package uses
-only the storage.
+"""Authorization: the attributes of a request, and the rules that allow it. This package reads roles and bindings from
+the server's storage, and does not depend on the handlers of requests.
 """

@@ -22,7 +22,9 @@ JsonObject = dict[str, Any]
 _GROUP: Final = "rbac.authorization.k8s.io"
 _EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
 _COLLECTED: Final = ("ownerReferences", "finalizers", "selfLink", "managedFields")
-"""Metadata that the garbage collector writes, although it may lack the permissions that its object demands."""
+"""The metadata that the garbage collector writes. Changes of this metadata alone need no permissions beyond the one to
+write the object.
+"""
 
 
 def check_role(
@@ -105,8 +107,8 @@ def _aggregates(role: JsonObject) -> bool:
 
 
 def only_collected(new: JsonObject, old: JsonObject | None) -> bool:
-    """Whether a change affects only owner references and finalizers, as changes by the garbage
-    collector do.
+    """Whether a change affects only metadata that the garbage collector writes, such as owner references and
+    finalizers. False if ``old`` is None.
     """
     return old is not None and json_equal(_without(new), _without(old))
 

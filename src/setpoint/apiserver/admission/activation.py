@@ -20,9 +20,7 @@ JsonObject = dict[str, Any]
 
 
 class _EverythingIsAllowed:
-    """The authorizer that expressions see. It allows everything, as access reviews do on a server without an
-    authorizer.
-    """
+    """The authorizer behind the variable ``authorizer``. It allows everything, even on a server with an authorizer."""
 
     def decide(self, attributes: Attributes) -> Decision:
         return Decision(allowed=True, reason="this server allows everything")
@@ -38,8 +36,8 @@ def values_for(
     obj: JsonObject | None,
     old: JsonObject | None,
 ) -> dict[str, Value]:
-    """All variables except ``params``. ``namespaceObject`` is null; a caller whose expressions may use it replaces the
-    value. ``obj`` and ``old`` must be in the version of ``target``.
+    """The values of the variables, by name, except ``params`` and ``variables``. ``namespaceObject`` is null; a caller
+    whose expressions may use it replaces the value. ``obj`` and ``old`` must be in the version of ``target``.
     """
     access = Attributes(
         verb="",

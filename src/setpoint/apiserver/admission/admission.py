@@ -30,7 +30,9 @@ __all__ = ["Admission"]
 JsonObject = dict[str, Any]
 Phase = Literal["mutate", "validate"]
 _WARNINGS: Final = 4096
-"""The limit on the characters of all warnings; beyond it, each is cut at `_WARNING`, as in upstream."""
+"""The total length of the warnings, in characters, up to which each is shown in full. As in upstream, a warning that
+would exceed it is cut to `_WARNING` characters, and once the total has exceeded it, further warnings are dropped.
+"""
 _WARNING: Final = 256
 _AT_ONCE: Final = 10
 
@@ -137,7 +139,9 @@ class Admission:
         return found
 
     def _outcomes(self, phase: Phase, batch: Sequence[AdmissionAttributes]) -> list[_Outcome]:
-        """The outcomes of a batch. Raises Suspended if an outcome is not known yet, otherwise the first refusal."""
+        """The outcomes of a batch. Raises Suspended if an outcome is not known yet, otherwise ApiStatusError for the
+        first refusal or failure.
+        """
         answers = self._replay.answers
         keys = [_key(phase, attributes) for attributes in batch]
         missing = {key: item for key, item in zip(keys, batch, strict=True) if key not in answers}

@@ -23,7 +23,9 @@ __all__ = ["POLICY_LIMIT", "Binding", "Policy", "PolicyError"]
 
 JsonObject = dict[str, Any]
 POLICY_LIMIT = 10_000_000
-"""The maximum CEL cost of a policy for one request and one binding."""
+"""The maximum CEL cost of all validations of a policy, of all its audit annotations, and of each of its mutations; each
+of these budgets is for one request, binding and parameter object.
+"""
 
 
 class PolicyError(Exception):
@@ -96,7 +98,7 @@ class Policy:
         return MatchConditions(documents, ignores_failure=self.ignores_failure, environment=self.environment)
 
     def evaluation(self, values: Mapping[str, Value], budget: int) -> Evaluation:
-        """A CEL evaluation for the expressions of one request."""
+        """A CEL evaluation for expressions of one request, whose total cost may be at most ``budget``."""
         _ = self.environment
         return Evaluation(values, budget, Variables(self._variables, values))
 

@@ -28,7 +28,7 @@ __all__ = ["ValidatingPolicy", "check_policies"]
 
 JsonObject = dict[str, Any]
 Converted = Callable[[JsonObject | None, ServedResource], JsonObject | None]
-"""A function that converts an object to a different version."""
+"""A function that converts an object to the version of a resource; it returns None for None."""
 
 _MESSAGE_LIMIT: Final = 5 * 1024
 _FAILURES: Final = "validation.policy.admission.k8s.io/validation_failure"

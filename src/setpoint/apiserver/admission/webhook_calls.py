@@ -43,8 +43,10 @@ def converted(
     served: ServedResource,
     target: ServedResource,
 ) -> JsonObject | None:
-    """``obj`` converted from the version of ``served`` to that of ``target``, with defaults. Raises Suspended if a
-    conversion webhook must be called first.
+    """``obj`` converted from the version of ``served`` to that of ``target``, with defaults. It is ``obj`` itself if
+    ``obj`` is None, if both versions are the same, or if ``attributes.kind`` is set (the object is a Scale or Binding).
+
+    Raises Suspended if a conversion webhook must be called first.
     """
     if obj is None or served is target or attributes.kind is not None:
         return obj
@@ -190,7 +192,9 @@ class WebhookCalls:
             raise forbidden(attributes.served.group_resource, attributes.shown_name, str(problem)) from None
 
     def fit(self, attributes: AdmissionAttributes, served: ServedResource, obj: JsonObject) -> None:
-        """Prunes the result of a patch and sets defaults, in place. Raises ApiStatusError (500)."""
+        """Prunes the result of a patch and sets defaults, in place; does nothing if ``attributes.kind`` is set (the
+        object is a Scale or Binding). Raises ApiStatusError (500).
+        """
         if attributes.kind is not None:
             return
         try:

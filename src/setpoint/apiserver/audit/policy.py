@@ -23,7 +23,9 @@ class AuditPolicyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The decision on one request: the level at which it is logged, and the stages to omit."""
+    """The decision on one request: the level at which it is logged, the stages to omit, and whether logged objects keep
+    their managed fields.
+    """
 
     level: Level = "None"
     omitted: frozenset[str] = frozenset()

@@ -37,7 +37,7 @@ TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
     "jobs.batch": ("spec", "template"),
     "cronjobs.batch": ("spec", "jobTemplate", "spec", "template"),
 }
-"""The paths of pod templates in other kinds."""
+"""The path of the pod template in each kind that has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _standard(labels: dict[str, str], mode: str, errors: list[FieldError]) -> _S
 
 
 def _policy_of(attributes: AdmissionAttributes) -> _Policy | None:
-    """The policy of the object's namespace; None if the namespace does not set one."""
+    """The policy of the object's namespace; None if the namespace sets none or does not exist."""
     record = attributes.call.storage.get("namespaces", "", attributes.namespace)
     if record is None or _MARK not in record.value:
         return None
@@ -146,7 +146,9 @@ def _warnings(attributes: AdmissionAttributes, standard: _Standard) -> list[str]
 
 
 def check_pod(attributes: AdmissionAttributes) -> None:
-    """Refuses a pod that violates the level that its namespace enforces. Raises ApiStatusError (403)."""
+    """Refuses a pod that violates the level that its namespace enforces; violations of the other two levels lead to
+    warnings and audit annotations. Raises ApiStatusError (403).
+    """
     if attributes.subresource not in ("", "ephemeralcontainers", "resize"):
         return
     policy = _policy_of(attributes)

@@ -47,8 +47,10 @@ def prioritize(attributes: AdmissionAttributes) -> None:
 
 
 def _established(attributes: AdmissionAttributes, name: str) -> tuple[str, int, str]:
-    """The class, priority and preemption policy of a pod that names the class ``name``; if ``name`` is empty,
-    those of the default class.
+    """The class, priority and preemption policy of a pod that names the class ``name``. If ``name`` is empty, those of
+    the default class; without a default class, an empty name, 0 and ``PreemptLowerPriority``.
+
+    Raises ApiStatusError (403): the class does not exist.
     """
     if not name:
         defaults = [each for each in attributes.stored(_CLASSES, having=_DEFAULT) if each.get("globalDefault")]

@@ -71,8 +71,8 @@ def check_attestation(attributes: AdmissionAttributes) -> None:
 
 
 def _organizations(text: str) -> list[str]:
-    """The organizations in the subject of a certificate request (PEM in base64), which are the groups of the user that
-    it is for. There are none in a text that is not a request; validation refuses it.
+    """The organizations in the subject of a certificate request (PEM in base64), which are the groups of the user to
+    whom the certificate is issued. Empty if ``text`` is not a certificate request; validation refuses it.
     """
     from cryptography import x509
     from cryptography.x509.oid import NameOID

@@ -9,7 +9,7 @@ __all__ = ["Strategy", "strategy_for"]
 
 
 def strategy_for(resource: GroupResource) -> Strategy:
-    """The behaviour of a built-in resource."""
+    """The behaviour of a built-in resource; the default behaviour if it has no strategy of its own."""
     from setpoint.apiserver.strategies.table import STRATEGIES, VERSIONED
 
     strategy = STRATEGIES.get(str(resource)) or Strategy()

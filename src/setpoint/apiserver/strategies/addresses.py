@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _COST: Final = 1 << 10
-"""Bytes that C code could read while an address is parsed."""
+"""An estimate of the bytes that C code reads while it parses an address, for `spend`."""
 PORT: Final = "must be between 1 and 65535, inclusive"
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _NO_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
@@ -72,14 +72,14 @@ def address_problem(text: str) -> str:
 
 
 def address_errors(text: str, path: str, known: Collection[str] = ()) -> list[FieldError]:
-    """The errors in an IP address."""
+    """The errors in an IP address; empty if it is in ``known``."""
     spend(_COST)
     problem = "" if text in known else address_problem(text)
     return [invalid(path, text, problem)] if problem else []
 
 
 def cidr_errors(text: str, path: str, known: Collection[str] = ()) -> list[FieldError]:
-    """The errors in a network."""
+    """The errors in a network, an address with a prefix length; empty if it is in ``known``."""
     spend(_COST)
     problem = "" if text in known else _network_problem(text)
     return [invalid(path, text, problem)] if problem else []
@@ -106,10 +106,12 @@ def _without_zeros(text: str) -> str:
 
 
 _LONGEST: Final = 256
-"""The maximum length of an address that is looked at: no text that long is one."""
+"""The maximum length of a text from which leading zeros are removed; no valid address is longer."""
 
 
 def special_errors(text: str, path: str) -> list[FieldError]:
-    """The errors for an address that endpoints and services must not have."""
+    """The errors if an address is unspecified, loopback, link-local or multicast, which the addresses of endpoints and
+    services must not be. Empty if ``text`` is not an address.
+    """
     address = address_of(text)
     return [invalid(path, text, why) for name, why in _SPECIAL if address is not None and getattr(address, name)]

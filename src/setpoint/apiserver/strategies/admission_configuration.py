@@ -1,4 +1,4 @@
-"""The base of the strategies of webhook configurations and admission policies."""
+"""The base class of the strategies of webhook configurations and admission policies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ __all__ = ["AdmissionConfiguration"]
 
 
 class AdmissionConfiguration(Strategy):
-    """A mutating or validating configuration of admission; a write takes effect with the next request."""
+    """The common behaviour of webhook configurations, admission policies and policy bindings. A write takes effect with
+    the next request.
+    """
 
     says_required = True
     generation = True

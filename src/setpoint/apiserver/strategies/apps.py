@@ -53,7 +53,7 @@ def _specs(obj: JsonObject, old: JsonObject | None) -> tuple[JsonObject, JsonObj
 
 _ROLLBACK: Final = "deprecated.deployment.rollback.to"
 _TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
-"""The annotation that keeps a field of older versions; its value must still be a number."""
+"""The annotation that holds ``spec.templateGeneration`` of older API versions; its value must be an integer."""
 
 
 def _annotated(obj: JsonObject, name: str) -> str | None:
@@ -109,7 +109,7 @@ class ReplicaSets(_Workload):
 
 
 class ReplicationControllers(_Workload):
-    """Replication controllers. Their selector is a plain map; the default is the labels of the template."""
+    """Replication controllers. Their selector is a plain map, by default the labels of the template."""
 
     propagation = "Orphan"
 

@@ -1,4 +1,4 @@
-"""Annotations of ``autoscaling/v1`` autoscalers that hold the fields that only ``v2`` has, in v1's form."""
+"""The annotations in which ``autoscaling/v1`` autoscalers keep the fields that only ``v2`` has, in the form of v1."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def written_annotation(name: str, value: Any) -> str:
 
 
 def read_annotation(name: str, text: str) -> Any:
-    """The value of the ``v2`` field ``name``; None for a text that can't be parsed, which is ignored, as in
-    upstream.
+    """The value of the ``v2`` field ``name``; None if ``text`` can't be parsed or has values of a wrong type. Callers
+    ignore such an annotation, as upstream does.
     """
     try:
         value = msgspec.json.decode(text)
@@ -166,7 +166,7 @@ def _sort(kind: str, value: str | None, average: str | None) -> str:
 
 
 def _capitalized(behavior: JsonObject) -> JsonObject:
-    """A behaviour with capitalized names, which Go writes because the type has no JSON names."""
+    """A behaviour with capitalized field names, as Go encodes it, because the Go type has no JSON names."""
     made: JsonObject = {}
     for name, direction in (("ScaleUp", "scaleUp"), ("ScaleDown", "scaleDown")):
         rules = behavior.get(direction)

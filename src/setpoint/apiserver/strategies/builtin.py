@@ -18,7 +18,7 @@ __all__ = ["add_builtin"]
 _NOT_GENERALLY_AVAILABLE: Final = re.compile(r"v\d+(alpha|beta)\d+")
 # The version to store, where there are several.
 _STORED_AS: Final = {"horizontalpodautoscalers.autoscaling": "v2"}
-# Two names of the same thing: events of both groups are in one place.
+# Both groups serve the same events, which are stored in one collection.
 _SAME_PLACE: Final = {"events.events.k8s.io": GroupResource("", "events")}
 
 

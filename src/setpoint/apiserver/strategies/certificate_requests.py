@@ -38,8 +38,8 @@ def signing_request_errors(text: str, path: str) -> list[FieldError]:
 
 
 def pod_request_errors(text: str, path: str) -> list[FieldError]:
-    """The errors in ``spec.stubPKCS10Request`` of a PodCertificateRequest, which is DER in base64. Of a
-    well-formed request, only the key is checked.
+    """The errors in ``spec.stubPKCS10Request`` of a PodCertificateRequest, which is DER in base64. If
+    the request is well-formed, only its key is checked.
     """
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
@@ -77,7 +77,7 @@ def _decoded(text: str) -> bytes:
 
 
 def _first_block(pem: bytes) -> bytes | None:
-    """The contents of the first PEM block; None if there is none, or if it is of a different kind."""
+    """The contents of the first PEM block that can be decoded; None if there is none, or if it has a different type."""
     for found in _BLOCK.finditer(pem):
         try:
             der = base64.b64decode(b"".join(found[2].split()), validate=True)

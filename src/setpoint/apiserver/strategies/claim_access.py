@@ -25,7 +25,9 @@ _NODE: Final = "authentication.kubernetes.io/node-name"
 
 
 def admin_status_errors(obj: JsonObject, old: JsonObject, namespace: Callable[[], JsonObject]) -> Errors:
-    """An error if administrator access is allocated in a namespace that lacks the required label."""
+    """An error if the write is the first to allocate devices with administrator access, and the namespace lacks the
+    required label; otherwise empty. ``namespace`` returns the claim's Namespace object.
+    """
     asked = next((index for index, result in enumerate(_results(obj)) if result.get("adminAccess")), None)
     if asked is None or any(result.get("adminAccess") for result in _results(old)) or allows_admins(namespace()):
         return []
@@ -40,7 +42,8 @@ def _results(claim: JsonObject) -> Sequence[JsonObject]:
 
 def access_errors(call: WriteContext, obj: JsonObject, old: JsonObject) -> Errors:
     """An error for each missing permission: ``resourceclaims/binding``, in all namespaces, to change allocations and
-    reservations; ``resourceclaims/driver`` to change the reports on a driver's devices.
+    reservations; ``resourceclaims/driver`` to change the reports on a driver's devices, unless the claim has no
+    allocation. Empty if the server has no authorizer.
     """
     if call.authorizer is None:
         return []

@@ -80,7 +80,7 @@ def claim_status_errors(obj: JsonObject, old: JsonObject) -> Errors:
 
 
 def _added(consumers: Sequence[JsonObject], before: Sequence[JsonObject] | None) -> bool:
-    """Whether there are consumers that were not there before."""
+    """Whether ``consumers`` has an entry that is not in ``before``."""
     known = {frozenset(item.items()) for item in before or ()}
     return any(frozenset(item.items()) not in known for item in pace(consumers))
 
@@ -273,7 +273,8 @@ def _interface_address(text: str, path: str) -> Errors:
     """The errors in an IP address with a prefix length, which must have the form in which Go prints it."""
     address, slash, length = text.partition("/")
     if address.replace(".", "").isdecimal():
-        address = ".".join(part.lstrip("0") or "0" for part in address.split("."))  # zeros before are read, not printed
+        # Go accepts leading zeros but does not print them.
+        address = ".".join(part.lstrip("0") or "0" for part in address.split("."))
     try:
         parsed = ipaddress.ip_interface(f"{address}{slash}{length}")
     except ValueError:

@@ -19,7 +19,7 @@ _MOST = 64
 
 
 def condition_errors(conditions: Sequence[JsonObject], path: str, *, params: bool = False) -> list[FieldError]:
-    """The errors in ``matchConditions``."""
+    """The errors in ``matchConditions``. ``params``: whether the expressions may use the variable ``params``."""
     errors: list[FieldError] = []
     if len(conditions) > _MOST:
         errors.append(too_many(path, len(conditions), _MOST))
@@ -46,7 +46,9 @@ def condition_errors(conditions: Sequence[JsonObject], path: str, *, params: boo
 def expression_errors(
     text: str, environment: Environment, types: Sequence[Type], path: str
 ) -> tuple[list[FieldError], Expression]:
-    """The errors in an expression, and the compiled expression."""
+    """The errors in an admission expression, whose result must have one of ``types``, and the compiled expression. An
+    invalid expression has one error.
+    """
     expression = compile_admission(text, environment, types)
     if not expression.error:
         return [], expression

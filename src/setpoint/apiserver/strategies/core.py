@@ -149,8 +149,8 @@ class Nodes(Strategy):
 
 
 class Volumes(Strategy):
-    """Persistent volumes. A change of the phase sets ``lastPhaseTransitionTime``, unless the client has
-    changed it too.
+    """Persistent volumes. A write that changes the phase sets ``lastPhaseTransitionTime`` to the current time, unless
+    it also changes that field.
     """
 
     returns_deleted = True
@@ -184,15 +184,17 @@ def _copyable(source: JsonObject) -> bool:
 
 
 def _drop_source(spec: JsonObject) -> None:
-    """Drops the value of the older field for a claim's data source if the field can't hold it, unless the newer field
-    is set.
+    """Drops ``dataSource`` if it refers to neither a claim nor a volume snapshot, unless ``dataSourceRef``, the newer
+    field, is set.
     """
     if spec.get("dataSource") is not None and spec.get("dataSourceRef") is None and not _copyable(spec["dataSource"]):
         del spec["dataSource"]
 
 
 def _drop_reference(spec: JsonObject, before: JsonObject) -> None:
-    """Drops a reference to another namespace, because that feature is off, unless there was a reference ``before``."""
+    """Drops a ``dataSourceRef`` with a namespace, because that feature is off, unless the old spec ``before`` has a
+    ``dataSourceRef``.
+    """
     if before.get("dataSourceRef") is None and (spec.get("dataSourceRef") or {}).get("namespace"):
         del spec["dataSourceRef"]
 
@@ -276,8 +278,8 @@ class Accounts(Strategy):
 
 
 class Events(Strategy):
-    """Events. They have no dependents, an update may create them, and their namespace must match that
-    of the object that they describe.
+    """Events. A deletion ignores the propagation policy, a PUT may create an event, and the namespace of an event must
+    match that of the object that it describes.
     """
 
     says_required = True

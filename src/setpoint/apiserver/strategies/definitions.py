@@ -29,7 +29,9 @@ _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 
 
 class Definitions(Strategy):
-    """CRDs. `setpoint.apiserver.custom.definitions.CustomResources` does the work that follows each write."""
+    """CRDs. After each write, `setpoint.apiserver.custom.definitions.CustomResources` serves the resources that the CRD
+    defines, or deletes them with the CRD.
+    """
 
     status_keeps = METADATA
     generation = True
@@ -54,7 +56,7 @@ class Definitions(Strategy):
         obj["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored}
 
     def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
-        """Adds the finalizer that keeps a CRD until its objects are gone."""
+        """Adds the finalizer that keeps a CRD until its custom resources have been deleted."""
         metadata = obj["metadata"]
         if not metadata.get("deletionTimestamp") and _FINALIZER not in (metadata.get("finalizers") or ()):
             metadata["finalizers"] = [*(metadata.get("finalizers") or ()), _FINALIZER]

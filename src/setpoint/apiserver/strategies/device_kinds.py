@@ -48,7 +48,7 @@ def _default_tolerations(part: JsonObject) -> None:
 
 
 class DeviceClasses(Strategy):
-    """Device classes."""
+    """Device classes. ``generateName`` is not validated; the generated name is."""
 
     generation = True
     returns_deleted = True
@@ -66,7 +66,7 @@ class DeviceClasses(Strategy):
 
 
 class ResourceSlices(Strategy):
-    """Slices: the devices of one or more nodes."""
+    """Resource slices, in which drivers publish the devices of one or more nodes."""
 
     generation = True
     counts_dropped = True
@@ -82,7 +82,7 @@ def _specs(obj: JsonObject, old: JsonObject | None) -> tuple[JsonObject, JsonObj
 
 
 class ResourceClaims(Strategy):
-    """Device claims. The requests of a claim never change, nor does an existing allocation."""
+    """Device claims. The spec of a claim can't change. An allocation can be removed, but not changed."""
 
     status_keeps = METADATA
     returns_deleted = True
@@ -146,7 +146,7 @@ def _refuse(obj: JsonObject, errors: list[FieldError]) -> None:
 
 
 class TaintRules(Strategy):
-    """Rules for device taints; a taint gets the time at which it was added."""
+    """Rules for device taints. If the ``timeAdded`` of a taint is missing, it is set to the current time."""
 
     status_keeps = METADATA
     generation = True

@@ -100,7 +100,7 @@ def configuration_errors(config: JsonObject, path: str) -> Errors:
 
 
 def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
-    """The errors in the spec of a claim."""
+    """The errors in the spec of a device claim."""
     devices, path = spec.get("devices") or {}, f"{path}.devices"
     requests = devices.get("requests") or []
     known = request_names(spec)
@@ -235,7 +235,7 @@ def toleration_errors(toleration: JsonObject, path: str) -> Errors:
 
 
 def _said(spec: JsonObject) -> JsonObject:
-    """The spec without empty fields in its metadata, which are not compared."""
+    """The spec of a claim template without the empty fields of its metadata, which do not count as changes."""
     return {**spec, "metadata": {key: value for key, value in pace((spec.get("metadata") or {}).items()) if value}}
 
 

@@ -95,7 +95,9 @@ def _paths(resource: str) -> Iterator[str]:
 
 
 def disabled_fields() -> list[tuple[str, list[str]]]:
-    """The resources with the paths of the fields to drop; the fields of pods also apply to all pod templates."""
+    """The resources, each with the sorted paths of the fields to drop. The fields in the spec of a pod are also dropped
+    from all pod templates, which are not listed.
+    """
     return [("pods", sorted(_paths("pods"))), *((name, sorted(paths)) for name, paths in sorted(_OTHERS.items()))]
 
 

@@ -69,7 +69,7 @@ def event_errors(obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldE
         errors += _series_errors(event)
     for name in _KEPT:
         value = event.get(name)
-        # An empty reference is not a missing one where it is a pointer.
+        # This reference is a pointer, so an empty one differs from a missing one.
         same = value == before.get(name) if name == "related" else (value or None) == (before.get(name) or None)
         if not same:
             shown = dump(_KINDS.get(name, "s"), value) if name in _KINDS or value is None else value

@@ -28,12 +28,12 @@ _ZEROS: Final = {
 }  # fmt: skip
 
 _COST: Final = 1 << 6
-"""Bytes that C code could read while a field is shown."""
+"""An estimate of the bytes that C code reads while it shows a field, for `spend`."""
 
 
 def dump(kind: str, value: Any) -> Any:
-    """The text with which a kube-apiserver shows ``value``, which is given in the form of the API. ``kind`` is
-    a type, written as in the table.
+    """The text that a kube-apiserver shows for ``value``, a value in the form of the API. ``kind`` is its type, written
+    as in the table.
     """
     text = _text(kind, value)
     spend(len(text) << 2)

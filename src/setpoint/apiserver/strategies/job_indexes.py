@@ -12,13 +12,15 @@ from setpoint.slices import pace
 __all__ = ["count_indexes", "index_intervals", "indexes_problem"]
 
 _DIGITS: Final = 20
-"""The maximum length of a 64-bit number; Go can't parse longer ones, and Python refuses thousands of digits."""
+"""The maximum length of a 64-bit integer in decimal, with its sign. Longer texts are not parsed, because Python refuses
+to parse thousands of digits.
+"""
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _TWO_PARTS: Final = "violates the requirement that an index interval can have at most two parts separated by '-'"
 
 
 def indexes_problem(text: str, completions: int) -> str:
-    """The first error in a list for a job with that number of completions; empty if the list is valid."""
+    """The first error in a list of indexes for a job with ``completions``; empty if the list is valid."""
     return count_indexes(text, completions)[1]
 
 

@@ -47,7 +47,7 @@ class _Job:
 
 
 def job_status_errors(obj: JsonObject, old: JsonObject) -> Errors:
-    """The errors in a write of ``jobs/status``."""
+    """The errors in a write of ``jobs/status``; ``old`` is the job before the write."""
     new, before = _Job(obj), _Job(old)
     return [*_counts(new), *_uncounted(new), *_state(new, before), *_indexes(new, before), *_transition(new, before)]
 

@@ -35,7 +35,7 @@ _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _PATH_RULE: Final = r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')"
 _TWO_PARTS: Final = "violates the requirement that an index interval can have at most two parts separated by '-'"
 _FREE: Final = ("nodeSelector", "tolerations", "schedulingGates")
-"""The fields of a template that may change before the job has started."""
+"""The fields of the template's pod spec that may change while the job is suspended and has not started yet."""
 
 
 def job_errors(obj: JsonObject, *, new: bool) -> Errors:

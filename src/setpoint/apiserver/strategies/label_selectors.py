@@ -1,4 +1,4 @@
-"""Label selectors within objects, checked as strictly as in new objects."""
+"""Validation of the label selectors in objects. Those of an existing object are checked as strictly as new ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def labels_errors(labels: JsonObject | None, path: str) -> list[FieldError]:
 
 
 def label_selector_errors(selector: Any, path: str) -> list[FieldError]:
-    """The errors in a LabelSelector, field by field."""
+    """The errors in a LabelSelector; empty if ``selector`` is not a JSON object."""
     if not isinstance(selector, dict):
         return []
     errors = labels_errors(selector.get("matchLabels"), f"{path}.matchLabels")

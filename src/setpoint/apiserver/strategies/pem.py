@@ -28,7 +28,7 @@ class Block(NamedTuple):
 
 def blocks(text: bytes) -> Iterator[Block]:
     """The blocks of a text, in their order."""
-    begun = 0  # where the part begins in which the next block may begin
+    begun = 0  # the next block can't begin before this position
     ends = [found.start() for found in _END.finditer(text)]
     for end in pace(ends):
         begin = text.rfind(_BEGIN, begun, end + 1)

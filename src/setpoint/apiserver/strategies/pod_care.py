@@ -29,7 +29,9 @@ _NUMBERS: Final = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "su
 
 
 def care_errors(container: JsonObject, path: str, spec: JsonObject, grace: int | None) -> Errors:
-    """The errors in a container's probes and lifecycle hooks. ``grace``: the pod's grace period in seconds."""
+    """The errors in a container's probes and lifecycle hooks. ``grace``: the pod's grace period in seconds; if it is
+    None, the length of a ``sleep`` is not checked.
+    """
     errors: Errors = []
     cycle = container.get("lifecycle")
     if cycle is not None:

@@ -33,11 +33,13 @@ _EPHEMERAL: Final = (
 
 
 _UNSET: Final[dict[str, tuple[Any, ...]]] = {"resources": (None, {})}
-"""The values that count as unset, for fields for which null is not the only one."""
+"""The values that count as unset, by field; any other field is unset only if it is null."""
 
 
 def containers_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject], *, pod: bool) -> Errors:
-    """The errors in all containers of a pod's spec. ``volumes``: the valid volumes, by name."""
+    """The errors in all containers of a pod's spec. ``volumes``: the valid volumes, by name. ``pod``: whether the spec
+    is that of a pod, not of a template.
+    """
     grace = spec.get("terminationGracePeriodSeconds")
     containers = spec.get("containers") or []
     names: set[str] = set()

@@ -63,7 +63,7 @@ def id_errors(value: int | None, path: str) -> list[FieldError]:
 
 
 def port_name_problems(name: str) -> list[str]:
-    """The problems with a port name (IANA's service names)."""
+    """The problems with the name of a port, which must be an IANA service name (RFC 6335); empty if it is valid."""
     problems = ["must be no more than 15 characters"] if len(name) > 15 else []
     if not _PORT_NAME.fullmatch(name):
         problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
@@ -127,7 +127,9 @@ def downward_errors(item: JsonObject, path: str) -> list[FieldError]:
 
 
 def field_errors(reference: JsonObject, path: str, *, volume: bool = False) -> list[FieldError]:
-    """The errors in a reference to a field of the pod."""
+    """The errors in a reference to a field of the pod. ``volume``: whether the value is written to a volume, for which
+    fewer fields are allowed than for a variable.
+    """
     target = reference.get("fieldPath", "")
     for name in ("apiVersion", "fieldPath"):
         if not reference.get(name):
@@ -151,7 +153,9 @@ def field_errors(reference: JsonObject, path: str, *, volume: bool = False) -> l
 
 
 def resource_errors(reference: JsonObject, path: str, *, volume: bool = False) -> list[FieldError]:
-    """The errors in a reference to a resource of one of the pod's containers."""
+    """The errors in a reference to a resource of one of the pod's containers. ``volume``: whether the value is written
+    to a volume, so the reference must name the container.
+    """
     name = reference.get("resource", "")
     errors: list[FieldError] = []
     if volume and not reference.get("containerName"):

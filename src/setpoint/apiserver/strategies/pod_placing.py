@@ -142,7 +142,7 @@ def spreading_errors(constraints: list[JsonObject] | None, path: str) -> Errors:
 
 
 def toleration_errors(tolerations: list[JsonObject] | None, path: str) -> Errors:
-    """The errors in the tolerations of pods, runtime classes and device classes."""
+    """The errors in the tolerations of a pod or a runtime class."""
     errors: Errors = []
     for index, toleration in enumerate(pace(tolerations or ())):
         where, key, operator = f"{path}[{index}]", toleration.get("key", ""), toleration.get("operator", "")

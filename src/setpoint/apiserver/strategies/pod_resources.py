@@ -141,7 +141,7 @@ def requirements_errors(
     name_errors: Callable[[str, str], Errors] = container_resource_errors,
 ) -> Errors:
     """The errors in the resources of a container or of a whole pod. ``claims``: the names of the pod's device
-    claims. ``name_errors``: the check of a resource's name.
+    claims. ``name_errors``: the function that checks the name of a resource.
     """
     errors: Errors = []
     limits = {name: Quantity(text) for name, text in pace((resources.get("limits") or {}).items())}
@@ -223,8 +223,8 @@ def resizing_errors(policies: list[JsonObject], restart: str, path: str) -> Erro
 
 
 def qos_class(spec: JsonObject) -> str:
-    """Guaranteed, Burstable or BestEffort, from the CPU and memory of the pod as a whole, if set, or else from those of
-    its containers.
+    """The quality of service class of a pod: ``Guaranteed``, ``Burstable`` or ``BestEffort``. It depends on the CPU and
+    memory of the pod as a whole, if its ``resources`` are set, or else on those of its containers.
     """
     whole = spec.get("resources") or {}
     parts = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]

@@ -35,9 +35,9 @@ _WITH_NODE: Final = "must match `containerPort` when `hostNetwork` is true"
 _NOT_APART: Final = "when `hostUsers` is false"
 _ENCODER: Final = msgspec.json.Encoder()
 _KEPT: Final = 256
-"""The number of specs without errors that are remembered."""
+"""The maximum number of specs without errors that are remembered."""
 _KEPT_BYTES: Final = 4096
-"""The size in bytes, as JSON, up to which a spec is remembered."""
+"""The maximum size of a remembered spec as JSON, in bytes."""
 _SOUND: Final[set[tuple[bytes, str | None]]] = set()
 """Specs without errors, as JSON, each with the part of the pod's name on which the errors depend (see `_name_part`)."""
 

@@ -230,7 +230,7 @@ def _claim_names(container: JsonObject, status: JsonObject) -> set[str]:
 
 
 def _transitions(spec: JsonObject, status: JsonObject, before: JsonObject) -> Errors:
-    """The errors for containers that run again although they had ended and must not restart."""
+    """An error for each container that has terminated, must not restart, and is now reported as not terminated."""
     errors: Errors = []
     policy = spec.get("restartPolicy", "Always")
     for key, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):

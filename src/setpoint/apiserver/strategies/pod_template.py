@@ -15,7 +15,7 @@ _MODE: Final = 420  # 0644
 
 
 def default_template(template: Any) -> None:
-    """Sets the defaults of a PodTemplateSpec."""
+    """Sets the defaults of a PodTemplateSpec, in place; does nothing if ``template`` is not a JSON object."""
     if not isinstance(template, dict):
         return
     template.setdefault("metadata", {})
@@ -24,8 +24,8 @@ def default_template(template: Any) -> None:
 
 
 def default_pod_spec(spec: JsonObject, *, pod: bool = False) -> None:
-    """Sets the defaults of a pod's spec. ``pod``: whether the spec is that of a pod, which has more defaults than a
-    template.
+    """Sets the defaults of a pod's spec, in place. ``pod``: whether the spec is that of a pod, which has more defaults
+    than a template.
     """
     spec.setdefault("restartPolicy", "Always")
     if spec.get("terminationGracePeriodSeconds") is None:
@@ -153,7 +153,7 @@ fit into the rest.
 _LONGEST_REPOSITORY: Final = 255
 """The maximum length of an image's repository, without its host."""
 _HUB: Final = "docker.io"
-"""The host of images without a host."""
+"""The default host of images."""
 _IMAGE: Final = re.compile(
     rf"(?:(?:{_HOST}(?:\.{_HOST})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?(?P<repository>{_PART}(?:/{_PART})*)"
     r"(?::(?P<tag>\w[\w.-]{0,127}))?"
@@ -164,7 +164,9 @@ _IDENTIFIER: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def _tag(image: str) -> str:
-    """The tag of an image; ``latest`` if the image has neither tag nor digest, empty if its name is invalid."""
+    """The tag of an image; ``latest`` if the image has neither tag nor digest, empty if it has only a digest or if its
+    name is invalid.
+    """
     if len(image) > _LONGEST_IMAGE or _IDENTIFIER.fullmatch(image):
         return ""
     found = _IMAGE.fullmatch(_with_host(image))
@@ -174,7 +176,9 @@ def _tag(image: str) -> str:
 
 
 def _with_host(image: str) -> str:
-    """The image's name in full: its host stands first, and an image of the hub without a folder is in ``library``."""
+    """The full name of an image, which begins with its host. An image on Docker Hub whose name has no folder is in the
+    folder ``library``.
+    """
     first, slash, rest = image.partition("/")
     if slash and first == "index.docker.io":
         first = _HUB

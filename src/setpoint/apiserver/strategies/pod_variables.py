@@ -92,7 +92,7 @@ def variables_from_errors(sources: list[JsonObject], path: str) -> Errors:
             name = source[key].get("name", "")
             if not name:
                 errors.append(required(f"{where}.{key}.name"))
-            else:  # (a name may be the beginning of one)
+            else:  # as in upstream, a prefix of a name is valid too
                 problems = dns1123_subdomain(name[:-1] + "a" if name.endswith("-") else name)
                 errors += [invalid(f"{where}.{key}.name", name, text) for text in problems]
         if not given:

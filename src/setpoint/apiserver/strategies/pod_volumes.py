@@ -70,7 +70,7 @@ def volumes_errors(volumes: list[JsonObject], path: str, pod: str = "") -> tuple
 
 
 def source_errors(volume: JsonObject, path: str, pod: str = "") -> Errors:
-    """The errors in a volume, except those in its name."""
+    """The errors in a volume, except those in its name. ``pod`` is the name of the pod, empty in a template."""
     errors: Errors = []
     several = False
     name = volume.get("name", "")
@@ -102,7 +102,7 @@ _TOO_LONG_TOGETHER: Final = (
 
 
 def kind_errors(kind: str, source: JsonObject, path: str) -> Errors:
-    """The errors in a source of type ``kind``."""
+    """The errors in a volume source; ``kind`` is the name of the source's field, such as ``nfs``."""
     return _SOURCES[kind](source, path)
 
 
@@ -177,7 +177,9 @@ def _initiator_problem(name: str, unknown: str) -> str:
 def iscsi_errors(
     source: JsonObject, path: str, unknown: str = "must be valid format starting with iqn, eui, or naa"
 ) -> Errors:
-    """The errors in an iSCSI source of a pod volume or a persistent volume."""
+    """The errors in an iSCSI source of a pod volume or a persistent volume. ``unknown`` is the message for a name whose
+    prefix is not known.
+    """
     errors = [] if source.get("targetPortal") else [required(f"{path}.targetPortal")]
     if not source.get("iqn"):
         errors.append(required(f"{path}.iqn"))
@@ -339,5 +341,7 @@ _SOURCES: Final[dict[str, Source]] = {
     "ephemeral": _ephemeral,
     "image": _image,
 }
-"""The sources in the order in which upstream checks them: if there are two, the first counts."""
+"""The sources in the order in which upstream checks them: if a volume has several, the rule of the first is applied,
+and the others are refused.
+"""
 _PLACES: Final = {key: place for place, key in enumerate(_SOURCES)}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Pods"]
 
 _OF_THE_WRITE: Final = ("managedFields", "resourceVersion")
-"""The metadata that a write of a part of a pod changes."""
+"""The only metadata that a write of ``/resize`` or ``/ephemeralcontainers`` changes."""
 _ENDED: Final = ("Succeeded", "Failed")
 _FROZEN: Final = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -38,7 +38,9 @@ _FROZEN: Final = (
 
 
 class Pods(Strategy):
-    """Pods. A pod on a node gets a grace period, after which its kubelet deletes it; other pods are deleted at once."""
+    """Pods. The deletion of a pod that is on a node and has not ended has a grace period, after which the kubelet
+    removes the pod; other pods are deleted at once.
+    """
 
     status_keeps = ("ownerReferences",)
     generation = True
@@ -165,7 +167,7 @@ def _timeless(toleration: JsonObject) -> frozenset[tuple[str, object]]:
 
 def _only_allowed_changes(new: JsonObject, old: JsonObject) -> bool:
     """Whether an update changes only fields that may change: images, the deadline, tolerations, scheduling gates and,
-    for a pod with scheduling gates, the node selector and affinity.
+    for a pod with scheduling gates, the node selector and affinity. A negative grace period may change to 1.
     """
     if new == old:
         return True

@@ -1,4 +1,4 @@
-"""Allocation of addresses and node ports to services, and the checks before it (upstream's allocators).
+"""Allocation of addresses and node ports to services, and the checks that precede it, as in upstream's allocators.
 
 Addresses are in 10.96.0.0/12, and node ports are from 30000 to 32767; the lowest free one is allocated. There is one IP
 family, IPv4.
@@ -29,8 +29,8 @@ __all__ = ["ALLOCATED", "allocate", "family_errors", "has_address", "headless", 
 
 _NETWORK: Final = IPv4Network("10.96.0.0/12")
 _FIRST: Final = 10
-"""The first few addresses are reserved for cluster services with a fixed address, such as 10.96.0.1 for the
-API server.
+"""The offset in `_NETWORK` of the first address that is allocated automatically. Lower addresses are reserved for
+services with a fixed address, such as 10.96.0.1 for the API server.
 """
 _PORTS: Final = range(30000, 32768)
 _OUTSIDE: Final = "provided port is not in the valid range. The range of valid ports is 30000-32767"
@@ -87,8 +87,8 @@ def allocate(call: WriteContext, obj: JsonObject, before: JsonObject | None) -> 
     """Gives the service the addresses and ports that it needs and lacks; ``before`` is the old spec, None for a new
     service.
 
-    Raises ApiStatusError: 422 for addresses and ports that are not available, before the rest of the service is
-    validated.
+    Raises ApiStatusError, before the rest of the service is validated: 422 for an address or a node port that is not
+    available and for invalid IP families, 400 for a health check port that is not available.
     """
     spec = obj["spec"]
     if before is not None:
@@ -140,8 +140,8 @@ class _Given:
         return number
 
     def reserve(self, number: int) -> str:
-        """The problem with the port number; empty if the port was free. In a dry run, every port counts as free, as
-        in upstream.
+        """Allocates the port to this request. Returns the problem with its number; empty if the port was free. In a dry
+        run, every port counts as free, as in upstream, and nothing is allocated.
         """
         if self._call.dry_run:
             return ""
@@ -309,8 +309,8 @@ def _fewer(spec: JsonObject, before: JsonObject) -> Iterator[FieldError]:
 
 
 def family_errors(spec: JsonObject, known: Collection[str] = ()) -> list[FieldError]:
-    """The errors for contradictions between a service's addresses, IP families and IP family policy. ``known``: the
-    addresses that it has already.
+    """The errors in a service's addresses, IP families and IP family policy, including contradictions between them.
+    ``known``: the addresses that the service already has, whose form is not checked.
     """
     if spec.get("type") == "ExternalName":
         return []

@@ -75,7 +75,7 @@ _SPEC: Final = Table(
 
 
 def _source_errors(obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-    """The errors in the networks whose requests a load balancer takes: those of the spec, or else of an annotation."""
+    """The errors in the networks from which a load balancer accepts traffic, in the spec or else in an annotation."""
     path, ranges = "spec.LoadBalancerSourceRanges", obj["spec"].get("loadBalancerSourceRanges") or []
     stored = ((old or {}).get("spec") or {}).get("loadBalancerSourceRanges") or ()
     if ranges:
@@ -288,7 +288,7 @@ def _port_errors(spec: JsonObject) -> list[FieldError]:
 
 
 def _twice(spec: JsonObject) -> list[FieldError]:
-    """The errors for node ports in a service whose type has none, and for repeated ports and node ports."""
+    """The errors for node ports in a service of type ``ClusterIP``, and for repeated ports and node ports."""
     errors: list[FieldError] = []
     ports = spec.get("ports") or []
     for index, port in enumerate(pace(ports)):

@@ -49,7 +49,7 @@ class Strategy:
     alone.
     """
     checked_last: tuple[str, ...] = ()
-    """The beginnings of the paths of fields whose errors are only said of a new object that has no other errors."""
+    """Prefixes of the paths of fields whose errors are reported for a new object only if it has no other errors."""
     status_keeps: tuple[str, ...] = ()
     """The fields of the metadata that a write of the status does not change."""
     zero: JsonObject = {}
@@ -136,7 +136,7 @@ class Strategy:
         return None
 
     def check_delete(self, call: WriteContext, obj: JsonObject) -> None:
-        """Checks a deletion before it begins. Raises ApiStatusError to refuse it."""
+        """Checks a deletion before it begins, and may change ``obj``. Raises ApiStatusError to refuse the deletion."""
 
     def keeps(self, obj: JsonObject) -> bool:
         """Whether an object that is being deleted must stay although its metadata has no finalizers

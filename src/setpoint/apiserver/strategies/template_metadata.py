@@ -21,7 +21,9 @@ _NOT_SET: Final = (
 
 
 def template_metadata_errors(metadata: JsonObject, path: str) -> list[FieldError]:
-    """The errors in the metadata; some lists must be missing rather than empty."""
+    """The errors in the metadata of a claim template: invalid labels and annotations, and other fields that are set.
+    Some of these other fields must not even be empty lists.
+    """
     errors: list[FieldError] = []
     for key in pace(metadata.get("annotations") or ()):
         errors += [invalid(f"{path}.annotations", key, text) for text in qualified_name(key.lower())]

@@ -1,4 +1,4 @@
-"""ClusterTrustBundles: certificates of authorities, in PEM, and the signer that vouches for them."""
+"""ClusterTrustBundles: the certificates of authorities (trust anchors), in PEM, and their signer, if any."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SIGNER: Final = "spec.signerName"
 _BUNDLE: Final = "spec.trustBundle"
 _UNSHOWN: Final = "<value omitted>"  # a text in quotes, as upstream's message has it
 _LARGEST: Final = 1 << 20
-"""The number of bytes of the largest bundle."""
+"""The maximum size of a bundle, in bytes."""
 
 
 class TrustBundles(Strategy):
@@ -46,7 +46,7 @@ class TrustBundles(Strategy):
 def _names(metadata: JsonObject, signer: str) -> list[FieldError]:
     generate, name = metadata.get("generateName") or "", metadata.get("name") or ""
     errors: list[FieldError] = []
-    if generate:  # what is generated starts with it, so a dash may be its end
+    if generate:  # more characters follow it in a generated name, so it may end with a dash
         shown = generate[:-1] + "a" if len(generate) > 1 and generate.endswith("-") else generate
         errors += [invalid("metadata.generateName", generate, text) for text in _name_problems(shown, signer)]
     return errors + [invalid("metadata.name", name, text) for text in _name_problems(name, signer)]
@@ -101,7 +101,7 @@ def _is_certificate(der: bytes) -> bool:
 
     try:
         found = x509.load_der_x509_certificate(der)
-        # these parts are only read when they are asked for
+        # these parts are parsed only when they are read
         _ = found.subject, found.issuer, found.extensions
         found.public_key()
     except UnsupportedAlgorithm:  # a certificate with a kind of key that nothing here can use

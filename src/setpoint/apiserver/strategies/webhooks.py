@@ -68,7 +68,7 @@ class WebhookConfigurations(AdmissionConfiguration):
 
 
 def default_client_config(config: Any) -> None:
-    """Sets the default of the service's port, in place."""
+    """Sets the port of the service in a ``clientConfig`` to 443, in place, if there is a service and it has no port."""
     service = config.get("service") if isinstance(config, dict) else None
     if isinstance(service, dict):
         service.setdefault("port", 443)

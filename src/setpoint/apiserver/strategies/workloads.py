@@ -115,7 +115,7 @@ def _share(value: Any) -> int:
     if isinstance(value, int):
         return value
     digits = value.removesuffix("%") if _PERCENT.fullmatch(value) else value
-    return int(digits) if _WHOLE.fullmatch(digits) else 0  # upstream reads the number that any other text is
+    return int(digits) if _WHOLE.fullmatch(digits) else 0  # as in upstream, a text that is a plain number counts
 
 
 def _too_much(value: Any, path: str) -> Errors:
@@ -196,7 +196,7 @@ def stateful_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
         if retention.get(name, "") not in ("Retain", "Delete"):
             where = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
             errors.append(not_supported(where, retention.get(name, ""), ("Retain", "Delete")))
-    for index, claim in enumerate(pace(claims if old is None else ())):  # what can't change is not checked again
+    for index, claim in enumerate(pace(claims if old is None else ())):  # immutable, so not checked again
         errors += claim_errors(claim.get("spec") or {}, f"spec.volumeClaimTemplates[{index}].spec")
     errors += _counts(spec, "replicas", "minReadySeconds")
     start = (spec.get("ordinals") or {}).get("start", 0)
@@ -222,7 +222,7 @@ def stateful_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def _untyped(value: Any) -> Any:
-    """The claims without kind and version, which are not compared."""
+    """A list of claims without kind and apiVersion, which do not count as changes; any other value as it is."""
     if not isinstance(value, list):
         return value
     return [{key: item for key, item in claim.items() if key not in ("apiVersion", "kind")} for claim in pace(value)]

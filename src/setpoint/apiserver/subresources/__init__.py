@@ -1,1 +1,1 @@
-"""Subresources, the paths below an object: scale, binding, eviction, finalize."""
+"""Subresources, which are paths below an object, such as ``scale``, ``eviction``, ``finalize`` and ``log``."""

@@ -20,7 +20,7 @@ _MANY: Final = "This pod has more than one PodDisruptionBudget, which the evicti
 
 
 def spend(call: Call, pod: JsonObject, *, dry_run: bool) -> None:
-    """Counts a pod's eviction against its budget; does nothing if the pod has no budget or does not count against it.
+    """Counts a pod's eviction against its budget; does nothing if there is no budget or the eviction does not count.
 
     A budget whose status was never set does not protect pods here, because a controller sets the status, and there may
     not be one. Raises ApiStatusError: 429 if the budget is used up or its status is out of date, 403 if its status

@@ -134,8 +134,8 @@ def evict_pod(call: Call) -> Response:
 
 
 def _disrupt(call: Call, pod: JsonObject) -> bool:
-    """Sets the condition ``DisruptionTarget``, which tells the Job controller why the pod fails; returns whether the
-    pod did not have it yet.
+    """Sets the condition ``DisruptionTarget``, which tells the Job controller why the pod fails. Returns whether this
+    changed the pod; False if an earlier eviction has set the condition.
     """
     status = pod.setdefault("status", {})
     there: list[JsonObject] = status.get("conditions") or []

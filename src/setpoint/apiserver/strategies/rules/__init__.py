@@ -33,12 +33,12 @@ def _tables() -> dict[str, Table]:
 
 
 def has_rules(resource: str) -> bool:
-    """Whether the resource has a table; a table also says which fields are required."""
+    """Whether the resource has a table of rules, which then also determines which fields are required."""
     return resource in _tables()
 
 
 def rule_errors(resource: str, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-    """The errors in an object of ``resource``; ``old`` is None on creation."""
+    """The errors in an object of ``resource``; empty if it has no table. ``old`` is None on creation."""
     table = _tables().get(resource)
     return table.errors(obj, old) if table else []
 
@@ -51,6 +51,6 @@ def _of_statuses() -> dict[str, Table]:
 
 
 def status_errors(resource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
-    """The errors in a write of the status of ``resource``."""
+    """The errors in a write of the status of ``resource``; empty if there are no rules for it."""
     table = _of_statuses().get(resource)
     return table.errors(obj, old) if table else []

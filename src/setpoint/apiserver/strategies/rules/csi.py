@@ -147,7 +147,7 @@ def _attach_kept(place: Place) -> list[FieldError]:
 
 
 def _kept_selector(place: Place) -> list[FieldError]:
-    """The error in a selector that was changed; it is shown in the order of Go's fields."""
+    """The error for a changed selector, which the message shows with its fields in the order of Go's struct."""
     shown = dump("*v1.LabelSelector", place.value)
     return [invalid(error.field, shown, IMMUTABLE) for error in immutable(place)]
 

@@ -160,8 +160,8 @@ def _entropy(queues: int, hand: int) -> int:
 
 
 def _response(place: Place) -> list[FieldError]:
-    """The errors in the response to what exceeds a limit. A level of another type must not have a limit, but whether
-    the parts of the response fit each other is said of it, too.
+    """The errors in ``limitResponse``, which defines how a priority level treats requests beyond its limit. For a level
+    that is not of type ``Limited``, only the presence of ``type`` and ``queuing`` is checked.
     """
     spec, response = place.obj.get("spec") or {}, place.value or {}
     if spec.get("limited") is None:
@@ -199,7 +199,9 @@ def _queuing(queuing: dict[str, Any], path: str) -> list[FieldError]:
 
 
 def _of_type(part: str, check: Check) -> Check:
-    """``check`` for a field of the part of a priority level that belongs to its type: other parts are refused whole."""
+    """A check that applies ``check`` only if ``part`` (``exempt`` or ``limited``) belongs to the type of the priority
+    level. `_level_type` refuses the other part as a whole.
+    """
 
     def of(place: Place) -> list[FieldError]:
         return check(place) if (place.obj.get("spec") or {}).get("type") == part.title() else []

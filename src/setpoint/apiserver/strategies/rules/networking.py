@@ -146,7 +146,7 @@ def _backend(place: Place) -> list[FieldError]:
             return []
         backend = {}
     if "paths" in path and place.holder.get("pathType") is None:
-        return []  # nothing more is said of a path without a type
+        return []  # `_http_path` reports the missing type
     service, resource = backend.get("service"), backend.get("resource")
     if service is not None and resource is not None:
         return [invalid(path, "", "cannot set both resource and service backends")]

@@ -45,8 +45,8 @@ class Place:
         return Place(value, path, holder, self.obj, self.old, self.known)
 
     def of_old(self, function: Callable[[JsonObject], Found]) -> Found:
-        """``function(old)``, with an empty object instead of None. It is called once for all places of an object, so
-        checks of many items don't read the whole old object for each item.
+        """The result of ``function`` for the old object, or for an empty object on creation. ``function`` is called
+        once for all places of an object, so checks of many items don't read the whole old object for each item.
         """
         if function not in self.known:
             self.known[function] = function(self.old or {})

@@ -1,4 +1,6 @@
-"""Rules for small kinds: priority and runtime classes, resource limits, events, leases, revisions."""
+"""Rules for small kinds: priority and runtime classes, quotas and limit ranges, nodes, leases, controller revisions,
+storage version migrations.
+"""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def node_amounts(place: Place) -> Errors:
 
 
 def version(place: Place) -> Errors:
-    """The errors in a resource version, which must be a number."""
+    """The errors in a resource version, which must be empty or a positive integer in decimal."""
     text = place.value or ""
     if not text or re.fullmatch(r"[1-9][0-9]*", text):
         return []
@@ -210,7 +210,7 @@ def features(place: Place) -> Errors:
 
 
 def volume_error(place: Place) -> Errors:
-    """The errors in the report of a volume that could not be attached."""
+    """The errors in the report of a volume that could not be attached or detached."""
     errors: Errors = []
     if len(place.value.get("message", "").encode()) > _VOLUME_MESSAGE:
         errors.append(too_long(f"{place.path}.message", _VOLUME_MESSAGE))

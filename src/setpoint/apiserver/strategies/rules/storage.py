@@ -32,7 +32,7 @@ from setpoint.slices import pace
 
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
 _ONE_TYPE: Final = "may not specify more than 1 volume type"
-# In the order in which they are looked at; of several all but the first are refused.
+# In the order in which they are checked; if a volume has several, all but the first are refused.
 _SOURCES: Final = (
     "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephfs",
     "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume",
@@ -156,7 +156,7 @@ def _secret_errors(secret: dict[str, Any], path: str) -> list[FieldError]:
 def _source_kept(place: Place) -> list[FieldError]:
     before = (place.old or {}).get("spec")
     driver, known = (place.value or {}).get("csi"), (before or {}).get("csi")
-    if driver and known and known.get(_LATER) is None:  # may be said later
+    if driver and known and known.get(_LATER) is None:  # this field may be set later
         place = replace(place, value={**place.value, "csi": {**driver, _LATER: None}})
         before = {**(before or {}), "csi": {**known, _LATER: None}}
     if before is None or {name: (place.value or {}).get(name) for name in _SOURCES} == {
@@ -199,7 +199,7 @@ def _claim_kept(place: Place) -> list[FieldError]:
     if place.old is None:
         return []
     new, old = dict(place.value or {}), dict(place.old.get("spec") or {})
-    for name in ("volumeName", "storageClassName"):  # what is not said may be said later
+    for name in ("volumeName", "storageClassName"):  # fields that are not set may be set later
         if old.get(name) is None:
             old[name] = new.get(name)
     if ((place.old.get("status") or {}).get("phase")) == "Bound":
