@@ -20,10 +20,14 @@ from setpoint.testing.clusters import Cluster
 JSON = Any
 Path = tuple[str, ...]
 MOST: Final = 8
-"""The most properties that a scenario changes. Each property adds steps, and each step adds a run for every fault."""
+"""The default maximum number of changes in a scenario. Each change adds two steps, and each step adds a run for every
+fault that can strike in it.
+"""
 _DEEP: Final = 3
 _SMALL: Final = 5
-"""Numbers are no larger than this where the schema lets them be: most say how many there are of something."""
+"""Generated integers above this limit are replaced by smaller ones where the schema permits, since most of them say how
+many objects a controller makes.
+"""
 
 
 class NoScenario(Exception):
@@ -90,8 +94,8 @@ def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Sce
 
 
 def _changes(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:
-    """The changes to the spec to try, as paths with a different value for a property, followed by paths with None,
-    which removes an optional part. Both begin with the outermost properties.
+    """The changes of the spec to try, each as a path and the new value. Different values of properties come first, then
+    removals of optional parts, which have the value None. In both groups, the outermost properties come first.
     """
     spec = schema.properties.get("spec")
     places = sorted(_places(spec, document.get("spec"), ("spec",)), key=lambda place: len(place[0]))

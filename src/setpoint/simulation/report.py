@@ -41,7 +41,7 @@ class Report:
     disturbed: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     """The points that were disturbed, by their kind and by the fault's switch."""
     faults: Counter[str] = field(default_factory=Counter)
-    """The number of runs with each switch's faults."""
+    """The number of faults in the plans that were tried, by the fault's switch."""
 
     @property
     def complete(self) -> bool:
