@@ -98,7 +98,8 @@ def renamed_outside(expected: Snapshot, found: Snapshot) -> Renamed | None:
 
 
 def _largest(value: Any, words: set[str]) -> int:
-    """The largest last number in those ``words`` that are keys in ``value``, at any depth; 0 if none of them is."""
+    """The largest of the last numbers in those ``words`` that are keys in ``value``, at any depth; 0 if none is a key.
+    """
     if isinstance(value, list):
         return max((_largest(item, words) for item in value), default=0)
     if not isinstance(value, dict):

@@ -116,7 +116,7 @@ class Process(Life):
 
     def _listen(self, running: RunningController[Any]) -> None:
         """Passes all exceptions from reconciles on to the judge. With the fault ``shuffle``, it also shuffles the keys
-        in the work queue whenever one is added.
+        in the work queue whenever a key is added.
         """
         failed = running.loop._failed
 

@@ -118,7 +118,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     """The options of a run, in addition to its plan."""
 
     shift: float = 0.0
-    """Seconds by which the server's wall clock is ahead of its time in other runs."""
+    """Seconds by which the server's wall clock is set forward."""
     stretch: float = 0.0
     """Additional seconds that users wait at the end of each step."""
     patient: bool = False

@@ -57,7 +57,7 @@ class Search:
     """A search for faults under which a controller breaks a promise. `findings` yields the counter-examples, and
     `report` covers the plans tried so far.
 
-    The arguments are those of `check`.
+    ``budget``, ``seed``, ``workers`` and ``progress`` are as for `check`.
 
     Raises:
         ValueError: the setup's ``off`` has an unknown name.

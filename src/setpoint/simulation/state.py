@@ -34,7 +34,7 @@ _REVISIONS: Final = (
 )
 _SETS: Final = "statefulsets.apps "
 _RECORDS: Final = ("jobs.batch",)
-"""Kinds whose objects remain as records of work that was done once, as the beginnings of ``collection label``."""
+"""Collections whose objects remain as records of work that was done once."""
 
 
 class Difference(NamedTuple):

@@ -86,8 +86,8 @@ class Turns:
 
 
 def _awaited(callback: Callable[..., Any]) -> Future[Any] | None:
-    """The future that the call of ``asyncio.run_coroutine_threadsafe`` returned that made ``callback``; None if
-    ``callback`` does not come from such a call.
+    """The future of the call of ``asyncio.run_coroutine_threadsafe`` that scheduled ``callback``; None if another
+    function scheduled it.
     """
     if not getattr(callback, "__qualname__", "").startswith("run_coroutine_threadsafe"):
         return None
