@@ -98,8 +98,7 @@ def renamed_outside(expected: Snapshot, found: Snapshot) -> Renamed | None:
 
 
 def _largest(value: Any, words: set[str]) -> int:
-    """The largest of the last numbers in those ``words`` that are keys in ``value``, at any depth; 0 if none is a key.
-    """
+    """The largest of the last numbers in those ``words`` that are keys in ``value``, at any depth; 0 if none is."""
     if isinstance(value, list):
         return max((_largest(item, words) for item in value), default=0)
     if not isinstance(value, dict):
