@@ -50,9 +50,11 @@ class Actor:
 
 
 ACTOR: ContextVar[Actor | None] = ContextVar("setpoint_simulation_actor", default=None)
-"""The actor that is running. None stands for the world itself: the scenario and the harness around it."""
+"""The actor to which the running code belongs. None stands for the scenario and the code that carries out the run."""
 AUTHOR: ContextVar[Actor | None] = ContextVar("setpoint_simulation_author", default=None)
-"""The actor whose request is being carried out. That actor may have been killed since it sent the request."""
+"""The actor to which writes are attributed if that is not the running actor, such as the sender of a late request,
+which may have been killed since. None stands for the running actor.
+"""
 
 
 def author() -> Actor | None:

@@ -35,8 +35,8 @@ class Asked:
     label: str
     subresource: str
     careful: bool
-    """Whether the request has a uid or a resourceVersion as a precondition, so it can't hit a new object of the same
-    name.
+    """Whether the request has a precondition (a uid, a resourceVersion, or a ``test`` in a JSON Patch), so it is not
+    expected to change a new object of the same name.
     """
 
     @property
@@ -44,15 +44,15 @@ class Asked:
         return self.verb in READS
 
     def stem(self) -> str:
-        """The name, without its number, of a point at which such a request is made: verb, resource and label."""
+        """The verb, the resource and the label. With a number, they are the name of the point at which the request is
+        made (see `Tape.number`).
+        """
         kind = f"{self.collection}/{self.subresource}" if self.subresource else self.collection
         return f"{self.verb} {kind} {self.label}".rstrip()
 
     @classmethod
     def of(cls, request: Request) -> Asked | None:
-        """The resource request in ``request``; None if ``request`` is not about objects, for example if it is part of
-        discovery.
-        """
+        """The parts of ``request``; None if its path is not that of a resource, as in discovery."""
         path = parse_path(request.path)
         if path is None or not path.resource:
             return None

@@ -65,40 +65,44 @@ def check(
 
     Args:
         scenario: the actions of users: ``async def scenario(cluster)``, like the body of a test. Its waits (`settle`,
-            `until`) separate the steps between which the world may change.
+            `until`, `eventually`) divide the run into steps; some faults strike at the end of a step, and some last for
+            one.
         factory: makes the controllers of one process; it is called for every process that starts. With ``fleet`` it may
             return a `setpoint.Fleet` beside them.
         objects: the objects that exist before the controllers start.
         crds, nodes, control_plane, webhooks, namespace: as for `setpoint.testing.cluster`.
         externals: systems outside the cluster; see `External`.
         predicates: see `always`, `never`, `eventually`.
-        leader_election: two processes compete for a lease.
-        sharding: two processes share the keys; each has a lease of its own.
-        fleet: the controllers run in two clusters (`setpoint.Fleet`): ``near``, which is the scenario's, and ``far``,
-            which faults can cut off. Users act in the same way in both. If the factory returns a `setpoint.Fleet`
-            beside its controllers, those controllers run at home, in ``near``; the fleet's controllers run in both
-            clusters, and users act only in ``near``.
+        leader_election: whether two processes of the program run and compete for a lease.
+        sharding: whether two processes of the program run and share the keys; each has a lease of its own.
+        fleet: whether the controllers run in two clusters (`setpoint.Fleet`): ``near``, which is the scenario's, and
+            ``far``, which faults can cut off. Users act in the same way in both. If the factory returns both
+            controllers and a `setpoint.Fleet`, the controllers run only in ``near``, the fleet's controllers run in
+            both clusters, and users act only in ``near``.
         lifespan: a function that opens an object in each process of the program, as for `setpoint.Manager`.
-        first_list: the version that the caches' first lists ask for, as for `InformerFactory`. With either value,
-            restarts on old lists are tried in a world whose server can't stream lists; see the switch ``time-travel``.
+        first_list: the version that the caches' first lists ask for, as for `InformerFactory`. With either value, the
+            search tries restarts in which a process first lists an older state, from a server that can't stream lists;
+            see the switch ``time-travel``.
         off: the faults and oracles to switch off, by name, each with the reason (which the report shows).
         ignore: fields that are not compared, each with the reason: ``{"pods status.podIP": "drawn from a pool"}``.
         budget: seconds of real time, or a `Budget`; 60 s by default. Combinations are drawn after the single faults.
         seed: the seed of all random choices.
         workers: the number of processes that run at once; by default the number of cores. With 0 all runs are made in
             this process, one after the other, which is slower, but permits a debugger.
-        replay: a token or the path of a counter-example's file. Only the plan in it and the scenario without faults
-            are run. The environment variable ``SETPOINT_REPLAY`` has the same effect.
+        replay: a token or the path of a counter-example's file. Only the plan in it and the scenario without faults are
+            run. The environment variable ``SETPOINT_REPLAY`` has the same effect.
         debug: with ``replay``, the plan is run in this process, and ``breakpoint()`` is called where a fault strikes
             and where a promise is broken. The debugger's ``up`` leads to the line of your code that caused it.
         directory: the directory for the files of a counter-example; by default none are written.
-        progress: a function that is called after every run.
+        progress: a function that is called after each plan with faults that the search tries, with the report so far
+            and the phase (``"single faults"``, ``"combinations"``, or ``""``).
 
     Raises:
         Counterexample: a promise is broken.
         SetupFailed: the world could not be made.
         PlanError: ``replay`` does not contain a plan.
         RuntimeError: `check` was called from a coroutine.
+        TypeError: the factory returned something other than controllers.
         ValueError: ``off`` has an unknown name, or more than one of leader election, sharding and a fleet is asked for.
     """
     if asyncio._get_running_loop() is not None:

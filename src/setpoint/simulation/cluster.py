@@ -19,8 +19,8 @@ from setpoint.testing.trouble import NotSettled, restless_keys
 
 K = TypeVar("K", bound=Object)
 FOREVER: Final = 1e9
-"""Seconds: bookmarks, and watches that end because of their age, occur only as faults. If they came by themselves,
-every virtual hour would cost as much as the whole scenario.
+"""The time in seconds between two bookmarks; it is longer than any run. Regular bookmarks would make every virtual hour
+cost as much as the whole scenario.
 """
 
 
@@ -42,7 +42,8 @@ class Backstage(Protocol):
 
 
 class SimulatedCluster(Cluster):
-    """The cluster of a scenario, with everything that `setpoint.testing.cluster` offers.
+    """The cluster of a scenario, with the verbs and waits of `setpoint.testing.Cluster`. It does not have ``faults``,
+    and permissions are not checked.
 
     Each wait (`settle`, `until`, `eventually`) ends a step. Faults that last throughout the user's next actions begin
     and end at these waits.
@@ -61,7 +62,7 @@ class SimulatedCluster(Cluster):
 
     @property
     def manager(self) -> Manager:  # type: ignore[override]
-        """The manager of the running process or, if none is running, of the process that ran last."""
+        """The manager of the process that was started last, whether that process still runs or not."""
         manager = self._world.manager
         assert manager is not None, "the process has only just begun"
         return manager

@@ -26,14 +26,16 @@ class Counterexample(AssertionError):
         self.findings = findings
         known = {each.identity for each in findings}
         self.anyway = [each for each in baseline.findings if plan.faults and each.identity not in known]
-        """The promises that are broken even without the faults."""
+        """The promises, other than those in ``findings``, that are broken even without the faults."""
         self.plan = plan
         self.code = code
         self.scenario = scenario
         self.runs = runs
         self.seconds = seconds
         self.showed = showed
-        """If runs of one plan may differ, the number of runs with the findings and of all runs; otherwise None."""
+        """The number of runs of the plan that had the findings, and the number of all its runs; None in a simulation,
+        where all runs of one plan are the same.
+        """
         self.trace: list[Line] = result.trace
         self.undisturbed: list[Line] = baseline.trace
         self.end = result.end

@@ -19,7 +19,7 @@ async def create_directly(
     documents: Iterable[dict[str, Any]], client: Client, server: ApiServer, history: History
 ) -> None:
     """Creates each object, or patches the existing object of the same kind and name. If a document has a status, a
-    separate request writes it, as by a user who reports a status.
+    second request writes it to the status subresource.
     """
     merge = PatchType.MERGE.value
     for document in documents:

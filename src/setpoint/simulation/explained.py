@@ -14,7 +14,7 @@ _MOMENTS: Final = 4
 
 def explained(running: RunningController[Any]) -> Iterator[str]:
     """Yields lines that explain a controller's objects: the state and the last four attempts of each of its first five
-    keys, in the order of the keys. If there are more keys, the last line gives their number.
+    keys, in the order of the keys. If there are more keys, the last line says how many are left out.
     """
     informer = running.informers.get(running.controller.resource.gvr)
     keys = sorted({*(informer.store if informer is not None else ()), *running.timeline.keys()})

@@ -11,18 +11,20 @@ from setpoint.simulation.plan import Fault, Plan, fault
 from setpoint.simulation.result import Result
 
 LONG: Final = 1000.0
-"""Seconds: longer than a read-your-writes barrier or an idle deadline lasts, and than the longest back-off, ten
-minutes.
+"""The length in seconds of a long fault. It outlasts a read-your-writes barrier (10 s) and an idle timeout (330 s), and
+is as long as the longest back-off of a key by default.
 """
 SHORT: Final = 2.0
 FROZEN: Final = 200.0
-"""Seconds: long enough for another process to take over (see `setpoint.simulation.process.LEASE`)."""
+"""The length in seconds of a fault during which another process takes over (see ``LEASE`` in ``process.py``)."""
 SHUFFLES: Final = 3
 """The number of runs in which everything without a guaranteed order comes in a random order."""
 TRAVELS: Final = 150
-"""The most restarts on old lists that are tried."""
+"""The maximum number of restarts, among the single faults, after which a process first lists an older state."""
 LATE: Final = 0.2
-"""The share of the single faults that comes before the first restart on old lists."""
+"""The share of the other single faults that are tried before the first restart after which a process lists an older
+state.
+"""
 
 
 class Explorer:
@@ -53,7 +55,9 @@ class Explorer:
         self._steps = baseline.steps
 
     def singles(self) -> list[Fault]:
-        """Every single fault at every point where it can make a difference."""
+        """The faults to try: each fault at each point where it can make a difference, except those that are switched
+        off. The families of faults are interleaved, so a limited budget covers a part of every family.
+        """
         families = [
             self._whole(), self._crashes(), self._steps_off(), self._requests(), self._lags(), self._external(),
             self._travels(),
@@ -145,9 +149,9 @@ class Explorer:
             yield fault("lost-answer", point.name)
 
     def _travels(self) -> list[Fault]:
-        """Restarts at the ends of steps, on lists that show an older state: first of the controllers' own kinds, alone
-        and together with all others, then of the other kinds that the controllers read. If there are too many, the seed
-        chooses some of both.
+        """Restarts at the ends of steps, after which the process first lists an older state: of a kind that a
+        controller reconciles (alone, and together with all other kinds), or of another kind that the controllers read.
+        There are at most `TRAVELS` of them; if there could be more, the seed chooses some of both sorts.
         """
         wishes, others = [], []
         for step in range(self._steps - 1, 0, -1):

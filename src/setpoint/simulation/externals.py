@@ -56,13 +56,14 @@ class External:
 
     Marked methods are fault points when a controller calls them: a call may fail, may be carried out although its
     answer is lost, or may (with ``nothing=``) answer that there is nothing. The attributes of the system survive
-    crashes of the controller and belong to the end state, except attributes whose names begin with an underscore. Every
+    crashes of the controller. They belong to the end state, except those whose names begin with an underscore. Every
     run begins with the state that the system had when it was given to `check`.
     """
 
     def state(self) -> dict[str, Any]:
-        """The attributes that belong to the end state: the public ones, unless overridden. They are plain JSON-like
-        values.
+        """The part of the system that is compared at the end of a run: the public attributes by name, unless a subclass
+        overrides this method. The values should be plain, as in JSON; other values are converted before they are
+        compared.
         """
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 

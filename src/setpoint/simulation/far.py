@@ -1,5 +1,5 @@
-"""Far: the second cluster of a fleet, which faults can cut off. Users do the same in it as in the near cluster, unless
-the program has controllers at home.
+"""Far: the second cluster of a fleet, which faults can cut off. Users make the same requests in it as in the near
+cluster, unless the program has controllers that run only in the near cluster.
 """
 
 from __future__ import annotations
@@ -119,8 +119,9 @@ class Far:
         return await self._front.handle(request)
 
     async def mirror(self, request: Request) -> None:
-        """Repeats in the far cluster a request that a user made in the near cluster. If the program has controllers at
-        home, nothing is repeated: these controllers write the objects that users want in the far cluster.
+        """Repeats in the far cluster a request that a user made in the near cluster. Does nothing if the program has
+        controllers that run only in the near cluster, because these controllers write the far cluster's objects on
+        behalf of users.
         """
         if not self._users_work_here:
             return
@@ -247,7 +248,7 @@ class FarWire:
     # -- for its streams -----------------------------------------------------------------------------------------------
 
     def saw(self, raw: bytes) -> None:
-        """Does nothing: uids of the far cluster don't matter to the history of the near one."""
+        """Does nothing: the uids that a process has seen are needed only to judge its deletions in the near cluster."""
 
     def heard_of(self, gate: Gate, revision: int) -> None:
         """Does nothing: faults don't hit single changes in the far cluster."""
@@ -257,7 +258,9 @@ class FarWire:
 
 
 def _of_no_version(body: bytes | None) -> bytes | None:
-    """The body without the uids and versions of the near cluster's objects."""
+    """The body without its preconditions, uid and resourceVersion, which are those of the near cluster's object. A body
+    that is not a JSON object is returned unchanged.
+    """
     if not body or body[:1] != b"{":
         return body
     try:

@@ -20,10 +20,14 @@ from setpoint.testing.clusters import Cluster
 JSON = Any
 Path = tuple[str, ...]
 MOST: Final = 8
-"""The most properties that a scenario changes. Each property adds steps, and each step adds a run for every fault."""
+"""The default maximum number of changes in a scenario. Each change adds two steps, and each step adds a run for every
+fault that can strike in it.
+"""
 _DEEP: Final = 3
 _SMALL: Final = 5
-"""Numbers are no larger than this where the schema lets them be: most say how many there are of something."""
+"""Generated integers above this limit are replaced by smaller ones where the schema permits, since most of them say how
+many objects a controller makes.
+"""
 
 
 class NoScenario(Exception):
@@ -90,8 +94,8 @@ def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Sce
 
 
 def _chosen(schema: Schema, document: JSON, most: int) -> list[tuple[Path, JSON]]:
-    """At most ``most`` changes to the spec: paths with a different value for a property, followed by paths with None,
-    which removes an optional part. Both begin with the outermost properties.
+    """At most ``most`` changes of the spec, each as a path and the new value. Different values of properties come first,
+    then removals of optional parts, which have the value None. In both groups, the outermost properties come first.
     """
     changes, removals = list(_changes(schema, document)), list(_removals(schema, document))
     kept = changes[: most - min(len(removals), most // 4)]

@@ -15,7 +15,7 @@ from setpoint.simulation.actor import author
 UNTOLD = frozenset({"events", "events.events.k8s.io"})
 """Collections that are not part of the state: objects in them only report events."""
 FIRST: Final = 5_417_000_000
-"""The revision before the first. It is so high that no number in a user's objects is mistaken for a version."""
+"""The revision before the first change. It is so high that no number in a user's objects is mistaken for a version."""
 
 
 _UID: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
@@ -86,7 +86,7 @@ class Entry(NamedTuple):
     value: bytes
     previous: bytes | None
     orphan: bool
-    """Whether the object was created for an owner that no longer existed."""
+    """Whether the object had owner references at this change, but none of its owners existed any more."""
 
     @property
     def key(self) -> str:

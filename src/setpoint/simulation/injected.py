@@ -1,4 +1,4 @@
-"""Injected: what faults put in place of a request to a server or of the server's answer."""
+"""Injected: the requests and answers that faults substitute for the real ones."""
 
 from __future__ import annotations
 

@@ -47,8 +47,9 @@ class Interludes:
         self._world = world
 
     def begin(self) -> None:
-        """Begins the faults for the whole run that do not concern single processes: a far cluster that is cut off from
-        the start can be reached again after the fault's ``seconds`` or, without them, from the end of step 1.
+        """Begins the faults that last for the whole run, except those of single processes, which `prepare` sets up. A
+        far cluster that is cut off from the start can be reached again after the fault's ``seconds`` or, without them,
+        from the end of step 1.
         """
         for each in self._world.strikes.take("run"):
             if each.kind == "cut-off":

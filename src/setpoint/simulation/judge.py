@@ -149,13 +149,13 @@ class Judge:
             self._controller_changed(entry, subject)
 
     def _is_for_the_gone(self) -> bool:
-        """Whether the reconcile that is writing began before its object was deleted, so its object no longer exists."""
+        """Whether the running reconcile is for an object that no longer exists; False outside reconciles."""
         context = current.get()
         return context is not None and context.object.uid not in self._world.history.alive
 
     def _check_wish(self, entry: Entry, subject: str) -> None:
-        """Counts a deleted object in ``wrongly`` if it should have stayed, judged by the ends of the undisturbed run's
-        steps.
+        """Counts the deletion in ``wrongly`` if the object should have stayed, according to the states at the ends of
+        the undisturbed run's steps.
         """
         rests = self._world.rests_expected
         expected = self._world.options.gone_expected.get(entry.step, {}).get(subject, 0)
@@ -169,8 +169,11 @@ class Judge:
             self.wrongly[subject] += 1
 
     def begin_travel(self, catch_up: Callable[[], None]) -> None:
-        """Begins to watch, until `end_travel`, for reconciles that remove parts of the external systems' present state
-        although the reconciled object no longer exists.
+        """Begins the phase, until `end_travel`, in which new processes see an older state. In this phase, reconciles
+        for objects that no longer exist must not remove anything that the external systems have now.
+
+        The first hot loop in this phase is not reported. Instead, ``catch_up`` is called, which shows the processes the
+        current state.
         """
         self._travelled = True
         self._catch_up = catch_up
@@ -283,7 +286,9 @@ class Judge:
 
 
 def _leaves(value: Any, path: str = "") -> Counter[str]:
-    """The parts of a plain value, by path: the names in mappings and the items of lists."""
+    """The parts of a plain value, each with the number of times that it occurs: the paths of the names in mappings, and
+    the items of lists with the path of the list.
+    """
     found: Counter[str] = Counter()
     if isinstance(value, dict):
         for key, item in value.items():
@@ -296,7 +301,9 @@ def _leaves(value: Any, path: str = "") -> Counter[str]:
 
 
 def _mistake(trace: TracebackType | None) -> str:
-    """The line at which the interpreter raised the exception; ``""`` if a ``raise`` statement of the program did."""
+    """``file:line`` of the code that raised the exception; ``""`` if a ``raise`` statement outside this framework
+    raised it.
+    """
     last, place = None, ""
     while trace is not None:
         last = trace

@@ -19,7 +19,7 @@ from setpoint.testing.clock import VirtualTimeLoop
 
 T = TypeVar("T")
 NEVER_TURNS = 400_000
-"""The number of turns of the loop, without the clock moving, that counts as a hot loop. A normal run takes a few
+"""The maximum number of iterations of the loop at one virtual time; more count as a hot loop. A normal run takes a few
 thousand.
 """
 
@@ -145,7 +145,9 @@ class SimulationLoop(VirtualTimeLoop):
         actor.parked.clear()
 
     def after_fork(self) -> None:
-        """Releases the resources that this loop would share with its parent process."""
+        """Gives the loop a selector and a self-pipe of its own, in a process that has just been forked. Otherwise it
+        would share them with its parent process.
+        """
         asyncio._set_running_loop(self)  # a running loop is known by its process, too
         selector: Any = self._selector  # type: ignore[attr-defined]
         selector._real = selectors.DefaultSelector()

@@ -23,8 +23,9 @@ def words_of(name: str) -> list[str]:
 
 
 def turns(left: list[Difference]) -> dict[str, str]:
-    """A mapping between the words in which the name of each missing object differs from the name of the object in its
-    place. The mapping has every pair of words in both directions.
+    """The words, such as ``blue`` and ``green``, by which the names of missing objects differ from those of the objects
+    in their places: a mapping with each pair of words in both directions. ``left`` has the differences between two
+    states.
     """
     missing = [each.subject for each in left if each.is_less]
     instead = [each.subject for each in left if not each.path and each.is_more]
@@ -97,7 +98,7 @@ def renamed_outside(expected: Snapshot, found: Snapshot) -> Renamed | None:
 
 
 def _largest(value: Any, words: set[str]) -> int:
-    """The largest number at the end of a word that is a name in ``value``; 0 if there is none."""
+    """The largest of the last numbers in those ``words`` that are keys in ``value``, at any depth; 0 if none is."""
     if isinstance(value, list):
         return max((_largest(item, words) for item in value), default=0)
     if not isinstance(value, dict):
@@ -127,7 +128,9 @@ def _given_out(words: set[str], subjects: set[str]) -> set[str]:
 
 
 def _counted(ours: Any, theirs: Any) -> set[str]:
-    """The names that contain a number, differ only in numbers, and stand for different things in the two values."""
+    """The keys, at any depth of the two values, that may have been made by counting: groups of keys that differ only in
+    their numbers, if at least one key of the group has different values on the two sides.
+    """
     if isinstance(ours, list) and isinstance(theirs, list):
         return {word for pair in zip(ours, theirs, strict=False) for word in _counted(*pair)}
     if not isinstance(ours, dict) or not isinstance(theirs, dict):

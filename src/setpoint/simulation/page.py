@@ -129,7 +129,9 @@ def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None) -> str:
 
 
 def _beside(trace: list[Line], undisturbed: list[Line], *, compared: bool) -> list[tuple[Line, Where]]:
-    """The lines of a run, with the lines that only the undisturbed run has inserted at their places."""
+    """The lines of a run, each with whether the undisturbed run has it, too. Lines that only the undisturbed run has
+    are inserted in their places. If the runs are not ``compared``, every line counts as being in both.
+    """
     if not compared:
         return [(line, "both") for line in trace]
     ours, theirs = [_same(line) for line in trace], [_same(line) for line in undisturbed]

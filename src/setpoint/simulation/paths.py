@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 
 def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
-    """A list with one finding, about the first step at whose end the user asks for the same state as after an earlier
-    step although the actual state differs: a change that was taken back has left a trace. The list is empty if no step
-    is like that.
+    """At most one finding, about the first step that shows a trace of a change that users have taken back: at its end,
+    users ask for the same objects as at the end of an earlier step, but the actual state differs.
     """
     first: dict[str, int] = {}
     wishes = baseline.wishes
@@ -71,9 +70,9 @@ def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
 
 
 def direct_findings(baseline: Result, direct: Result, reference: Reference) -> list[Finding]:
-    """A list with one finding, about the first difference from ``direct``, a run in which users ask for the final state
-    at once. If the states do not differ, the list is empty, and the objects that may depend on the path are noted in
-    ``reference``, since a fault may hide some of the user's changes.
+    """At most one finding, about the first difference from ``direct``, a run in which users ask for the final state at
+    once. If the states do not differ, ``reference`` is changed to allow what may depend on the path (counters, times,
+    names, and the numbers of creations and deletions), since a fault may hide some of the user's changes.
     """
     reference.records = records(baseline.end, direct.end)
     last = len(baseline.rests) - 1
@@ -99,8 +98,8 @@ def direct_findings(baseline: Result, direct: Result, reference: Reference) -> l
 
 
 def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapshot]:
-    """The states at the ends of two steps. Objects that only the other state shows are added to each, if they existed
-    then.
+    """The states at the ends of two steps. Objects that only one of the snapshots has are added to the other one if
+    they existed before the run and at the end of that step.
     """
     one, other = baseline.rests[earlier], baseline.rests[later]
     return (

@@ -65,7 +65,7 @@ class Pool:
         return known
 
     def each(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Plan, Result]]:
-        """The results in the order of the jobs, each with the number of its job.
+        """The results in the order of the jobs, each with the number and the plan of its job.
 
         Raises:
             SetupFailed: a world could not be made.

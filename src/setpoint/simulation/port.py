@@ -22,7 +22,9 @@ from setpoint.simulation.wishes import Wishes
 
 _FOREVER = str(10**9)
 _NO_STREAMS = Answered(422, {"content-type": "application/json"}, b'{"kind":"Status","code":422,"reason":"Invalid"}')
-"""A streamed list ends with a bookmark, and there are none here; readers list instead."""
+"""The answer to a request for a streamed list, which would end with a bookmark. This transport does not deliver
+bookmarks, so readers list instead.
+"""
 
 
 class Mirror(Protocol):

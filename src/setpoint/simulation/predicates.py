@@ -13,7 +13,7 @@ K = TypeVar("K", bound=Object)
 
 
 class Objects:
-    """The objects in the cluster at one moment, for predicates. They are read from the server, not from a cache."""
+    """The current objects in the cluster, for predicates. They are read from the server, not from a cache."""
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -21,13 +21,15 @@ class Objects:
     def list(
         self, kind: type[K], *, namespace: str | None = None, selector: str | dict[str, str] | None = None
     ) -> list[K]:
-        """The objects of a kind, in the order of their keys."""
+        """The objects of a kind, in all namespaces or in the given one, in the order of their keys."""
         wanted = Selector.of(selector)
         found = [decode(kind, each.value) for each in self._history.scan(_collection(kind), namespace)]
         return [each for each in found if wanted.matches(each.labels)]
 
     def get(self, kind: type[K], name: str, namespace: str | None = "default") -> K | None:
-        """The object with that name, or None."""
+        """The object with that name; None if it does not exist. For a kind without namespaces, ``namespace`` has no
+        effect.
+        """
         space = (namespace or "") if resource_of(kind).namespaced else ""
         record = self._history.get(_collection(kind), space, name)
         return None if record is None else decode(kind, record.value)
@@ -46,7 +48,7 @@ class Predicate:
     why: str
 
     def broken(self, objects: Objects) -> str:
-        """The reason why the objects break the predicate; ``""`` if they don't."""
+        """The text for a finding if the objects break the predicate; ``""`` if they don't."""
         try:
             held: Any = self.holds(objects)
         except AssertionError as problem:
@@ -56,18 +58,28 @@ class Predicate:
 
 
 def always(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
-    """A predicate: ``holds(objects)`` must be true after every write and every external call."""
+    """A predicate: ``holds(objects)`` must be true after every write and every external call. An AssertionError counts
+    as false.
+
+    ``why`` is the text in a finding; by default it is the function's name or the first line of its docstring.
+    """
     return Predicate("always", holds, why or _named(holds))
 
 
 def never(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
-    """A predicate: ``holds(objects)`` must not be true after any write or external call."""
+    """A predicate: ``holds(objects)`` must not be true after any write or external call. An AssertionError breaks the
+    predicate, too.
+
+    ``why`` is the text in a finding; by default it is the function's name or the first line of its docstring.
+    """
     return Predicate("never", holds, why or _named(holds))
 
 
 def eventually(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
     """A predicate: ``holds(objects)`` must be true at the end, after the scenario and the faults, when everything has
     settled.
+
+    ``why`` is the text in a finding; by default it is the function's name or the first line of its docstring.
     """
     return Predicate("eventually", holds, why or _named(holds))
 

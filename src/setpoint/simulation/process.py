@@ -55,7 +55,7 @@ class Process(Life):
         self.wire = Wire(world, self)
         self.far_wire = None if world.far is None else world.far.wire(self)
         self.offset = 0.0
-        """Seconds by which its clock is ahead of the server's."""
+        """Seconds by which the process's clock is ahead of the server's."""
         self.manager: Manager | None = None
         self.failed: BaseException | None = None
         for collection, revision in (behind or {}).items():
@@ -115,8 +115,8 @@ class Process(Life):
             world.ended(self, problem)
 
     def _listen(self, running: RunningController[Any]) -> None:
-        """Has the judge told of all exceptions that reconciles raise. With the fault ``shuffle``, it also shuffles the
-        keys in the work queue.
+        """Passes all exceptions from reconciles on to the judge. With the fault ``shuffle``, it also shuffles the keys
+        in the work queue whenever a key is added.
         """
         failed = running.loop._failed
 

@@ -15,7 +15,7 @@ from setpoint.simulation.process import Home, Process
 from setpoint.simulation.tape import Tape
 
 MOST_RESTARTS: Final = 5
-"""The most times in one run that a process which ended by itself is restarted."""
+"""The maximum number of restarts, in one run, of processes that ended by themselves."""
 
 
 class Place(Home, Protocol):

@@ -19,7 +19,7 @@ from setpoint.simulation.recording import FORMAT, RecordingError, read_lines
 from setpoint.simulation.stand_ins import StandIns
 
 _WAITS: Final = (1.0, 30.0)
-"""Seconds between two attempts to reach a server that does not answer, first and at most."""
+"""The first and the longest wait, in seconds, before a failed request is made again."""
 
 
 def _utc_now() -> datetime:
@@ -37,12 +37,14 @@ class Recorder:
     valid. A second file, ``path`` with ``.key`` appended, holds the key from which stand-ins are made; only its owner
     can read it. Keep it secret. It is needed only to continue the recording, not to replay it.
 
-    The recorder needs only the permissions to ``list`` and ``watch`` the kinds.
+    ``redact`` has the fields to replace by stand-ins, in the form that `StandIns` describes. ``most`` is the maximum
+    size of the file in bytes. ``told`` is called with a message when a request has failed and will be tried again. The
+    recorder needs only the permissions to ``list`` and ``watch`` the kinds.
 
     Raises:
         RecordingError: the file is not a recording, or its key is missing.
         OSError: the file can't be written.
-        ValueError: an entry of ``redact`` does not have the form that `StandIns` describes.
+        ValueError: an entry of ``redact`` does not have that form.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class Recorder:
         self._told = told
         self._now = now
         self._known: dict[str, dict[str, bytes]] = {}
-        """A digest of every object in the recording, by collection and key."""
+        """The digest of the last recorded state of every object that has not been deleted, by collection and key."""
         self.events = 0
         there = path.exists() and path.stat().st_size > 0
         key = path.with_name(f"{path.name}.key")

@@ -22,12 +22,12 @@ from setpoint.testing.clusters import Cluster
 _FORMATS: Final = "setpoint-recording/"
 FORMAT: Final = f"{_FORMATS}1"
 STEPS: Final = 30
-"""The most steps of a scenario. The longest pauses of the recording become the waits between them."""
+"""The maximum number of steps of a scenario. The longest pauses of the recording become the waits between them."""
 _TOGETHER: Final = 1.0
-"""Seconds within which changes belong to one step."""
+"""Changes that are less than this number of seconds apart belong to one step."""
 _CLUSTERS_OWN: Final = frozenset({"kube-controller-manager", "kube-scheduler", "kubelet", "kube-apiserver"})
 _EVERYWHERE: Final = frozenset({("configmaps", "kube-root-ca.crt"), ("serviceaccounts", "default")})
-"""Objects that every cluster makes in every namespace."""
+"""Objects that every cluster makes in every namespace, each as a collection and a name."""
 _WORKLOADS: Final = ("apps/", "batch/")
 _GIVEN: Final = frozenset(
     {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp",
@@ -55,7 +55,9 @@ class Recorded(msgspec.Struct, frozen=True):
 
     @property
     def author(self) -> tuple[str, str]:
-        """The field manager that wrote the object last, and the subresource."""
+        """The field manager that wrote the object last, and the subresource that it wrote; each is ``""`` if it is
+        unknown.
+        """
         entries = self.metadata.get("managedFields") or ()
         newest: Mapping[str, Any] = max(entries, key=lambda entry: str(entry.get("time", "")), default={})
         return str(newest.get("manager", "")), str(newest.get("subresource", ""))
@@ -155,11 +157,11 @@ class Recording:
     def scenario(self, controllers: Sequence[Controller[Any]], *, mine: Collection[str] = ()) -> Scenario:
         """The actions of other users and programs, at their recorded times, as a scenario.
 
-        The scenario leaves out the work of ``controllers``: objects that their kinds own, the statuses of their kinds,
-        and what the field managers in ``mine`` (to which the names of the controllers are added) change, or create of
-        other kinds. Deletions of objects in the scenario are always included. It also leaves out the work of every
-        cluster's own programs (pods of workloads, statuses written by kubelets), since the embedded cluster does the
-        same work.
+        The scenario leaves out the work of ``controllers``: objects that are owned by an object of their kinds, the
+        statuses of their kinds, changes by the field managers in ``mine``, and objects of other kinds that these field
+        managers created. The names of the controllers are added to ``mine``. Deletions of objects in the scenario are
+        always included. The scenario also leaves out the work of every cluster's own programs (pods of workloads,
+        statuses written by kubelets), since the embedded cluster does the same work.
 
         Raises:
             RecordingError: the recording has no actions of others, or no object of a kind that ``controllers`` watch.
@@ -297,7 +299,9 @@ class _Player:
         ]
 
     async def _quietly(self, method: str, path: str, body: Any) -> Any:
-        """The server's answer, decoded; None if the server refuses the request, which this cluster may not allow."""
+        """The server's decoded answer; None if the server refuses the request. This cluster may refuse what the
+        recorded one allowed.
+        """
         raw = None if body is None else msgspec.json.encode(body)
         kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
         try:

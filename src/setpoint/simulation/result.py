@@ -78,8 +78,8 @@ class Result(msgspec.Struct):
     gone: dict[int, dict[str, int]] = {}
     """The number of deletions that users did not make, by step and label."""
     wrongly: dict[str, int] = {}
-    """The number of wrong deletions by label: of objects that have to exist at the end of the step; see
-    `Options.rests_expected`.
+    """The number of wrong deletions, by collection and label: deletions of objects that had to exist at the end of the
+    step (see `Options.rests_expected`), and of parts of external systems.
     """
     acted: list[int] = []
     """The steps in which users changed objects; in all others they only wait."""
@@ -101,13 +101,15 @@ class Result(msgspec.Struct):
     virtual: float = 0.0
     seconds: float = 0.0
     problem: str = ""
-    """The error of the scenario, with its traceback, if the run could not be carried out; otherwise ``""``."""
+    """The traceback of the scenario's error if that was not an AssertionError; otherwise ``""``."""
     early: bool = False
-    """Whether the scenario failed while faults lasted."""
+    """Whether the scenario failed, but might succeed if users waited for the end of all faults (`Options.patient`)."""
     wished: list[Any] = []
     """The objects that users had created and not deleted at the end of the run, as users specified them."""
     environment: dict[str, str] = {}
-    """The lines of the user's code that read the real clock or asked for randomness, if ``Options.audit`` is set."""
+    """The lines of the user's code (``file:line``) that read the real clock, asked for randomness or started a thread,
+    each with what it did, if ``Options.audit`` is set.
+    """
 
     def step_of(self, at: str) -> int:
         """The step in which this run reached the point ``at``; 0 if it did not reach that point."""
@@ -118,7 +120,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     """The options of a run, in addition to its plan."""
 
     shift: float = 0.0
-    """Seconds that the wall clock is ahead."""
+    """Seconds by which the server's wall clock is set forward."""
     stretch: float = 0.0
     """Additional seconds that users wait at the end of each step."""
     patient: bool = False
@@ -132,11 +134,11 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     rests_expected: tuple[dict[str, int], ...] = ()
     """The number of objects with each label that have to exist at the end of each step; see `Reference.stays`."""
     gone_expected: dict[int, dict[str, int]] = {}
-    """The deletions of the undisturbed run, by step."""
+    """The number of deletions in the undisturbed run that users did not make, by step and label."""
     since: int = 0
     """The step of the plan's first fault: the run may continue from the undisturbed run's state at that step."""
     audit: bool = False
-    """Whether to note the lines of the user's code that read the real clock or ask for randomness."""
+    """Whether to note the lines of the user's code that read the real clock, ask for randomness or start a thread."""
     debug: bool = False
     """Whether to stop in a debugger where a fault strikes, and where a promise is broken."""
     direct: tuple[Any, ...] = ()

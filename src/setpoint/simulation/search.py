@@ -54,7 +54,14 @@ DEFAULT_BUDGET = Budget(seconds=60.0)
 
 
 class Search:
-    """A search. `findings` yields its findings, and `report` covers the plans tried so far."""
+    """A search for faults under which a controller breaks a promise. `findings` yields the counter-examples, and
+    `report` covers the plans tried so far.
+
+    ``budget``, ``seed``, ``workers`` and ``progress`` are as for `check`.
+
+    Raises:
+        ValueError: the setup's ``off`` has an unknown name.
+    """
 
     def __init__(
         self,
@@ -118,7 +125,7 @@ class Search:
         """Runs the scenario without faults, and then the plan again. Returns None if neither run breaks a promise any
         more.
 
-        With ``debug`` the plan is run in this process, which calls ``breakpoint()`` where a fault strikes and where a
+        With ``debug``, the plan is run in this process, which calls ``breakpoint()`` where a fault strikes and where a
         promise is broken.
         """
         with Pool(self._setup, self._workers) as pool:
@@ -231,8 +238,8 @@ class Search:
                 return
 
     def _hashes(self, seen: set[tuple[str, str]]) -> Iterator[Counterexample]:
-        """Makes the undisturbed run in processes with different hash seeds: if the order of a set decides something,
-        their end states differ.
+        """Makes the undisturbed run in processes with different hash seeds, if the user's code uses sets. Yields at
+        most one counter-example: a run that differs because its result depends on the order of a set.
         """
         if "hash-seed" in self._setup.off or not uses_sets(self._setup):
             return

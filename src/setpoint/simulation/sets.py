@@ -13,7 +13,7 @@ from setpoint.simulation.setup import Setup
 from setpoint.simulation.tape import is_users_file
 
 HASH_SEEDS: Final = (1, 2, 3)
-"""The values of PYTHONHASHSEED to try. With every second value, two strings in a set change their order."""
+"""The values of PYTHONHASHSEED to try. About half of all values change the order of two strings in a set."""
 _NAMES: Final = frozenset({"set", "frozenset", "hash"})
 _OF_SETS: Final = (ast.Sub, ast.BitAnd, ast.BitOr, ast.BitXor)
 

@@ -19,7 +19,7 @@ from setpoint.webhook import Admission, Converter
 Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
 """The actions of users, written like the body of a test: ``async def scenario(cluster)``."""
 Factory: TypeAlias = Callable[[], Sequence[Controller[Any] | Fleet] | Controller[Any]]
-"""Makes the controllers of one process and, with ``fleet``, optionally a fleet beside them."""
+"""A function that makes the controllers of one process and, with ``fleet``, optionally a fleet beside them."""
 
 
 class Program(NamedTuple):
@@ -66,11 +66,12 @@ class Setup:
         return [*home, *(fleet.controllers if fleet is not None else ())]
 
     def program(self) -> Program:
-        """A new program for a new process. With ``fleet``, controllers that the factory returns without a `Fleet` form
-        one.
+        """A new program for a new process. With ``fleet``, if the factory returns controllers but not a `Fleet`, these
+        controllers form the fleet.
 
         Raises:
-            TypeError: the factory returned something other than controllers and, with ``fleet``, at most one `Fleet`.
+            TypeError: the factory did not return any controller, or returned something other than controllers and, with
+                ``fleet``, at most one `Fleet`.
         """
         made = self.factory()
         found = [made] if isinstance(made, Controller) else list(made)

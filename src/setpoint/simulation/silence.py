@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _asked: dict[object, int] = {}
-"""The levels of all blocks that have not ended; the one that began last counts. The switch of `logging` is the
-process', and blocks may end in any order: a coroutine that a livelock left behind ends when Python collects it."""
+"""The levels of all `silent` blocks that have not ended, in the order in which they began; the last one is in effect.
+The switch of `logging` belongs to the whole process, and blocks may end in any order: a coroutine that a livelock has
+left suspended ends only when Python collects it.
+"""
 _before = logging.NOTSET
 
 

@@ -13,7 +13,8 @@ _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class StandIns:
-    """Replaces values. Equal values get equal stand-ins, and the stand-in of a text has the text's length.
+    """Replaces texts and numbers by stand-ins. Equal values get equal stand-ins, and all stand-ins of texts have the
+    same length. Of the other values, true and false both become false, and null is kept.
 
     Args:
         key: the key of the stand-ins. Readers without it can't find a value by trying candidates. A recording has to be
@@ -39,7 +40,7 @@ class StandIns:
 
     def redacted(self, collection: str, document: dict[str, Any]) -> dict[str, Any]:
         """The object without secret values and without the annotation of the last applied configuration (which contains
-        them). Its managed fields say only who wrote and when, and no longer which fields.
+        them). Its managed fields keep only the manager, the operation, the subresource and the time.
         """
         meta = {name: value for name, value in document.get("metadata", {}).items() if name != "managedFields"}
         if managers := [

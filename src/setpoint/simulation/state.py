@@ -34,7 +34,7 @@ _REVISIONS: Final = (
 )
 _SETS: Final = "statefulsets.apps "
 _RECORDS: Final = ("jobs.batch",)
-"""Kinds whose objects stay as records of what was done once."""
+"""Collections whose objects remain as records of work that was done once."""
 
 
 class Difference(NamedTuple):
@@ -93,8 +93,9 @@ def snapshot(
 ) -> Snapshot:
     """The objects that were written after the revision ``since``, and the states of external systems (``outside``).
 
-    Everything that differs between any two runs is replaced: uids and addresses by the names of their objects,
-    generated names by their prefixes, and times by ``<time>``.
+    Values that differ between any two runs are left out (the object's own uid, version and generation, for example) or
+    replaced: uids and addresses by the names of their objects, generated names by their prefixes, and times by
+    ``<time>``. Objects that only keep an earlier desired state, such as old ReplicaSets, are left out.
     """
     stand_ins = StandIns(documents, called)
     found: Snapshot = {}
@@ -193,8 +194,8 @@ def _walk(value: JSON, stand_ins: StandIns, generation: int | None) -> JSON:
 
 
 def plain_values(value: JSON) -> JSON:
-    """An external system's state as JSON: keys and values that JSON can't represent become text, and sets are
-    sorted.
+    """An external system's state as JSON. Keys and bytes become text, sets become sorted lists, and other objects
+    become mappings of their attributes or, if they have none, the names of their types.
     """
     if isinstance(value, Mapping):
         return {str(key): plain_values(item) for key, item in value.items()}

@@ -46,7 +46,7 @@ class Stage(Protocol):
 class Steps:
     """The user's steps. Every wait of the scenario ends a step, and so does the end of the scenario.
 
-    The effect of a fault either ends after a time (``seconds``), for which `settle` waits, or lasts until the end of
+    The effect of a fault either ends after a time (``seconds``), for which `quiesce` waits, or lasts until the end of
     the step after the one in which it began (``until="step"``), and so throughout the user's next actions.
     """
 
@@ -100,7 +100,7 @@ class Steps:
         return bool(self._due or self._at_end)
 
     def end_faults(self) -> None:
-        """Ends all faults: from now on everything works as it should."""
+        """Ends the effects of all faults. Faults that have not struck yet may still strike."""
         releases = [release for _, release in self._due.values()] + [release for _, release in self._at_end]
         self._due.clear()
         self._at_end.clear()

@@ -42,7 +42,7 @@ class Strikes:
         self._at: dict[str, list[Fault]] = {}
         self.struck: list[Fault] = []
         self.over = False
-        """Whether the time for faults is over."""
+        """Whether faults no longer strike, because the run is being concluded."""
         for each in plan.faults:
             self._at.setdefault(each.at, []).append(each)
         self._always = [each for each in self.planned("run") if each.kind == "lag"]
@@ -53,8 +53,7 @@ class Strikes:
 
     def take(self, point: str, *kinds: str) -> list[Fault]:
         """Returns the plan's faults at the point that have not struck yet, limited to ``kinds`` if any are given. The
-        faults are written to the trace and count as struck from now on. The list is empty when the time for faults is
-        over.
+        faults are written to the trace and count as struck from now on. The list is empty if ``over`` is true.
         """
         if self.over:
             return []

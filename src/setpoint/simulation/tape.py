@@ -17,18 +17,22 @@ _PYTHON = str(Path(sys.modules["asyncio"].__file__ or "").resolve().parent.paren
 
 
 class Tape:
-    """Records the events of a run. Its digest covers all events; two runs of the same plan have the same digest."""
+    """Records the events of a run. Its digest covers all events; two runs of the same plan have the same digest if the
+    code under test is deterministic.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
         self.lines: list[Line] = []
         self.points: list[Point] = []
         self.full = False
-        """Whether the time for faults is over, so that there are no more points."""
+        """Whether further points are ignored, because no more faults strike."""
         self._numbers: Counter[str] = Counter()
 
     def tell(self, lane: str, who: str, what: str, text: str, *, point: str = "", content: str = "") -> None:
-        """Adds one line to the trace. In a reconcile, the line also says which object the reconcile had seen."""
+        """Adds one line to the trace. A write, read or external call in a reconcile also gets the object that the
+        reconcile had seen and the line of the user's code.
+        """
         saw, place = "", ""
         if what in ("writes", "reads", "calls"):
             context = current.get()

@@ -77,8 +77,8 @@ class Telephone:
             raise Killed
 
     def external_done(self, point: str, told: str, *, changed: bool, empty: bool, waits: bool) -> None:
-        """Notes that the call was carried out. ``empty`` says whether a fault can make the system answer that there is
-        nothing, and ``waits`` whether a fault can delay the call.
+        """Notes the system's answer. ``changed`` says whether the call changed the system's state, ``empty`` whether a
+        fault can make the system answer that there is nothing, and ``waits`` whether a fault can delay the call.
         """
         world = self._world
         world.tape.mark(Point(point, "external", world.steps.number, changed=changed, empty=empty, waits=waits))

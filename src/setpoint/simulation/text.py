@@ -12,8 +12,9 @@ _QUIET = frozenset({"reads"})
 
 
 def story_of(trace: Sequence[Line], most: int = MOST) -> list[str]:
-    """The trace as text, one line for each event except reads. If there are more than ``most`` such events, shows only
-    that many, from shortly before the first fault or finding on, and says so in a last line.
+    """The trace as text, one line for each event except reads. If there are more than ``most`` such events, only that
+    many lines are returned, from shortly before the first fault or finding on, and a last line gives the length of the
+    trace.
     """
     told = [line for line in trace if line.what not in _QUIET]
     struck = [place for place, line in enumerate(told) if line.what in ("fault", "finding")]

@@ -86,8 +86,8 @@ class Turns:
 
 
 def _awaited(callback: Callable[..., Any]) -> Future[Any] | None:
-    """The future for which a thread waits that has called ``asyncio.run_coroutine_threadsafe``; None if ``callback``
-    does not come from such a call.
+    """The future of the call of ``asyncio.run_coroutine_threadsafe`` that scheduled ``callback``; None if another
+    function scheduled it.
     """
     if not getattr(callback, "__qualname__", "").startswith("run_coroutine_threadsafe"):
         return None

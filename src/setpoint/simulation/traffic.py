@@ -1,4 +1,4 @@
-"""Traffic: delivers the writes of processes to the server, and notes them."""
+"""Traffic: notes the writes of processes, and carries out the faults that delay them or cause conflicts."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ class Road(Protocol):
 
 
 class Traffic:
-    """Notes the writes of a run's processes, and carries out the faults that delay writes or make them conflict with
-    others.
-    """
+    """Notes the writes of a run's processes, and carries out the faults that delay writes or cause conflicts."""
 
     def __init__(self, world: Road) -> None:
         self._world = world

@@ -29,8 +29,8 @@ class Reference:
 
     path_masks: frozenset[str] = frozenset()
     path_objects: frozenset[str] = frozenset()
-    """Masks of fields, and objects, that depend on the path where the oracle ``paths`` is off. They do not count if a
-    fault may hide some of the user's changes.
+    """With the oracle ``paths`` switched off, the objects (here) and the masks of fields (in ``path_masks``) that
+    depend on the order of the user's changes. They are not compared if a fault may hide some of these changes.
     """
 
     takes_turns: bool = False
@@ -159,8 +159,9 @@ class Reference:
 
 
 def _unknown(fault: Fault) -> str:
-    """The object of which a controller can't know, because the server makes up its name and the fault keeps the answer
-    from the controller; ``""`` for any other fault. The controller may make a second object and remove the surplus.
+    """The object (collection and label) of whose creation a controller can't know, because the server generates the
+    name and the fault keeps the answer from the controller; ``""`` for any other fault. The controller may create a
+    second object and delete the surplus one.
     """
     verb, _, rest = fault.at.partition(" ")
     subject = rest.rpartition(" #")[0]

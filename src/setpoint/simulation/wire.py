@@ -72,7 +72,9 @@ class Wire:
         self.streams_lists = True
         """Whether the server can stream lists, which are consistent reads."""
         self._listed: dict[tuple[str, ...], float] = {}
-        """The lists of caches that no watch has followed yet, each with the loop time by which it has to begin."""
+        """The lists of caches that have not been followed by a watch yet, each with the loop time by which the watch
+        should begin.
+        """
         self.reverses = False
         self.rolls: Random | None = None
         """Draws the latency of each request and the order of lists; None if both are fixed."""

@@ -28,7 +28,9 @@ class Wishes:
         self._documents.pop(path, None)
 
     def reported(self, path: str, change: dict[str, Any]) -> None:
-        """Notes that a user has written the status of an object, as a controller of a real cluster would."""
+        """Notes that a user has written the status of an object, as a controller of a real cluster would. ``change`` is
+        the JSON merge patch of the status; it is ignored if users have not asked for the object.
+        """
         if change and path in self._documents:
             wish = self._documents[path]
             self._documents[path] = {**wish, "status": merge_patch.apply(wish.get("status", {}), change)}
@@ -42,6 +44,8 @@ class Wishes:
 
 
 def wish_of(document: dict[str, Any]) -> dict[str, Any]:
-    """The part of an object that belongs to its users."""
+    """The object without its status, and with only those metadata that users set: name, namespace, labels, annotations
+    and owner references.
+    """
     kept = {key: value for key, value in document.get("metadata", {}).items() if key in _WISHED}
     return {**{key: value for key, value in document.items() if key not in ("status", "metadata")}, "metadata": kept}

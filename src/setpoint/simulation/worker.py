@@ -12,7 +12,9 @@ from setpoint.simulation.zygote import Job, Zygote, fork, read, write
 
 
 class SetupFailed(Exception):
-    """The world could not be made, so the controllers could not be judged. The message has the traceback."""
+    """The world could not be made, so the controllers could not be judged. The message has the reason, in most cases as
+    a traceback.
+    """
 
 
 class Worker:

@@ -49,7 +49,7 @@ from setpoint.simulation.wishes import Wishes
 from setpoint.testing.clock import EPOCH
 
 CONVERGE: Final = 2400.0
-"""Seconds of virtual time for the state to become as it should be again after the last fault."""
+"""Seconds of virtual time within which the state must become as it should be again after the last fault."""
 HOUR: Final = 3600.0
 
 

@@ -83,7 +83,7 @@ class Zygote:
         self._goal = 0
         """The step at which this process becomes a trunk; 0 if it does not."""
         self._teller: int | None = None
-        """The file to which a trunk writes that it is ready for a job."""
+        """The file descriptor on which a trunk reports that it is ready for a job; None in other processes."""
 
     def live(self) -> NoReturn:
         code = 1
@@ -141,7 +141,7 @@ class Zygote:
 
     def _begin(self, job: Job, loop: asyncio.AbstractEventLoop) -> Job:
         """Prepares a process that has just been forked for its own run: the loop gets its own selector and pipe, and
-        the process a limit of time. Returns ``job``.
+        the process gets a time limit. Returns ``job``.
         """
         assert isinstance(loop, SimulationLoop)
         asyncio.set_event_loop(loop)  # from Python 3.12 on a forked process has forgotten it

@@ -92,8 +92,9 @@ class UnhandledErrors(VirtualTimeError):
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
     """An event loop in virtual time; see the module's guarantees.
 
-    ``limit`` is the last moment (in seconds of loop time) that the clock may reach; the running loop raises
-    `TimeLimitExceeded` when the next timer is beyond it.
+    ``limit`` is the last moment (in seconds of loop time) that the clock may reach, or None for no limit; the running
+    loop raises `TimeLimitExceeded` when the next timer is beyond it. ``max_turns`` is the number of iterations at one
+    time after which it raises `Livelock`.
     """
 
     # asyncio's own, of every supported version; the type stubs don't show them.
@@ -116,7 +117,9 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return self._now
 
     async def settle(self) -> None:
-        """Waits until no callback is ready and no thread is working, without moving the clock. See `settle`."""
+        """Waits until no callback is ready and no thread is working, without moving the clock. See the function
+        `settle` of this module.
+        """
         waiter = self.create_future()
         self._settling.append(waiter)
         try:

@@ -52,9 +52,10 @@ _STEP: Final = 0.05
 class Cluster:
     """The cluster of ``async with cluster(...)``: the server, the running controllers, and shortcuts for verbs.
 
-    ``client`` is an administrator's client, ``server`` the server's core, ``manager`` runs the controllers under test
-    and ``control_plane`` everything else. With ``rbac``, ``access`` records the access that the controllers requested.
-    If a controller fails, leaving the block raises its error, so the test fails.
+    ``client`` is an administrator's client, ``server`` is the server's core, and ``manager`` runs the controllers under
+    test. ``control_plane`` runs the cluster's own controllers and the hollow nodes; it is None if they don't run.
+    ``faults`` makes the controllers' requests fail. With ``rbac``, ``access`` records the access that the controllers
+    requested. If a controller fails, leaving the block raises its error, so the test fails.
     """
 
     client: Client
@@ -268,11 +269,15 @@ class Cluster:
     # -- verbs ---------------------------------------------------------------------------------------------------------
 
     async def get(self, kind: type[K], name: str, namespace: str | None = None) -> K:
-        """The object as it is on the server. Raises `NotFound` if it does not exist."""
+        """The object as it is on the server. Without ``namespace``, the object is in the cluster's default namespace.
+        Raises `NotFound` if it does not exist.
+        """
         return await self.client.get(kind, name, namespace=namespace)
 
     async def find(self, kind: type[K], name: str, namespace: str | None = None) -> K | None:
-        """The object as it is on the server; None if it does not exist."""
+        """The object as it is on the server; None if it does not exist. Without ``namespace``, the object is in the
+        cluster's default namespace.
+        """
         try:
             return await self.client.get(kind, name, namespace=namespace)
         except NotFound:
@@ -353,8 +358,8 @@ def cluster(
 
     Args:
         objects: objects to create before the controllers start.
-        crds: CustomResource classes or CustomResourceDefinitions to install; by default those of the custom kinds
-            that the controllers watch.
+        crds: CustomResource classes or CustomResourceDefinitions to install; by default those of the custom kinds that
+            the controllers watch.
         nodes: the number of hollow nodes, or a description of each; with 0 every pod stays pending.
         behaviour: function that returns the behaviour of a hollow pod (`setpoint.cluster.PodBehaviour`), or None to
             leave it to the pod's annotations.
@@ -365,10 +370,10 @@ def cluster(
         namespace: the default namespace of namespaced objects.
         leader_election: if given, the controllers run only while elected.
         lifespan: the lifespan of the controllers' program, as for `setpoint.Manager`.
-        transport: wraps the controllers' connection, to count requests or to inject faults.
-        rbac: whether the controllers are limited to the permissions that their declarations need, as with the role
-            that their program's `manifests` prints. A refusal fails the test (`MissingPermission`), even if the
-            reconcile continues. ``setpoint rbac``, which looks for missing permissions, lifts this limit.
+        transport: function that wraps the controllers' connection, to count requests or to inject faults.
+        rbac: whether the controllers are limited to the permissions that their declarations need, as with the role that
+            their program's `manifests` prints. A refusal fails the test (`MissingPermission`), even if the reconcile
+            continues. ``setpoint rbac``, which looks for missing permissions, lifts this limit.
         seed: the seed of all random choices.
     """
     return Cluster(

@@ -30,7 +30,8 @@ def check_conversions(
 
     Raises:
         AssertionError: a value is lost or changed; the message has the versions, the field and the object.
-        ConversionError: a value of one of the samples is lost or changed.
+        ConversionError: a value of one of the samples, or of a smallest or fullest object that a schema accepts, is
+            lost or changed, or the converted object is not valid.
         DefinitionError: the conversions omit a field.
         ModuleNotFoundError: hypothesis is not installed.
     """

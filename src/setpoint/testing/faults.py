@@ -128,9 +128,9 @@ class Faults(Transport):
         message: str = "refused by a test",
         retry_after: int = 0,
     ) -> None:
-        """Refuses the next ``times`` matching requests, which are not carried out; the server answers with ``error``.
-        If ``error`` is an exception, such as ``TransportError("connection refused", sent=False)``, it is raised
-        instead.
+        """Refuses the next ``times`` matching requests, which are not carried out. They are answered with ``error`` and
+        ``message`` and, unless ``retry_after`` is 0, with that number of seconds in ``Retry-After``. If ``error`` is an
+        exception, such as ``TransportError("connection refused", sent=False)``, it is raised instead.
 
         Raises:
             ValueError: ``error`` is a class that does not stand for an answer of a server.
@@ -149,15 +149,17 @@ class Faults(Transport):
     def lose_request(
         self, kind: type[Object], *, verb: Verb = "write", name: str = "", subresource: str = "*", times: int = 1
     ) -> None:
-        """Loses the next ``times`` matching requests before they reach the server. The controller can't know that the
-        requests were not carried out.
+        """Loses the next ``times`` matching requests before they reach the server. They fail with a TransportError that
+        does not tell the controller whether they were carried out.
         """
         self._add(kind, verb, name, subresource, times, before=_lost("before the request got through"))
 
     def lose_answer(
         self, kind: type[Object], *, verb: Verb = "write", name: str = "", subresource: str = "*", times: int = 1
     ) -> None:
-        """Loses the answers to the next ``times`` matching requests, which the server carries out."""
+        """Loses the answers to the next ``times`` matching requests, which the server carries out. The requests fail
+        with a TransportError.
+        """
         self._add(kind, verb, name, subresource, times, after=_lost("before the answer came"))
 
     def hold(self, kind: type[Object]) -> Hold:
@@ -203,7 +205,9 @@ class Faults(Transport):
             yield _Watched(response, self, (path.group, path.resource)) if verb == "watch" else response
 
     def held(self, place: tuple[str, str]) -> Hold | None:
-        """The hold on the watches of a kind, given by group and plural; None if there is none."""
+        """The last hold on the watches of a kind, which may have been released; None if there was none. ``place`` is
+        the group and the plural of the kind.
+        """
         return self._holds.get(place)
 
     def _add(

@@ -20,7 +20,9 @@ __all__ = ["objects_of", "values_of"]
 JSON = Any
 _HEAD = ("apiVersion", "kind", "metadata")
 _DEPTH = 4
-"""At this depth, that of a pod template's containers, objects have only required fields; deeper ones might not end."""
+"""The depth, that of a pod template's containers, from which on objects have only required fields. With all fields,
+generating them might not end.
+"""
 _WORD = string.ascii_lowercase + string.digits
 
 

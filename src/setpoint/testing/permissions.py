@@ -23,7 +23,9 @@ _EVERYBODY: Final = (
     Rule(("create",), ("authentication.k8s.io",), ("selfsubjectreviews",)),
     Rule(("get",), non_resource_urls=EVERYBODY),
 )
-"""As ``system:basic-user``, ``system:discovery`` and ``system:public-info-viewer``, which every account has."""
+"""The rules of ``system:basic-user``, ``system:discovery`` and ``system:public-info-viewer``, the roles that every
+account has.
+"""
 
 
 class MissingPermission(AssertionError):

@@ -51,7 +51,8 @@ def _items(document: Any) -> list[Any]:
 
 
 def check_object(document: Any, where: str) -> None:
-    """Checks that ``document`` is an object with a kind and a name.
+    """Checks that ``document`` is an object with an apiVersion, a kind and a name. ``where`` is the place that an error
+    names.
 
     Raises:
         ScenarioError: ``document`` is not such an object.

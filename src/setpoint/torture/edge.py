@@ -30,7 +30,7 @@ from setpoint.torture.streams import Gate, Held
 from setpoint.torture.strikes import Strikes
 
 SLOW: Final = 2.0
-"""Seconds that a slow request takes, and after which a late request is carried out."""
+"""The default duration in seconds of a fault that delays a request, an answer or the events of a watch."""
 
 
 class Inside(Protocol):
@@ -270,8 +270,8 @@ class Edge:
 
 
 def _asked(request: Request) -> Asked | None:
-    """The object that a request concerns; None if it does not concern any. Protobuf bodies are read as the equivalent
-    JSON.
+    """The parts of ``request``; None if its path is not that of a resource. Protobuf bodies are converted to JSON
+    first.
     """
     if request.body and content_type(request.headers) == protobuf.PROTOBUF_TYPE:
         try:

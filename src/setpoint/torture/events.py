@@ -28,7 +28,9 @@ class Format(NamedTuple):
     """The format of a watch."""
 
     split: Callable[[bytes], Iterator[Event]]
-    """Splits a chunk of whole events. Raises ValueError if there is something else in it."""
+    """Splits a chunk of whole events. Raises ValueError (Protobuf) or `WatchBroken` (JSON) if the chunk contains
+    something else.
+    """
     expired: bytes
     """The event that ends a watch with 410."""
 

@@ -91,7 +91,9 @@ class Explorer:
             yield fault("expire-all", f"step {step}")
 
     def _travels(self) -> Iterator[Fault]:
-        """Restarts at the end of every step but the first, on every older state of a kind, the latest first."""
+        """Restarts at the end of every step but the first, after which the program first lists an older state of a
+        kind. The last step and the latest state come first.
+        """
         newest: dict[str, int] = {}
         for point in self._changes:
             newest[point.collection] = max(newest.get(point.collection, 0), point.revision)

@@ -18,7 +18,7 @@ from setpoint.torture.steps import Steps
 TURN: Final = 0.02
 """Seconds between two checks of whether the program runs and everything has settled."""
 _EXITS: Final = 3
-"""The number of times that the program may end by itself under faults: it is started again, as a kubelet does."""
+"""The number of times that the program may end by itself under faults. Each time it is restarted, as by a kubelet."""
 
 
 class ProgramError(Exception):
@@ -102,7 +102,8 @@ class Lives:
         """Waits until the program has sent a request.
 
         Raises:
-            ProgramError: the program ended, or did not send a request in time.
+            ProgramError: the program ended in an undisturbed run, or did not send a request within ``start_within``
+                seconds (see `Setup`).
         """
         setup = self._trial.setup
         deadline = asyncio.get_running_loop().time() + setup.start_within

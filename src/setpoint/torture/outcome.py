@@ -10,8 +10,10 @@ from setpoint.simulation.state import Snapshot
 
 class Expected(msgspec.Struct, frozen=True):
     """The results of the undisturbed runs. ``silence`` is the number of seconds without a write after which the program
-    counts as idle; ``hears`` has the kinds that the program watches in these runs; ``stays`` is that of their
-    `Reference`.
+    counts as idle; ``hears`` has the kinds that the program watches in all of these runs.
+
+    ``rests`` and ``end`` are the states at the ends of the steps and of the run; ``end`` is None until the undisturbed
+    runs are done. ``masks`` and ``stays`` are those of the `Reference` for these runs.
     """
 
     silence: float
@@ -23,7 +25,11 @@ class Expected(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct):
-    """The outcome of a trial. ``failed`` is the reason why the program can't be tested, or ``""`` if it can."""
+    """The outcome of a trial. ``failed`` is the reason why the program can't be tested, or ``""`` if it can.
+
+    ``longest`` is the longest silence before a write of the program, in seconds; ``hears`` has the kinds that the
+    program watched in the end; ``log`` has the last lines of the program's output.
+    """
 
     result: Result
     longest: float = 0.0

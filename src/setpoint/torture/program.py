@@ -15,14 +15,16 @@ from typing import Final
 
 _PLACE: Final = re.compile(r"\{(kubeconfig|server|port)\}")
 _DEATH: Final = 5.0
-"""Seconds after SIGKILL in which the kernel has ended a process; longer only if it hangs in the kernel."""
+"""The maximum time in seconds to wait for the end of a process after SIGKILL. Only a process that hangs in the kernel
+takes longer.
+"""
 
 
 class Program:
     """The program from one start to its end. `kill` ends it and every process of its group, but no other process.
 
     Its output is appended to ``log``. Its environment is that of this process, without the variables ``SETPOINT_*`` and
-    those that Kubernetes sets in pods, and with ``KUBECONFIG`` for the trial's server.
+    ``KUBERNETES_SERVICE_*`` (which Kubernetes sets in pods), and with ``KUBECONFIG`` for the trial's server.
 
     Raises:
         OSError: the program can't be started.
@@ -88,7 +90,9 @@ class Program:
 
 
 def filled(words: Sequence[str], *, kubeconfig: Path, server: str) -> list[str]:
-    """``words`` with every placeholder in braces filled in; each ``{port}`` becomes a different free port."""
+    """``words`` with the placeholders ``{kubeconfig}``, ``{server}`` and ``{port}`` filled in; a free port is chosen
+    for each ``{port}``.
+    """
 
     def value(found: re.Match[str]) -> str:
         return {"kubeconfig": str(kubeconfig), "server": server}.get(found[1]) or str(_free_port())
@@ -104,7 +108,7 @@ def _free_port() -> int:
 
 
 def tail(log: Path, lines: int = 12) -> str:
-    """The last lines of a log; ``""`` if the log does not exist."""
+    """The last ``lines`` lines of a log, from at most its last 16 KiB; ``""`` if the log does not exist."""
     try:
         text = log.read_bytes()[-16384:].decode("utf-8", "replace")
     except FileNotFoundError:

@@ -39,11 +39,12 @@ class Rest:
 
         Nothing is left to do when
 
-        - no request except watches is in progress, and for ``silence`` seconds there was no change, no request, and no
-          end of a fault's effect;
-        - the program watches all kinds that it watched in the undisturbed runs;
+        - for ``silence`` seconds there was no change, no request, no start of the program, and no end of a fault's
+          effect;
         - the control plane is idle;
-        - no fault that lasts for a set time is in effect.
+        - no fault that lasts for a set time is in effect;
+        - the program, unless a fault has killed or suspended it, has sent a request since its start, is not waiting for
+          any answer except those of watches, and watches all kinds that it watched in the undisturbed runs.
 
         Requests that only read postpone this to at most three times ``silence`` after the last change or write, since
         some programs poll.
@@ -58,7 +59,8 @@ class Rest:
 
     async def since(self, last: Callable[[], float], silence: float, patience: float) -> None:
         """Returns when ``last()`` was at least ``silence`` seconds ago and everything is idle, or after ``patience``
-        seconds. The latter are counted from the call, and again from the end of each fault that lasts for a set time.
+        seconds. These seconds are counted from the call, and again from the end of each fault that lasts for a set
+        time.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience

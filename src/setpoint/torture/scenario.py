@@ -19,7 +19,9 @@ _VERBS: Final = ("apply", "delete", "settle", "wait")
 
 
 class Wait(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """A ``wait:`` in the plain form. ``until`` is ``present``, ``gone``, or the fields that the object must have."""
+    """A ``wait:`` in the plain form. ``until`` is ``present``, ``gone``, or the fields that the object must have;
+    ``within`` is the limit in seconds.
+    """
 
     object: dict[str, Any]
     until: str | dict[str, Any] = "present"
@@ -32,7 +34,9 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Plain:
-    """A scenario in the plain form. ``before`` has the documents in the files that its ``before:`` names."""
+    """A scenario in the plain form. ``before`` has the objects from the files that the scenario lists under
+    ``before:``.
+    """
 
     def __init__(
         self, path: Path, before: list[dict[str, Any]], steps: list[Callable[[Cluster], Awaitable[None]]]

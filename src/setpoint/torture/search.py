@@ -24,16 +24,20 @@ from setpoint.torture.trial import Trial
 from setpoint.torture.workers import Work, Workers
 
 Progress = Callable[[str, "Search"], None]
-"""A function that is called about once a second with a description of the current work, and the search."""
+"""A function that is called about once a second, and after every trial, with a description of the current work and the
+search.
+"""
 REPEAT: Final = 4
 """The number of times that a plan with a finding is tried again."""
 SILENCE: Final = 2.0
 """Seconds without a write after which the program counts as idle, until its usual pauses are known."""
 _LEAST, _MOST = 0.4, 15.0
 _CALM: Final = 4
-"""Undisturbed trials at most: what differs between them is masked."""
+"""The maximum number of undisturbed trials that run at once. Fields that differ between them are masked."""
 _LIMIT: Final = 600.0
-"""Seconds after which a trial has gone wrong, beside what it may wait for."""
+"""The time in seconds that a trial may take in addition to four times `Setup.converge`. A longer trial is a
+`WorkerError`.
+"""
 
 
 class Search:
@@ -138,8 +142,8 @@ class Search:
             yield plan
 
     def _repeated(self, plan: Plan, finding: Finding | None) -> Counterexample | None:
-        """Repeats a plan. For a ``finding``, a trial without faults is run beside it. Returns None if the finding also
-        occurs without faults, or if the plan does not show it again.
+        """Repeats a plan. If a ``finding`` is given, a trial without faults is run, too. Returns None if no repetition
+        has the finding (or, if none is given, any finding), or if the trial without faults has it as well.
         """
         runs = [plan] * self._repeat + ([Plan()] if finding is not None else [])
         shown: list[tuple[list[Finding], Outcome]] = []

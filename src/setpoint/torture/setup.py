@@ -22,13 +22,14 @@ class Setup:
     """The program under test, the scenario, and the limits of a trial.
 
     ``command`` is the program with its arguments; ``{kubeconfig}``, ``{server}`` and ``{port}`` are filled in.
-    ``scenario`` has the actions of users; ``name`` is its name, ``source`` its file.
+    ``scenario`` has the actions of users; ``name`` is the scenario's name, and ``source`` is its file.
 
     ``before`` has the documents that exist before the program starts. ``objects`` and ``crds`` are objects and
     definitions that a scenario in Python adds to them. Definitions are created first. ``converge`` is the number of
     seconds after the last fault within which everything must reach its expected state. ``silence`` is the number of
     seconds without a write after which the program counts as idle; None derives it from the program's usual pauses.
-    ``start_within`` is the number of seconds within which the program must send its first request to the server.
+    ``start_within`` is the number of seconds within which the program must send its first request to the server. The
+    other options are those of `setpoint.simulation.check`.
     """
 
     command: Sequence[str]

@@ -64,7 +64,7 @@ class Steps:
         return bool(found)
 
     def end_faults(self) -> None:
-        """Ends all faults for the rest of the run."""
+        """Ends the effects of all faults. Faults that have not struck yet may still strike."""
         releases = [*self._due.values(), *(release for _, release in self._at_end)]
         for timer in self._due:
             timer.cancel()

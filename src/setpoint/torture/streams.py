@@ -44,8 +44,8 @@ class Gate:
 
 
 class Held(AsyncIterator[bytes]):
-    """The body of the answer to a watch, as the program receives it. ``told`` is called with the events that were
-    delivered.
+    """The body of the answer to a watch, as the program receives it. ``told`` is called for every delivered event
+    except bookmarks, with the event's type, collection and label as one text.
     """
 
     def __init__(self, gate: Gate, answer: Response, *, initial: bool, told: Callable[[str], None]) -> None:

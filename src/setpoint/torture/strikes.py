@@ -14,11 +14,11 @@ class Strikes:
         self._tape = tape
         self.struck: list[Fault] = []
         self.over = False
-        """Whether the time for faults is over."""
+        """Whether faults no longer strike, because the run is being concluded."""
 
     def take(self, point: str, *kinds: str) -> list[Fault]:
-        """The plan's faults of the given kinds at this point, except those that have already struck. They are written
-        to the trace and count as struck from now on. Empty when the time for faults is over.
+        """The plan's faults at this point that have not struck yet, limited to ``kinds`` if any are given. They are
+        written to the trace and count as struck from now on. Empty if ``over`` is true.
         """
         if self.over:
             return []

@@ -37,7 +37,7 @@ from setpoint.torture.steps import Steps
 from setpoint.torture.strikes import Strikes
 
 _PATIENCE: Final = 30.0
-"""Seconds that a step waits for rest before users go on."""
+"""The maximum time in seconds that a step waits until nothing is left to do."""
 
 
 class Trial:
@@ -251,7 +251,7 @@ class Trial:
         return bool(self.edge.requests)
 
     def forget(self) -> None:
-        """Resets the state because the program is being started again."""
+        """Resets the record of the program's requests and events, because the program is being started again."""
         self.edge.forget()
 
     def is_idle(self) -> bool:
@@ -342,8 +342,9 @@ class Trial:
         return expected is not None and bool(differences(expected, self.snapshot(), self.expected.masks))
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
-        """Waits until the condition holds, and ends the step. If it does not come true while faults last, the faults
-        are ended, and the wait begins once more.
+        """Waits at most ``within`` seconds (in a run with faults, no more than `Setup.converge`) until the condition
+        holds, and ends the step. If the condition does not come true while faults last, the faults are ended, and the
+        wait begins once more, for `Setup.converge` seconds.
 
         Raises:
             AssertionError: the condition did not come true in time.
@@ -358,7 +359,8 @@ class Trial:
 
     async def gone(self, collection: str, namespace: str, name: str) -> None:
         """In a run with faults, waits while the object is being deleted, since its name can't be used before it is
-        gone. All faults are ended first, because a fault may be all that keeps the object.
+        gone, but no longer than `Setup.converge`. All faults are ended first, because a fault may be all that keeps the
+        object.
         """
 
         async def is_gone() -> bool:

@@ -32,7 +32,7 @@ Work: TypeAlias = Callable[[Path, Callable[[int], None]], Coroutine[None, None, 
 program that it starts.
 """
 _GRACE: Final = 10.0
-"""Seconds that a trial has to end its program when it is wanted no more."""
+"""The time in seconds that a trial has to end its program when its outcome is no longer wanted."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Outcome).decode
 
@@ -131,7 +131,8 @@ class _Worker:
         return time.monotonic() - self._began
 
     def read(self) -> Outcome | None:
-        """The outcome that the worker has sent; None if its message is not an outcome.
+        """The outcome that the worker has sent; None if its message is the process group of a program that it has
+        started.
 
         Raises:
             WorkerError: the trial could not be run.
@@ -153,7 +154,9 @@ class _Worker:
             os.kill(self.pid, signal.SIGTERM)
 
     def join(self, patience: float) -> None:
-        """Returns when the process and the programs that it started are gone."""
+        """Waits until the process has ended. After ``patience`` seconds, the process and the last program that it
+        started are killed. The trial's folder is deleted.
+        """
         deadline = time.monotonic() + patience
         while os.waitpid(self.pid, os.WNOHANG)[0] == 0:
             if time.monotonic() > deadline:
@@ -192,7 +195,7 @@ def _live(work: Work, folder: Path, news: connection.Connection, life: int) -> N
 
 
 async def _until_told(work: Coroutine[None, None, Outcome], life: int) -> Outcome | None:
-    """The outcome of ``work``; None if the parent process has ended the trial first."""
+    """The outcome of ``work``; None if the parent process has stopped the trial or has died."""
     loop = asyncio.get_running_loop()
     task = loop.create_task(work, name="trial")
     told = False
