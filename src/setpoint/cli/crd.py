@@ -81,7 +81,7 @@ def migrate(
     Parameters
     ----------
     state
-        The folder in which the progress is stored; default: setpoint in XDG_STATE_HOME (~/.local/state).
+        The file in which the progress is stored; default: a file in XDG_STATE_HOME/setpoint (~/.local/state/setpoint).
     kubeconfig
         The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
     context

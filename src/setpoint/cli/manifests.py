@@ -220,7 +220,9 @@ _SEMANTIC: Final = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
 
 
 def _release(release: str, form: Form) -> str:
-    """A release that labels can hold; charts and bundles need a semantic version."""
+    """Returns ``release`` if it is empty, or a valid value of a label and, for charts and bundles, a semantic version.
+    Raises `UsageError` otherwise.
+    """
     pattern = _RELEASE if form in ("plain", "kustomize") else _SEMANTIC
     if release and not (pattern.fullmatch(release) and _RELEASE.fullmatch(release)):
         raise UsageError(f"--release {release!r}: a version is MAJOR.MINOR.PATCH, such as 1.2.3 or 1.2.3-rc.1")

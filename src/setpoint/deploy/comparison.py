@@ -15,7 +15,7 @@ Document = dict[str, Any]
 _ANY: Final = "*"
 _LIKE: Final = ("get", "list", "watch", "update")
 _SELF: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
-"""Every user may ask about itself."""
+"""The reviews of a caller's own identity and permissions, which every user may create."""
 _EVERYBODY: Final = tuple(Grant("", "", "get", url=url) for url in EVERYBODY)
 
 

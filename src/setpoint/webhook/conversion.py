@@ -17,7 +17,9 @@ __all__ = ["CONVERT_PATH", "ConversionFailed", "Conversions", "Converter"]
 CONVERT_PATH = "/convert"
 """The path of all conversions, for every kind, as in controller-runtime."""
 _TURN = 64
-"""Objects after which other requests get a turn: a list of thousands must not stop admission and health checks."""
+"""The number of objects that are converted before other requests may run: a list of thousands of objects must not
+delay admission and health checks.
+"""
 _FIXED = ("name", "namespace", "uid", "generateName", "creationTimestamp", "deletionTimestamp", "resourceVersion",
           "generation", "finalizers", "ownerReferences", "managedFields")  # fmt: skip
 

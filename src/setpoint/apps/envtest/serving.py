@@ -111,7 +111,11 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
 
 
 async def _storage(flags: Flags) -> Storage:
-    """The storage in the directory that ``etcd`` names."""
+    """The storage in the directory that ``etcd`` names; storage in memory if ``--etcd-servers`` is not given.
+
+    Raises:
+        ServingError: ``etcd`` does not answer in time, or is not `setpoint.apps.envtest.etcd`.
+    """
     urls = flags.several("etcd-servers")
     if not urls:
         return MemoryStorage()
