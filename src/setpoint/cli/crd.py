@@ -172,7 +172,7 @@ def _print(changes: list[Change]) -> None:
 
 
 def _hurt(change: Change) -> str:
-    """The consequences in words: ``stored objects and writers break, readers may``."""
+    """The consequences in words: ``stored objects and writers break, readers may break``; empty if there are none."""
     named = (("stored objects", change.stored), ("writers", change.writers), ("readers", change.readers))
     parts = [
         f"{' and '.join(words)} {verb}"

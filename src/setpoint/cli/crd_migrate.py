@@ -1,4 +1,4 @@
-"""``setpoint crd migrate``: runs a migration with a progress bar, and stores how far it has come."""
+"""``setpoint crd migrate``: runs a migration with a progress bar, and stores its progress."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ def _files(form: Form, operator: Operator) -> dict[str, File]:
 def manifests_command(
     command: str, controllers: Sequence[Controller[Any]], admissions: Sequence[Admission[Any]], given: str | None
 ) -> Callable[..., None]:
-    """The command ``manifests`` of a program with these controllers and admissions; ``given`` is the program's name, if
-    it sets one.
+    """The command ``manifests`` of a program with these controllers and admissions; ``given`` is the name that the
+    program gives itself, or None.
     """
 
     def manifests(
@@ -166,11 +166,11 @@ def operator_of(
     given: str | None,
     **more: Any,
 ) -> Operator:
-    """The operator of these controllers and admissions. ``given`` is the program's name, if it sets one; ``more`` are
-    fields of `Operator`.
+    """The operator of these controllers and admissions. ``given`` is the name that the user or the program has chosen,
+    or None; ``more`` are fields of `Operator`.
 
     Raises:
-        UsageError: the program's name is not valid, or it needs a name of its own and sets none.
+        UsageError: the name is not valid, or there is no unique default for it (see `program_name`, `webhook_name`).
     """
     served = with_conversions(admissions, _kinds(controllers, admissions))
     return Operator(

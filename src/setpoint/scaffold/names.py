@@ -145,7 +145,7 @@ def _requirements() -> set[str]:
 
 
 def check_version(version: str) -> None:
-    """Raises `NameProblem` unless ``version`` is valid by Kubernetes' rules."""
+    """Raises `NameProblem` unless ``version`` follows Kubernetes' convention for versions, such as ``v1alpha1``."""
     if not _VERSION.fullmatch(version):
         raise NameProblem(f"the version {version!r}: v1alpha1, v1beta1, v1, v2 and so on")
 

@@ -30,7 +30,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class Converter(Protocol):
-    """Converts the objects of one kind between its versions, without waiting. `setpoint.crd.Versions` is one."""
+    """Converts the objects of one kind between its versions, without waiting. `setpoint.crd.Versions` does this."""
 
     @property
     def group_kind(self) -> GroupKind: ...
@@ -46,8 +46,8 @@ class Converter(Protocol):
         ...
 
     def convert(self, document: dict[str, Any], to_version: str) -> dict[str, Any]:
-        """``document``, plain JSON values, in the version ``to_version``. The method may change ``document`` and return
-        it.
+        """Returns ``document``, which consists of plain JSON values, in the version ``to_version``. This method may
+        change ``document`` itself.
 
         Raises:
             ConversionError: this object can't be converted.
@@ -89,7 +89,8 @@ class Conversions:
         self._converters[converter.group_kind] = converter
 
     async def convert_all(self, objects: Sequence[msgspec.Raw], desired: str) -> list[msgspec.Raw]:
-        """Every object in the API version ``desired``. They are decoded one at a time, because lists may be large.
+        """The objects, converted to the API version ``desired``. They are decoded one at a time, because lists may be
+        large.
 
         Raises:
             ConversionFailed: an object can't be converted.

@@ -57,7 +57,7 @@ async def check(
     """The errors that the validating webhook would report about ``obj``, or about its change from
     ``old``; [] if there are none.
 
-    If a function refused the object as a whole (``review.deny``), that is an error of the field ``""``.
+    A refusal of the object as a whole (``review.deny``) is returned as an error of the field ``""``.
     Without a ``review`` the operation is create, or update if there is an ``old``.
     """
     review = review or _review_of(obj, old)

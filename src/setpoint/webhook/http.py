@@ -38,9 +38,9 @@ class HttpService(NamedTuple):
     """The settings and callbacks that connections share.
 
     ``admit`` checks the head of a request and returns the largest number of bytes that the body may have, or raises
-    `Refused`. ``answer`` takes the request and its body and returns the reply, or an awaitable of it, and must not
-    raise. ``complain(status, text)`` makes the reply to a request that is malformed, too large, too slow or not
-    supported, and the reply with status 500 if ``answer`` has raised an exception.
+    `Refused`. ``answer`` takes the request and its body and returns the reply, or an awaitable of it.
+    ``complain(status, text)`` makes the reply to a request that is malformed, too large, too slow or not supported, and
+    the reply with status 500 if ``answer`` has raised an exception.
 
     Times are in seconds: ``read_timeout`` for a connection's first head and for the rest of a request that has begun,
     ``idle_timeout`` between two requests. ``deserted`` is set when the last connection closes. ``scratch`` is the

@@ -203,8 +203,8 @@ async def _authentication(flags: Flags) -> Authentication:
 
 
 def _account_tokens(flags: Flags) -> AccountTokens | None:
-    """The issuer of service accounts' tokens, with the given keys. None if no key is given: tokens are valid only until
-    this process ends in that case.
+    """The issuer of service accounts' tokens, with the given keys. None if no signing key is given; tokens are then
+    valid only until this process ends.
     """
     signing = flags.text("service-account-signing-key-file")
     if not signing:
