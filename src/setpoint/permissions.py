@@ -72,8 +72,8 @@ class Grant(NamedTuple):
 
 def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[Any] | Converter] = ()) -> set[Grant]:
     """The grants that the declarations need: read access to every kind that controllers or admissions watch or read;
-    write access to owned kinds; access to the status and finalizers of the controllers' own kinds;
-    `Controller.needs`; events.
+    write access to the kinds that controllers own; the grants of `of_the_framework`; and those that
+    `Controller.needs` declares.
     """
     controllers = list(controllers)
     grants = of_the_framework(controllers)
@@ -92,11 +92,11 @@ def declared(controllers: Iterable[Controller[Any]], served: Iterable[Admission[
 
 
 def of_the_framework(controllers: Iterable[Controller[Any]]) -> set[Grant]:
-    """The grants that every controller needs, whatever its function does: for its own kind, with status and finalizers,
-    and for events.
+    """The grants that every controller needs, whatever its function does: ``patch`` and ``update`` on the kind that it
+    reconciles, access to the status and finalizers of that kind, and ``create`` and ``patch`` on events.
 
-    The status of a built-in kind belongs to another program, unless the controller `owns_status`; its finalizers need
-    no grant unless the controller may make children.
+    For a built-in kind, the status is included only if the controller has ``owns_status``, because otherwise it belongs
+    to another program, and the finalizers only if the controller may create objects that it owns.
     """
     controllers = list(controllers)
     grants = {Grant("events.k8s.io", "events", verb) for verb in ("create", "patch") if controllers}
@@ -156,13 +156,13 @@ def leases() -> set[Grant]:
 
 
 def access_reviews() -> set[Grant]:
-    """The grants by which a program checks whether a caller may see its metrics and debug pages."""
+    """The grants with which a program checks whether a caller may see its metrics and debug pages."""
     reviews = (("authentication.k8s.io", "tokenreviews"), ("authorization.k8s.io", "subjectaccessreviews"))
     return {Grant(group, resource, "create") for group, resource in reviews}
 
 
 def certificates(secret: str) -> set[Grant]:
-    """The grants for a program's own certificates in a Secret."""
+    """The grants with which a program keeps its own certificates in the Secret with the name ``secret``."""
     # A name is not known to the authorizer at a create.
     return {Grant("", "secrets", "create"), *(Grant("", "secrets", verb, secret) for verb in ("get", "patch"))}
 

@@ -1,4 +1,4 @@
-"""The entry points of the console scripts. Ctrl-C during the import of the program ends it without a traceback.
+"""The entry points of the console scripts. Ctrl-C ends the program without a traceback, even during its import.
 
 This module does not import any module of the program at the top level, so Ctrl-C has this effect from the start.
 """
@@ -9,12 +9,12 @@ from importlib import import_module
 
 
 def setpoint() -> None:
-    """The ``setpoint`` command."""
+    """Runs the ``setpoint`` command."""
     _start("setpoint.cli.main")
 
 
 def chronos() -> None:
-    """The ``chronos`` command."""
+    """Runs the ``chronos`` command."""
     _start("setpoint.apps.chronos")
 
 

@@ -58,7 +58,7 @@ class StorageMigration:
 
     Args:
         name: the definition's name, ``mykinds.grp.example.com``.
-        progress: where to continue; by default the migration starts from the beginning.
+        progress: the point from which to continue; by default the migration starts from the beginning.
         page: the number of objects listed per request.
         workers: the number of concurrent requests.
         on_progress: called after each page with the progress, the number of objects written, and the number remaining.

@@ -81,7 +81,7 @@ def migrate(
     Parameters
     ----------
     state
-        The folder in which the progress is stored; default: setpoint in XDG_STATE_HOME (~/.local/state).
+        The file in which the progress is stored; default: a file in XDG_STATE_HOME/setpoint (~/.local/state/setpoint).
     kubeconfig
         The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
     context
@@ -172,7 +172,7 @@ def _print(changes: list[Change]) -> None:
 
 
 def _hurt(change: Change) -> str:
-    """The consequences in words: ``stored objects and writers break, readers may``."""
+    """The consequences in words: ``stored objects and writers break, readers may break``; empty if there are none."""
     named = (("stored objects", change.stored), ("writers", change.writers), ("readers", change.readers))
     parts = [
         f"{' and '.join(words)} {verb}"

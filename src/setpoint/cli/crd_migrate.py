@@ -1,4 +1,4 @@
-"""``setpoint crd migrate``: runs a migration with a progress bar, and stores how far it has come."""
+"""``setpoint crd migrate``: runs a migration with a progress bar, and stores its progress."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ __all__ = ["migrate"]
 
 async def migrate(client: Client, name: str, state: Path | None) -> None:
     """Runs the migration with a progress bar, and stores its progress in a file, which is removed at the end.
+
+    The file is ``state``; if that is None, a file in the user's state folder with the definition's uid in its name.
 
     Raises:
         MigrationError: see `StorageMigration.run`.

@@ -31,7 +31,7 @@ def explain(
     """Asks every process and prints the answers; prints to standard error why a process did not answer.
 
     Raises:
-        UsageError: the token file can't be used, or the token can't be sent safely.
+        UsageError: the token file or the CA file can't be used, or the token would be sent in plain text.
         SystemExit: no process could be reached, or none has such a controller.
     """
     answered, problems = asyncio.run(_ask(kind, key, Asked.of(addresses, token_file, ca_file)))

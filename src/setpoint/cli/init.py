@@ -130,7 +130,12 @@ def _add(what: str, change: Callable[[Project], tuple[Project, dict[str, File]]]
 
 
 def _write(folder: Path, project: Project, files: dict[str, File], force: bool) -> None:
-    """Writes the files and, if they make a program, that program's ``deploy/``."""
+    """Writes the files, then loads the project's program and writes its ``deploy/``.
+
+    Raises:
+        ProjectError: the program can't be loaded; the files are written, but ``deploy/`` is not.
+        TreeError: a file can't be written.
+    """
     _tell(folder, generate.create(folder, project, files, force=force))
     package = folder / "src" / project.names.package
     try:

@@ -380,7 +380,9 @@ def torture(
 
 
 def main() -> None:
-    """Runs the ``setpoint`` command. This is the entry point of the console script."""
+    """Runs the ``setpoint`` command with the arguments of the process. The console script calls it by way of
+    `setpoint.starting`.
+    """
     from setpoint.apps.failures import reported
 
     with reported("setpoint"):

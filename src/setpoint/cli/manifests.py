@@ -51,8 +51,8 @@ def _files(form: Form, operator: Operator) -> dict[str, File]:
 def manifests_command(
     command: str, controllers: Sequence[Controller[Any]], admissions: Sequence[Admission[Any]], given: str | None
 ) -> Callable[..., None]:
-    """The command ``manifests`` of a program with these controllers and admissions; ``given`` is the program's name, if
-    it sets one.
+    """The command ``manifests`` of a program with these controllers and admissions; ``given`` is the name that the
+    program gives itself, or None.
     """
 
     def manifests(
@@ -166,11 +166,11 @@ def operator_of(
     given: str | None,
     **more: Any,
 ) -> Operator:
-    """The operator of these controllers and admissions. ``given`` is the program's name, if it sets one; ``more`` are
-    fields of `Operator`.
+    """The operator of these controllers and admissions. ``given`` is the name that the user or the program has chosen,
+    or None; ``more`` are fields of `Operator`.
 
     Raises:
-        UsageError: the program's name is not valid, or it needs a name of its own and sets none.
+        UsageError: the name is not valid, or there is no unique default for it (see `program_name`, `webhook_name`).
     """
     served = with_conversions(admissions, _kinds(controllers, admissions))
     return Operator(
@@ -220,7 +220,9 @@ _SEMANTIC: Final = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
 
 
 def _release(release: str, form: Form) -> str:
-    """A release that labels can hold; charts and bundles need a semantic version."""
+    """Returns ``release`` if it is empty, or a valid value of a label and, for charts and bundles, a semantic version.
+    Raises `UsageError` otherwise.
+    """
     pattern = _RELEASE if form in ("plain", "kustomize") else _SEMANTIC
     if release and not (pattern.fullmatch(release) and _RELEASE.fullmatch(release)):
         raise UsageError(f"--release {release!r}: a version is MAJOR.MINOR.PATCH, such as 1.2.3 or 1.2.3-rc.1")

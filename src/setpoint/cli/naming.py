@@ -60,8 +60,8 @@ def program_name(
     webhook configurations.
 
     Raises:
-        UsageError: the name is not valid. Or there is none, and the first controller has a built-in kind and that
-            kind's name, or the webhook configurations have no name either (see `webhook_name`).
+        UsageError: the name is not valid. Or ``name`` is None, and either the first controller is for a built-in kind
+            and has the default name, or there are no controllers and `webhook_name` finds no default.
     """
     if name is not None:
         return checked(name)

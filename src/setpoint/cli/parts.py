@@ -1,4 +1,4 @@
-"""Parts: the parts of a program that its commands need."""
+"""Parts: the arguments of `setpoint.main`, as the commands of a program receive them."""
 
 from __future__ import annotations
 

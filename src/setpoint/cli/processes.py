@@ -52,7 +52,7 @@ def connect(manager: Manager, seat: Seat, lease: ParentLease) -> None:
 
 @contextmanager
 def shared_with(launch: Launcher | None, cluster: EmbeddedCluster | None) -> Iterator[None]:
-    """Within the ``with`` block, child processes are started with this process's embedded server, if there is one."""
+    """Within the ``with`` block, child processes use this process's embedded server, if there is one."""
     if launch is None or cluster is None:
         yield
         return

@@ -35,7 +35,7 @@ __all__ = ["rbac"]
 _MISSING, _TROUBLE = 1, 2
 _CERTIFICATES: Final = "webhook-tls"
 _CONFIGURATION: Final = "webhooks"
-"""They stand for the names that a deployment has chosen."""
+"""Like `_CERTIFICATES`, a placeholder in the declared grants for a name that is chosen at deployment."""
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 

@@ -101,8 +101,8 @@ class SecurityFlags:
     oidc_signing_algs: str = "RS256"
 
     def made(self) -> Security | None:
-        """The security settings of the server; None for plain HTTP. Raises `UsageError` if flags contradict each
-        other.
+        """The security settings of the server; None for plain HTTP. Raises `UsageError` if ``--http`` is combined with
+        other flags of this group, or a required claim is not of the form ``NAME=VALUE``.
         """
         from setpoint.cluster.security import OidcOptions, Security
 

@@ -46,7 +46,7 @@ def top(
     """Shows the processes until Ctrl-C on a terminal, and once elsewhere.
 
     Raises:
-        UsageError: the token file can't be used, or the token can't be sent safely.
+        UsageError: the token file or the CA file can't be used, or the token would be sent in plain text.
         SystemExit: the state was printed once, and no process has answered; or Ctrl-C was pressed.
     """
     from rich.console import Console

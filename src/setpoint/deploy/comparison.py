@@ -15,7 +15,7 @@ Document = dict[str, Any]
 _ANY: Final = "*"
 _LIKE: Final = ("get", "list", "watch", "update")
 _SELF: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
-"""Every user may ask about itself."""
+"""The reviews of a caller's own identity and permissions, which every user may create."""
 _EVERYBODY: Final = tuple(Grant("", "", "get", url=url) for url in EVERYBODY)
 
 
@@ -143,7 +143,7 @@ def _may_be_read_otherwise(declared: Grant, wanted: Iterable[Grant]) -> bool:
 
 
 def _same(one: Grant, other: Grant) -> bool:
-    """Whether both grants name an object and differ at most in that name, as grants for the Secret of a certificate do
-    if the Secret is called differently.
+    """Whether both grants are for one named object and differ at most in its name, for example because a deployment
+    gives the Secret of a certificate another name.
     """
     return bool(one.name) and bool(other.name) and one[:3] == other[:3]

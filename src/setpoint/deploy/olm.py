@@ -24,7 +24,7 @@ __all__ = ["olm"]
 
 Document = dict[str, Any]
 _PACKAGED: Final = ("Service", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy")
-"""The kinds that a bundle keeps beside its ClusterServiceVersion, which has account, roles and Deployment in it."""
+"""The kinds that stay outside the ClusterServiceVersion, which contains the account, the roles and the Deployment."""
 _HEADS: Final = {
     "operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
     "operators.operatorframework.io.bundle.manifests.v1": "manifests/",

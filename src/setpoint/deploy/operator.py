@@ -23,7 +23,9 @@ METRICS_PORT: Final = 8080
 HEALTH_PORT: Final = 8081
 WEBHOOK_PORT: Final = 9443
 _LONGEST: Final = 40
-"""Of the short name: what is appended to it has to fit into the 63 characters of a label."""
+"""The maximum length of a short name: with the suffixes that are appended, a name must fit into the 63 characters of a
+label.
+"""
 _SEMANTIC: Final = re.compile(r"v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)")
 
 

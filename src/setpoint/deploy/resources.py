@@ -14,7 +14,7 @@ _MEBIBYTE: Final = 1 << 20
 _STEP: Final = 16
 """Memory is rounded up to a multiple of this, in MiB, so that two runs give the same figures."""
 _LEAST_CPU: Final = 10
-"""Thousandths of a core: the least that is requested."""
+"""The smallest CPU request, in thousandths of a core."""
 
 
 class ResourcesError(Exception):

@@ -159,6 +159,7 @@ def recorded(folder: Path) -> dict[str, dict[str, Any]]:
 
     Raises:
         TreeError: the file is not a record.
+        OSError: the file can't be read.
     """
     place = folder / RECORD
     present = _bytes(place)

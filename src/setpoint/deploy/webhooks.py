@@ -17,8 +17,8 @@ _ISSUER: Final = "cert-manager.io/v1"
 
 
 def definitions(operator: Operator) -> list[Document]:
-    """The CustomResourceDefinitions, with the address of the conversion webhook if their versions differ. With OLM, the
-    address is left out, because OLM sets it itself.
+    """The CustomResourceDefinitions, with the address of the conversion webhook if versions need conversion. With OLM,
+    the address is left out, because OLM sets it itself.
     """
     target = operator.target if operator.served and operator.certificates != "olm" else None
     documents = definitions_of(operator.kinds, target)

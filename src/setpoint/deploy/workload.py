@@ -17,7 +17,7 @@ USER: Final = 65532
 CERTIFICATE_FOLDER: Final = "/var/run/webhook-certificates"
 _OLM_FOLDER: Final = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - OLM mounts it there
 _MARGIN: Final = 5
-"""Seconds for the process to start stopping and to end."""
+"""Seconds for the process to react to the signal, and to exit after the manager has stopped."""
 
 
 def grace_seconds() -> int:

@@ -10,7 +10,7 @@ from typing import Final
 __all__ = ["Constants"]
 
 _ABOVE: Final = 6
-"""Folders above the module in which an imported module is looked for."""
+"""The number of folders in which an imported module is looked for: the importing module's own one and its parents."""
 _Value = str | list[str | None]
 
 

@@ -15,7 +15,7 @@ __all__ = ["Guess", "class_body", "fields_read"]
 
 _TYPES: Final = {"bool": bool, "int": int, "float": float, "str": str}
 _RESERVED: Final = frozenset({*_TYPES, *keyword.kwlist, "msgspec"})
-"""Words that an attribute of the class would hide from the annotations below it, or that Python keeps for itself."""
+"""Names that an attribute of the class can't have: Python's keywords, and names that the lines below it use."""
 _WORD_BEGINS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|\W+")
 
 

@@ -20,7 +20,9 @@ _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 _ENDINGS: Final = ("operator", "controller")
 _LONGEST: Final = 40
 _LONGEST_KIND: Final = 32
-"""With a longer one, formatters would break the lines of the templates in other places."""
+"""The maximum length of a kind's name: with a longer name, formatters would break the lines of the templates
+differently.
+"""
 _IMPORTED: Final = frozenset({
     "Annotated", "Any", "Container", "Deployment", "DeploymentSpec", "Invalid", "LabelSelector", "Path", "Pod",
     "PodSpec", "PodTemplateSpec",
@@ -33,10 +35,10 @@ _SPOKEN: Final = frozenset({
     "sample", "scenario", "selector", "show", "sorted", "sp", "spec", "status", "str", "template", "type", "versions",
     "wanted", "what", "why", "yaml",
 })  # fmt: skip
-"""The other words of the templates: the module of a kind of that name is called otherwise."""
+"""The other names in the code of the templates. A kind with one of these names has the module ``NAME_kind``."""
 _TAKEN: Final = ("setpoint", "tests", "test", "src", "demo", "deploy", "samples")
 _TOOLS: Final = frozenset({"cloudpickle", "hypothesis", "mypy", "pip", "pre-commit", "pyright", "pytest", "ruff", "uv"})
-"""The packages of the project's environment beside the dependencies of setpoint."""
+"""The packages of the project's environment, other than setpoint's dependencies."""
 
 
 class NameProblem(Exception):
@@ -136,14 +138,14 @@ class KindName:
 
 def _requirements() -> set[str]:
     """The names of the distributions that setpoint needs."""
-    from importlib.metadata import requires  # it takes longer to import than most of this room
+    from importlib.metadata import requires  # imported only here, because the import is slow
 
     found = (re.match(r"[A-Za-z0-9._-]+", each) for each in requires("setpoint") or ())
     return {re.sub(r"[-_.]+", "-", each[0]).lower() for each in found if each is not None}
 
 
 def check_version(version: str) -> None:
-    """Raises `NameProblem` unless ``version`` is valid by Kubernetes' rules."""
+    """Raises `NameProblem` unless ``version`` follows Kubernetes' convention for versions, such as ``v1alpha1``."""
     if not _VERSION.fullmatch(version):
         raise NameProblem(f"the version {version!r}: v1alpha1, v1beta1, v1, v2 and so on")
 

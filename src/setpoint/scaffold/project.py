@@ -85,8 +85,9 @@ class Project(msgspec.Struct, frozen=True):
         """The project in the folder; None if there is none.
 
         Raises:
-            ProjectError: the folder's record is damaged.
-            TreeError: the folder's record can't be read.
+            ProjectError: the project in the folder's record is invalid.
+            TreeError: the folder's record is damaged.
+            OSError: the folder's record can't be read.
         """
         found = recorded(folder).get("project")
         if found is None:
@@ -105,8 +106,9 @@ class Project(msgspec.Struct, frozen=True):
         """The project in the folder.
 
         Raises:
-            ProjectError: there is no project in the folder, or the folder's record is damaged.
-            TreeError: the folder's record can't be read.
+            ProjectError: there is no project in the folder, or the project in the folder's record is invalid.
+            TreeError: the folder's record is damaged.
+            OSError: the folder's record can't be read.
         """
         if (project := cls.of(folder)) is None:
             raise ProjectError(

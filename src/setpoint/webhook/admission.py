@@ -34,7 +34,7 @@ class Function:
     takes_review: bool
     on: frozenset[Operation]
     waits: bool
-    """Whether it is declared ``async``."""
+    """Whether the function is declared ``async``."""
 
     def begin(self, obj: Object, review: Review[Any]) -> Any:
         """Calls the function and returns its result; returns None without a call if ``on`` lacks the operation.

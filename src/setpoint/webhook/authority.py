@@ -28,11 +28,11 @@ __all__ = [
 ]
 
 BACKDATE: Final = timedelta(hours=1)
-"""The time by which the validity of a certificate begins before its issuance, because other machines'
-clocks may be slow.
+"""The time between the start of a certificate's validity and its issuance, which comes later: the clocks of other
+machines may be slow.
 """
 _KNOWN: Final = 64
-"""The number of parsed certificates in the cache: every check reads the same few."""
+"""The maximum number of results in each cache. It is small, because every check reads the same few certificates."""
 _BEGIN: Final = b"-----BEGIN "
 _END: Final = b"-----END "
 
@@ -69,7 +69,7 @@ def service_names(service: str, namespace: str) -> list[str]:
 
 
 def make_authority(name: str, *, now: datetime, lifetime: timedelta) -> Pair:
-    """A self-signed CA that may only sign serving certificates."""
+    """A self-signed CA with the common name ``name``. It can't sign other CAs (its path length is 0)."""
     x509, _ = library()
     key = _new_key()
     subject = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, name[:64])])

@@ -39,7 +39,7 @@ class CertificateSource(Protocol):
 
 
 class Watched:
-    """The current certificate, and the callbacks for new ones."""
+    """A base class of certificate sources, with the current certificate and the callbacks for new ones."""
 
     def __init__(self) -> None:
         self._current: Pair | None = None

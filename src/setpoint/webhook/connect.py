@@ -52,8 +52,10 @@ class PodExecOptions(Object, ApiModel):
 
 
 class PodPortForwardOptions(Object, ApiModel):
-    """The options of ``pods/portforward``. Over WebSockets the ports are sent within the stream, and ``ports`` is
-    empty.
+    """The options of ``pods/portforward``.
+
+    ``ports`` is set only by clients of the old WebSocket protocol. It is empty for clients that use SPDY, even through
+    a WebSocket, as kubectl does: they send the ports within the stream.
     """
 
     resource: ClassVar[Resource] = _options("PodPortForwardOptions", "pods")

@@ -17,7 +17,9 @@ __all__ = ["CONVERT_PATH", "ConversionFailed", "Conversions", "Converter"]
 CONVERT_PATH = "/convert"
 """The path of all conversions, for every kind, as in controller-runtime."""
 _TURN = 64
-"""Objects after which other requests get a turn: a list of thousands must not stop admission and health checks."""
+"""The number of objects that are converted before other requests may run: a list of thousands of objects must not
+delay admission and health checks.
+"""
 _FIXED = ("name", "namespace", "uid", "generateName", "creationTimestamp", "deletionTimestamp", "resourceVersion",
           "generation", "finalizers", "ownerReferences", "managedFields")  # fmt: skip
 
@@ -28,7 +30,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class Converter(Protocol):
-    """Converts the objects of one kind between its versions, without waiting. `setpoint.crd.Versions` is one."""
+    """Converts the objects of one kind between its versions, without waiting. `setpoint.crd.Versions` does this."""
 
     @property
     def group_kind(self) -> GroupKind: ...
@@ -44,8 +46,8 @@ class Converter(Protocol):
         ...
 
     def convert(self, document: dict[str, Any], to_version: str) -> dict[str, Any]:
-        """``document``, plain JSON values, in the version ``to_version``. The method may change ``document`` and return
-        it.
+        """Returns ``document``, which consists of plain JSON values, in the version ``to_version``. This method may
+        change ``document`` itself.
 
         Raises:
             ConversionError: this object can't be converted.
@@ -87,7 +89,8 @@ class Conversions:
         self._converters[converter.group_kind] = converter
 
     async def convert_all(self, objects: Sequence[msgspec.Raw], desired: str) -> list[msgspec.Raw]:
-        """Every object in the API version ``desired``. They are decoded one at a time, because lists may be large.
+        """The objects, converted to the API version ``desired``. They are decoded one at a time, because lists may be
+        large.
 
         Raises:
             ConversionFailed: an object can't be converted.

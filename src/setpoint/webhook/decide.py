@@ -57,7 +57,7 @@ async def check(
     """The errors that the validating webhook would report about ``obj``, or about its change from
     ``old``; [] if there are none.
 
-    If a function refused the object as a whole (``review.deny``), that is an error of the field ``""``.
+    A refusal of the object as a whole (``review.deny``) is returned as an error of the field ``""``.
     Without a ``review`` the operation is create, or update if there is an ``old``.
     """
     review = review or _review_of(obj, old)
@@ -86,9 +86,9 @@ async def decide(
     """The decision on a request.
 
     An object that does not fit its class is refused, unless the update only removes finalizers of an
-    object that is being deleted. If the schema of the class has an error for the object, the refusal
-    has code 422 and an API server's message; otherwise, or if the object is nested too deeply, the code
-    is 400. (API servers call mutating webhooks before they check the schema.)
+    object that is being deleted. If the object breaks the schema of the class, the refusal has code 422
+    and the message that an API server would give; otherwise, or if the object is nested too deeply, the
+    code is 400. (API servers call mutating webhooks before they check the schema.)
 
     Raises:
         Misdirected: the request is for a different admission.

@@ -38,12 +38,13 @@ class HttpService(NamedTuple):
     """The settings and callbacks that connections share.
 
     ``admit`` checks the head of a request and returns the largest number of bytes that the body may have, or raises
-    `Refused`. ``answer`` takes the request and its body and returns the reply, or an awaitable of it, and must not
-    raise. ``complain(status, text)`` makes the reply to input that is not HTTP.
+    `Refused`. ``answer`` takes the request and its body and returns the reply, or an awaitable of it.
+    ``complain(status, text)`` makes the reply to a request that is malformed, too large, too slow or not supported, and
+    the reply with status 500 if ``answer`` has raised an exception.
 
     Times are in seconds: ``read_timeout`` for a connection's first head and for the rest of a request that has begun,
     ``idle_timeout`` between two requests. ``deserted`` is set when the last connection closes. ``scratch`` is the
-    buffer for reading, some ten thousand bytes long.
+    buffer into which all connections read; its size is the most that is read at once.
     """
 
     admit: Callable[[HttpRequest], int]
@@ -354,7 +355,7 @@ class HttpConnection(asyncio.BufferedProtocol):
 
 @lru_cache(maxsize=128)
 def _begin(status: int, closes: bool, *headers: tuple[str, str]) -> bytes:
-    """The beginning of an answer, up to its ``content-length``. Few differ, so each is built once."""
+    """The beginning of an answer, up to its ``content-length``. It is cached, because few answers differ in it."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:

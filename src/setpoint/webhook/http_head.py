@@ -37,9 +37,8 @@ class Malformed(Exception):
 
 
 def parsed(head: str) -> tuple[HttpRequest, bool]:
-    """The request without its body, and whether the connection ends after the answer.
-
-    Raises `Malformed`.
+    """The request without its body, and whether its version is HTTP/1.0, in which case the connection ends after the
+    answer. A ``connection`` header has no effect on the second value. Raises `Malformed`.
     """
     line, _, rest = head.partition("\r\n")
     first = _REQUEST.fullmatch(line)
@@ -63,7 +62,7 @@ def parsed(head: str) -> tuple[HttpRequest, bool]:
 
 
 def framing(headers: dict[str, str]) -> int:
-    """The length of the body in bytes; -1 if the body is chunked. Raises `Malformed`."""
+    """The length of the body in bytes: 0 if there is no body, -1 if the body is chunked. Raises `Malformed`."""
     length, coding = headers.get("content-length"), headers.get("transfer-encoding")
     if coding is not None:
         if length is not None:

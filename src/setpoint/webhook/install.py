@@ -109,11 +109,11 @@ async def uninstall(
     """Reverts `install`. Call it while the webhooks are still served, and stop them afterwards.
 
     The configurations are removed first; from then on no request, and no deletion of a namespace, waits
-    for webhooks that are about to stop. After that, conversions are removed. Without them only the
-    stored version is served, because API servers would only change ``apiVersion`` and drop fields that
-    the other version does not have. Objects that are still stored in a different version then lose
-    fields that the storage version does not have: run ``setpoint crd migrate`` before. A missing object
-    is not an error.
+    for webhooks that are about to stop. After that, conversions are removed, and only the storage
+    version of each kind is served: without a conversion, API servers would only change ``apiVersion``
+    when a client asks for another version, and drop the fields that this version does not have. Objects
+    that are still stored in another version lose the fields that the storage version does not have, so
+    run ``setpoint crd migrate`` first. A missing object is not an error.
 
     ``conversions=False`` leaves the conversions in place, for a server that will be started again.
     Until then, objects that need conversion can't be read or written, but nothing is lost.

@@ -70,7 +70,9 @@ class AdmissionReview(Envelope, rename="camel"):
 
 
 class AdmissionResponse(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """The response. ``patch`` is encoded in base64. ``patch`` and ``patch_type`` are both set or both absent."""
+    """The response. ``patch`` is the text of a JSON patch, and is encoded in base64 on the wire. ``patch`` and
+    ``patch_type`` are both set or both None.
+    """
 
     uid: str = field()
     allowed: bool = field()

@@ -1,7 +1,8 @@
-"""Probes with which `install` finds out whether the API server calls the webhooks: marked dry runs.
+"""Probes: dry-run requests with a marked object, by which `install` finds out whether the API server calls the
+webhooks.
 
-A webhook refuses such a request with a message of its own, before any function is called. The mark is used for nothing
-else, and a dry run stores nothing anyway.
+A webhook refuses a probe with a fixed message, before it calls any function. The mark is an annotation that has no
+other use.
 """
 
 from __future__ import annotations

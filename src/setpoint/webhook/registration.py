@@ -1,5 +1,5 @@
-"""The objects that register webhooks with API servers, made from the same declarations: webhook configurations and the
-conversions of CRDs.
+"""The objects that register webhooks with API servers: webhook configurations and the conversions of CRDs. They are
+made from the declarations that the server serves.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _KINDS: Final[dict[Role, str]] = {
 
 
 class TargetError(ValueError):
-    """API servers can't call this address; the message has the reason."""
+    """API servers do not accept this address, or this name of webhook configurations; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceTarget:
-    """The address of webhooks behind a Service. Raises `TargetError` for a name that a Service can't have, or an
-    invalid port.
+    """The address of webhooks behind a Service. Raises `TargetError` if the Service's name, namespace or port is
+    invalid.
     """
 
     name: str
@@ -101,7 +101,7 @@ def configurations(
     """The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration with this ``name``; one without webhooks
     is left out.
 
-    ``served`` is the declarations themselves, or a `Webhooks` that holds them. Conversions are ignored here; see
+    ``served`` are the declarations, or a `Webhooks` that contains them. Conversions are ignored here; see
     `conversion`. ``bundle`` (PEM) is the CA bundle; without one, ``caBundle`` is left for another program to inject.
 
     Raises:

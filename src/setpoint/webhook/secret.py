@@ -37,7 +37,7 @@ class SecretCertificates(Watched):
     Every replica runs it. A replica that finds the Secret missing or a certificate due (see `Rotation`) writes the
     Secret, on the condition that it still has the version that was read. If several replicas write at once, one
     write succeeds; the other replicas get a conflict, and use the Secret that was written. So no election is needed,
-    and no replica ever serves a certificate that is not in the Secret.
+    and no replica ever serves a certificate before it is in the Secret.
 
     A CA is replaced in steps: the new CA is added to the bundle, the bundle is put into every object of ``trusting``,
     ``overlap`` passes, a certificate of the new CA is served, ``overlap`` passes, the old CA is removed. At every

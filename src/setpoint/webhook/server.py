@@ -24,13 +24,13 @@ __all__ = ["WebhookServer"]
 logger = logging.getLogger("setpoint.webhook")
 
 MAX_BODY: Final = 7 * 1024 * 1024
-"""The default maximum of an AdmissionReview in bytes, as in controller-runtime. A request may hold an
-object twice, each up to 3 MiB.
+"""The default maximum size of an AdmissionReview in bytes, as in controller-runtime. A request may contain
+the old and the new object, each of up to 3 MiB.
 """
 MAX_CONVERSION_BODY: Final = 256 * 1024 * 1024
 _FLUSH: Final = 1.5
 _READ: Final = 64 * 1024
-"""The bytes of one read."""
+"""The size in bytes of a buffer for reading."""
 HEALTH: Final = "/healthz"
 READINESS: Final = "/readyz"
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8"}

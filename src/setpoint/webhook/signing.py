@@ -77,7 +77,8 @@ def sign_request(
     ``usages`` takes the same values as a CertificateSigningRequest's ``spec.usages``.
 
     Raises:
-        CertificateError: the request or the authority can't be read, or a usage is unknown.
+        CertificateError: the request or the authority's certificate can't be read, or a usage is unknown.
+        ValueError: the authority's key can't be read.
     """
     x509, serialization = parts.library()
     from cryptography.hazmat.primitives import hashes

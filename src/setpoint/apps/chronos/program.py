@@ -149,6 +149,8 @@ class _NotTwice(logging.Filter):
 
 
 def main() -> None:
-    """Runs the ``chronos`` command. This is the entry point of the console script."""
+    """Runs the ``chronos`` command with the arguments of the process. The console script calls it by way of
+    `setpoint.starting`.
+    """
     with reported("chronos"):
         app()

@@ -44,10 +44,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _check(flags: Flags) -> None:
-    """Prints the flags that have no effect here.
+    """Prints a line for each given flag that has no effect here.
 
     Raises:
-        FlagError: a flag can't be ignored without changing what a test means, or has an unsupported value.
+        FlagError: a flag is not supported, and the result of a test could depend on it; or a flag has an unsupported
+            value.
     """
     for name in REFUSED:
         if flags.text(name):

@@ -111,7 +111,11 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
 
 
 async def _storage(flags: Flags) -> Storage:
-    """The storage in the directory that ``etcd`` names."""
+    """The storage in the directory that ``etcd`` names; storage in memory if ``--etcd-servers`` is not given.
+
+    Raises:
+        ServingError: ``etcd`` does not answer in time, or is not `setpoint.apps.envtest.etcd`.
+    """
     urls = flags.several("etcd-servers")
     if not urls:
         return MemoryStorage()
@@ -199,8 +203,8 @@ async def _authentication(flags: Flags) -> Authentication:
 
 
 def _account_tokens(flags: Flags) -> AccountTokens | None:
-    """The issuer of service accounts' tokens, with the given keys. None if no key is given: tokens are valid only until
-    this process ends in that case.
+    """The issuer of service accounts' tokens, with the given keys. None if no signing key is given; tokens are then
+    valid only until this process ends.
     """
     signing = flags.text("service-account-signing-key-file")
     if not signing:
