@@ -15,8 +15,8 @@ from setpoint.models.core_v1 import Pod
 INITIALIZATION: Final = timedelta(minutes=5)
 """The time after a pod's start in which its CPU usage is ignored while the pod is not ready."""
 READINESS: Final = timedelta(seconds=30)
-"""A pod counts as never ready, so its CPU usage is ignored, if its condition ``Ready`` has been false since a time that
-is within this interval after the pod's start.
+"""If a pod is not ready, and its condition ``Ready`` last changed within this time after the pod's start, the pod is
+treated as never ready, and its CPU usage is ignored.
 """
 
 

@@ -1,4 +1,7 @@
-"""Sources of metrics: the metrics APIs if the server has them, otherwise the annotations of the objects."""
+"""Sources of metrics: the metrics APIs if the server has them, otherwise the annotations of the objects.
+
+Values are integers in thousandths; the values for several pods are returned by the pods' names.
+"""
 
 from __future__ import annotations
 
