@@ -43,6 +43,9 @@ class HollowKubelet:
     *Guarantees*: the status contains the complete state, so a new process can continue where this one stopped. A status
     is written when something has changed; states that last no time are not written. A pod whose host port is taken on
     its node fails before it starts.
+
+    Raises:
+        ValueError: ``nodes`` is empty.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ JsonObject = dict[str, Any]
 
 ANNOTATION: Final = "metrics.hollow.setpoint.io/"
 """The prefix of the annotations for metrics. On a pod, ``metrics.hollow.setpoint.io/cpu: 250m`` is the CPU usage of the
-pod and ``NAME.metrics.hollow.setpoint.io/cpu`` that of one container; other metrics have their names in the place of
+pod and ``NAME.metrics.hollow.setpoint.io/cpu`` that of one container; other metrics have their names in place of
 ``cpu``. On other objects, the annotation is a metric of the object; on an autoscaler, an external metric.
 """
 IDLE: Final = {"cpu": Quantity("1m"), "memory": Quantity("16Mi")}
