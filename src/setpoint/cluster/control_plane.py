@@ -133,7 +133,7 @@ class ControlPlane:
             self.manager.add(processes)
 
     async def run(self) -> None:
-        """Runs until `stop` is called, the call is cancelled, or a part fails; see `Manager.run`."""
+        """Runs until `stop` is called, the call is cancelled, or a runnable fails; see `Manager.run`."""
         await self.manager.run()
 
     def stop(self) -> None:

@@ -104,8 +104,8 @@ def best_match(
     """The best volume for a claim: a volume that is reserved for it; otherwise, of the volumes that fit, the one with
     the fewest access modes and, among equals, the smallest. None if no volume fits.
 
-    A ``delayed`` claim gets a volume that is not reserved for it only if there is a ``node``, and that node can reach
-    the volume.
+    With a ``node``, only volumes that the node can reach are considered; for a ``delayed`` claim without a ``node``,
+    only volumes that are reserved for it.
     """
     selector = Selector.of(claim.spec.selector) if claim.spec.selector is not None else None
     found: list[PersistentVolume] = []

@@ -17,7 +17,7 @@ _COST: Final = 1 << 5
 
 def in_order(texts: Collection[str]) -> list[str]:
     """The texts, sorted. A large collection is sorted in parts, which are then merged in pairs; inside a `Slicer`, the
-    work may pause before each part and each merge.
+    work may pause after each part and before each merge.
     """
     if len(texts) <= _PART:
         return sorted(texts)

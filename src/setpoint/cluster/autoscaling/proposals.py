@@ -86,7 +86,7 @@ def by_utilization(
     """The number of replicas, the utilization as a percentage of the requests, and the average usage.
 
     Raises:
-        MetricsError: there are no pods, or none of them has metrics and a request that count.
+        MetricsError: there are no pods, or no pod that counts has both a usage and a request.
     """
 
     def measured(found: Mapping[str, int]) -> tuple[float, int, int]:
@@ -123,7 +123,7 @@ def by_average(
     """The number of replicas, and the average over the pods.
 
     Raises:
-        MetricsError: there are no pods, or none of them has metrics that count.
+        MetricsError: there are no pods, or no pod that counts has a value of the metric.
     """
 
     def measured(found: Mapping[str, int]) -> tuple[float, int, int]:

@@ -30,7 +30,7 @@ async def resource_usage(
     server does not have this API, from the annotations of the pods.
 
     Raises:
-        MetricsError: there is neither the API nor an annotation, or the API knows none of the pods.
+        MetricsError: the server does not have the API and no pod has the annotation, or the API knows none of the pods.
     """
     path = f"/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods"
     items = await _items(client, path, [("labelSelector", str(selector))])

@@ -211,7 +211,7 @@ class ClusterPages:
         return as_json(told)
 
     def _absent(self, served: ServedResource, key: str, namespace: str) -> str:
-        """The sentence that says that the object does not exist and, if its namespace is missing, too, says so."""
+        """The sentence that an object does not exist; it also says so if the object's namespace does not exist."""
         text = f"{served.resource.kind} {key} does not exist"
         if served.resource.namespaced and namespace not in self._inventory.of("namespaces"):
             return f"{text}, and there is no Namespace {namespace}"

@@ -14,7 +14,7 @@ from setpoint.cluster.looking import wording
 State = Literal["failed", "stuck", "being deleted", "in progress", "warned", "paused", "current"]
 URGENCY: Final[tuple[State, ...]] = ("failed", "stuck", "being deleted", "in progress", "warned", "paused", "current")
 """The states in the order in which objects are listed. An object is *warned* if its status gives no message and the
-last event about it is a warning, and *paused* if its spec says that nothing is to happen.
+last event about it is a warning, and *paused* if its spec suspends or pauses it.
 """
 
 _BROKEN: Final = frozenset({

@@ -35,7 +35,7 @@ class HollowKubelet:
     its containers have ended, at the latest at the end of its grace period. A node that is annotated as dead does
     nothing. Pods that are bound to other nodes are left alone.
 
-    Containers that ``processes`` runs are child processes with real ends and exit codes; all others are hollow.
+    Containers that ``processes`` runs are child processes, whose exit codes are reported; all others are hollow.
 
     ``start_seconds`` and ``stop_seconds`` are the times that containers take to start and to end unless their behaviour
     sets other times.

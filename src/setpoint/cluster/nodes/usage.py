@@ -15,7 +15,7 @@ pod and ``NAME.metrics.hollow.setpoint.io/cpu`` that of one container; other met
 ``cpu``. On other objects, the annotation is a metric of the object; on an autoscaler, an external metric.
 """
 IDLE: Final = {"cpu": Quantity("1m"), "memory": Quantity("16Mi")}
-"""The usage of a container for which no annotation gives the usage: that of an idle program."""
+"""The usage of a running container without an annotation: that of an idle program."""
 
 
 def usage_of(pod: JsonObject) -> dict[str, dict[str, str]]:
