@@ -168,7 +168,8 @@ class Reasons:
 
     def causes(self, held: Held) -> Iterator[tuple[str, Held]]:
         """The objects that ``held`` waits for: the objects that it owns; for a pod without a node, its claims; for a
-        namespace that is being deleted, its remaining objects. Empty for an object that does not wait.
+        namespace that is being deleted, the objects in it that are being deleted, too. Empty for an object that does
+        not wait.
         """
         if self.state(held) not in ("current", "warned", "paused"):
             yield from self._all_causes(held)
