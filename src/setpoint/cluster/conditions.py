@@ -9,14 +9,18 @@ from setpoint.models.core_v1 import Node, NodeCondition, Pod, PodCondition
 
 
 def set_pod_condition(pod: Pod, condition: PodCondition, now: datetime) -> bool:
-    """Sets a condition in a pod's status. Returns whether anything changed."""
+    """Sets a condition in a pod's status. Returns whether anything changed: a condition that already has this status,
+    reason and message stays as it is.
+    """
     if pod.metadata.generation:
         condition.observed_generation = pod.metadata.generation
     return _set(pod.status.conditions, condition, now)
 
 
 def set_node_condition(node: Node, condition: NodeCondition, now: datetime) -> bool:
-    """Sets a condition in a node's status. Returns whether anything but the heartbeat changed."""
+    """Sets a condition in a node's status. Returns whether anything changed: a condition that already has this status,
+    reason and message stays as it is, including its heartbeat.
+    """
     return _set(node.status.conditions, condition, now)
 
 

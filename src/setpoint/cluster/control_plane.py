@@ -47,8 +47,8 @@ class ControlPlane:
 
     Args:
         client: a client of a server in this process, with all permissions (``system:admin``).
-        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending.
-            ``local`` is one node on which containers that ask for it are processes of this machine (`Processes`).
+        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there
+            is one node, on which containers that are marked for it run as processes of this machine (`Processes`).
         pod_start_seconds, pod_stop_seconds: how long containers take to start and to end unless their behaviour says
             otherwise.
         behaviour: function that returns the behaviour of a hollow pod (`PodBehaviour`), or None to leave it to the
@@ -133,7 +133,7 @@ class ControlPlane:
             self.manager.add(processes)
 
     async def run(self) -> None:
-        """Runs until it is cancelled; see `Manager.run`."""
+        """Runs until `stop` is called, the call is cancelled, or a runnable fails; see `Manager.run`."""
         await self.manager.run()
 
     def stop(self) -> None:

@@ -15,7 +15,7 @@ from setpoint.meta import ObjectMeta
 from setpoint.models.batch_v1 import CronJob, Job
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
-"""The annotation of the Jobs that are made here: the time for which each was made."""
+"""The annotation with the scheduled time of a Job. Only Jobs that this controller makes have it."""
 MANY: Final = 100
 
 

@@ -104,7 +104,7 @@ class DaemonSets:
                 await self._create(daemon_set, name, digest, ctx)
 
     async def _replace(self, places: _Places, most: int, ctx: Context) -> None:
-        """Ends old pods, the unavailable ones first, as long as enough pods are available."""
+        """Deletes all old pods that are unavailable, and as many others as ``most`` unavailable pods allow."""
         missing, serving = 0, []
         for name in places.wanted:
             old, new = places.old(name), places.new(name)

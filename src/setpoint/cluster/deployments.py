@@ -268,8 +268,8 @@ def _annotations(deployment: Deployment) -> dict[str, str]:
 
 
 def _is_saturated(deployment: Deployment, current: ReplicaSet) -> bool:
-    """Whether the current ReplicaSet was scaled to the Deployment's size when that size was the present one, and all
-    its replicas are available.
+    """Whether the current ReplicaSet has the Deployment's present size, was last scaled for that size, and has that
+    many available replicas.
     """
     desired = desired_of(deployment)
     return size_of(current) == desired == number_in(current, DESIRED) == (current.status.available_replicas or 0)

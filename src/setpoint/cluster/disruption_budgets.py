@@ -43,9 +43,9 @@ class DisruptionBudgets:
     """Counts healthy pods, and writes the number of allowed disruptions.
 
     Percentages and ``maxUnavailable`` refer to the number of replicas that the pods' controllers want: workloads, and
-    any other resource with a ``scale`` subresource. Pods without a controller are not counted. If the number of
-    replicas that a controller wants is unknown, no disruption is allowed (reason ``SyncFailed``). An eviction that the
-    server has allowed counts until the pod is gone, but for two minutes at most.
+    any other resource with a ``scale`` subresource. That number does not include pods without a controller. If the
+    number of replicas that a controller wants is unknown, no disruption is allowed (reason ``SyncFailed``). An eviction
+    that the server has allowed counts until the pod is gone, but for two minutes at most.
     """
 
     def __init__(self, resources: ServedResources) -> None:

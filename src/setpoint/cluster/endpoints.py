@@ -29,7 +29,7 @@ HEADLESS: Final = "service.kubernetes.io/headless"
 MOST: Final = 100
 """The maximum number of endpoints in one slice."""
 LATE: Final = 5.0
-"""Seconds until Endpoints are checked again if the server has their Service and the cache does not yet."""
+"""Seconds after which Endpoints are checked again if their Service is on the server but not in the cache yet."""
 
 
 class Port(NamedTuple):

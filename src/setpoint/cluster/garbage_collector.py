@@ -85,7 +85,9 @@ class GarbageCollector:
         self._rescan = asyncio.Event()
         self._settled = asyncio.Event()
         self.scanned = asyncio.Event()
-        """Set when every resource that the server serves is followed, for the first time."""
+        """Set when every resource that the server serves is watched for the first time, and the caches are synced or
+        `SYNC_PATIENCE` has passed.
+        """
 
     async def run(self) -> None:
         """Collects until `stop` is called or the task is cancelled."""
@@ -255,7 +257,9 @@ class GarbageCollector:
         return done()
 
     async def _judge(self, monitor: _Monitor, head: Head) -> None:
-        """Deletes the object if all its owners are gone; otherwise removes the references to owners that are gone."""
+        """Deletes the object if each of its owners is gone or waits for its dependents (foreground deletion). If any
+        other owner is left, removes only the references to these owners.
+        """
         solid: list[OwnerReference] = []
         gone: list[OwnerReference] = []
         waiting: list[OwnerReference] = []
@@ -290,7 +294,11 @@ class GarbageCollector:
         await self._delete(monitor, head, policy)
 
     async def _lives(self, reference: OwnerReference, dependent: Resource, namespace: str) -> bool:
-        """Whether the owner exists, according to the graph or, if the graph does not know it, to the server."""
+        """Whether the owner exists, according to the graph or, if the graph does not know it, to the server.
+
+        Raises:
+            UnknownOwner: it is impossible to check.
+        """
         owner = self.graph.get(reference.uid)
         resource = await self._resources.find(reference.api_version, reference.kind)
         if resource is None:
@@ -379,7 +387,9 @@ class GarbageCollector:
 
 
 class UnknownOwner(Exception):
-    """An owner is of a kind that the server does not serve, so it is impossible to check whether the owner exists."""
+    """It is impossible to check whether an owner exists: the server does not serve its kind, or the owner's kind is
+    namespaced and the dependent is cluster-scoped.
+    """
 
 
 def _wire(head: Head) -> list[dict[str, Any]]:

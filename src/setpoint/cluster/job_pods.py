@@ -20,7 +20,9 @@ _VARIABLE: Final = "JOB_COMPLETION_INDEX"
 
 
 class JobOrphans:
-    """Removes the finalizer from pods whose Job is gone: no controller will count them."""
+    """Removes the finalizer from pods that no controller will count: pods without a controller, and pods that are being
+    deleted and whose Job is gone.
+    """
 
     def __init__(self) -> None:
         self.controller = Controller(

@@ -330,7 +330,9 @@ def _uncounted(job: Job) -> UncountedTerminatedPods:
 
 
 def _left(job: Job, now: datetime) -> float | None:
-    """The seconds until the Job's deadline; None if it has none."""
+    """The seconds until the Job's deadline, 0.0 if it has passed; None if the Job does not have a deadline, has not
+    started, or is suspended.
+    """
     deadline, began = job.spec.active_deadline_seconds, job.status.start_time
     if deadline is None or began is None or job.spec.suspend:
         return None

@@ -36,7 +36,8 @@ class LocalWebhooks:
     async def serve(self, client: Client, webhooks: Webhooks) -> None:
         """Calls ``webhooks`` from now on. Raises the same errors as `setpoint.webhook.install`.
 
-        Definitions of the kinds that the webhooks convert are applied if the server does not have them yet.
+        The CustomResourceDefinitions of the kinds that the webhooks convert are applied, even if the server already has
+        them.
         """
         self._served += 1
         host = _HOST.format(self._served)

@@ -62,7 +62,7 @@ class NamespaceLifecycle:
         self._resources = resources
         self._poll_seconds = poll_seconds
         self._left: dict[str, tuple[Resource, ...]] = {}
-        """The resources of which something was left, by the uid of the namespace."""
+        """The resources that had remaining objects at the last check, by the uid of the namespace."""
         self.controller = Controller(
             Namespace,
             self._reconcile,
@@ -136,7 +136,7 @@ class Remains:
     def __init__(self) -> None:
         self.left: dict[str, int] = {}
         self.resources: list[Resource] = []
-        """The resources of which objects are left."""
+        """The resources with remaining objects."""
         self.finalizers: dict[str, int] = {}
         self.failed: list[str] = []
         self.undiscovered: dict[str, str] = {}

@@ -39,7 +39,7 @@ def tolerates(tolerations: Iterable[Toleration], taints: Iterable[Taint], effect
 
 
 def pin(spec: PodSpec, node: str) -> None:
-    """Limits the node affinity of a pod to this node, in place of its previous requirements."""
+    """Replaces the pod's required node affinity with one that allows only this node."""
     term = NodeSelectorTerm(match_fields=[NodeSelectorRequirement(key=_NAME, operator="In", values=[node])])
     spec.affinity = spec.affinity or Affinity()
     spec.affinity.node_affinity = spec.affinity.node_affinity or NodeAffinity()

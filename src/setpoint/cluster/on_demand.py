@@ -18,7 +18,7 @@ class OnDemand:
     """Starts controllers when the first object of a kind appears, so a cluster starts with almost none.
 
     It watches the metadata of those kinds through caches that it shares with the garbage collector, and releases each
-    cache when its controllers run. A controller that has been started runs until the end.
+    cache when its controllers run. A controller that has been started is not stopped again.
 
     Args:
         factory: the factory of the caches.

@@ -22,7 +22,7 @@ class PersistentVolumes:
 
     A volume is ``Available`` without a claim, ``Bound`` with one, and ``Released`` when the claim has gone. The reclaim
     policy then decides: ``Retain`` leaves the volume, ``Delete`` deletes it, ``Recycle`` makes it available again. A
-    volume for which this is not supported becomes ``Failed``. Other provisioners delete their own volumes.
+    volume whose type does not support its policy becomes ``Failed``. Other provisioners delete their own volumes.
     """
 
     def __init__(self) -> None:

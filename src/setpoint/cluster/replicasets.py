@@ -136,9 +136,9 @@ def _unsay(replica_set: ReplicaSet | ReplicationController) -> None:
 
 
 def _in_order_of_deletion(pods: Sequence[Pod]) -> list[Pod]:
-    """The pods in the order of their deletion. These pods come first, by decreasing importance of the rule: pods that
-    are not bound, not running, not ready, with the lowest ``pod-deletion-cost``, with the most other replicas on their
-    node, ready for the shortest time, with the most restarts, and the youngest pods.
+    """The pods in the order of their deletion. Of two pods, the first of these rules that distinguishes them decides.
+    Deleted first is the pod that is not bound, is not running, is not ready, has the lower ``pod-deletion-cost``, has
+    more other replicas on its node, has been ready for a shorter time, has restarted more often, or is younger.
     """
     neighbours = Counter(pod.spec.node_name for pod in pods)
 

@@ -102,7 +102,7 @@ class ResourceQuotas:
         return done()
 
     def _follow(self, resource: Resource) -> None:
-        """Makes each deletion of an object of this kind, from now on, cause quotas to be counted again."""
+        """Watches the resource, so quotas are counted again whenever one of its objects is deleted."""
         if resource.gvr in self._followed or "watch" not in resource.verbs:
             return
         informer = self._factory.informer(dynamic(resource), namespace="", metadata_only=True)
@@ -144,7 +144,7 @@ def _scopes(quota: ResourceQuota) -> JsonObject:
 
 
 async def _objects(client: Client, resource: Resource, namespace: str, *, whole: bool) -> list[JsonObject]:
-    """The objects of a kind as they are on the server, without anything but their metadata unless ``whole`` is true."""
+    """The objects of a kind as they are on the server: whole objects, or only their metadata if ``whole`` is false."""
     try:
         body = await client.request(
             "GET",

@@ -68,7 +68,9 @@ class Revisions(Generic[P]):
     async def forget(
         self, revisions: Sequence[ControllerRevision], used: Collection[str], limit: int | None, ctx: Context
     ) -> None:
-        """Deletes the oldest revisions whose names are not in ``used``, until ``limit`` of them are left."""
+        """Deletes the oldest of the revisions whose names are not in ``used``, until ``limit`` of these are left. A
+        ``limit`` of None means `LIMIT`.
+        """
         idle = [each for each in revisions if each.name not in used]
         for revision in idle[: max(len(idle) - (LIMIT if limit is None else limit), 0)]:
             await ctx.delete(revision)
@@ -114,7 +116,7 @@ def template_of(revision: ControllerRevision) -> PodTemplateSpec:
     """The template in a revision.
 
     Raises:
-        msgspec.ValidationError: the revision's data are not those of a template.
+        msgspec.ValidationError, KeyError: the revision's data are not those of a template.
     """
     document = msgspec.convert(revision.data, dict[str, dict[str, Any]])["spec"]["template"]
     return msgspec.convert({key: value for key, value in document.items() if key != "$patch"}, PodTemplateSpec)

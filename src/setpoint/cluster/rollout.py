@@ -176,8 +176,8 @@ def desired_of(deployment: Deployment) -> int:
 def _set(
     deployment: Deployment, type: str, status: str, reason: str, message: str, now: datetime, *, renew: bool = False
 ) -> None:
-    """Sets a condition. If the condition already has this content, it stays as it is unless ``renew``. Transition times
-    are filled in later.
+    """Sets a condition. A condition that already has this status and reason stays as it is, unless ``renew`` is true.
+    Transition times are filled in later.
     """
     new = DeploymentCondition(type=type, status=status, reason=reason, message=message, last_update_time=now)
     conditions = deployment.status.conditions

@@ -114,7 +114,7 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
     ``directory`` stores everything that is made, so clients and tokens still work after a restart of the server.
 
     Raises:
-        SecurityError: a file can't be used.
+        SecurityError: a file or a setting can't be used, or a provider's keys can't be fetched.
     """
     if not security.auth and (wrong := _only_with_auth(security)):
         raise SecurityError(f"{wrong} says how users are authenticated, which happens only with --auth")
@@ -313,7 +313,7 @@ async def oidc_provider(options: OidcOptions) -> OidcProvider:
     """The provider with its keys, read from the file or fetched.
 
     Raises:
-        SecurityError: the keys can't be read or fetched.
+        SecurityError: a setting is invalid, or the keys can't be read or fetched.
     """
     if not options.issuer_url.startswith("https://"):
         raise SecurityError(f"--oidc-issuer-url {options.issuer_url}: the URL of a provider begins with https://")

@@ -27,8 +27,7 @@ _PODS: Final = "pods"
 
 
 class ServiceAddresses:
-    """Finds the address of a Service's port, as a kube-apiserver does: the address of a ready pod, a different pod each
-    time.
+    """Finds the address of a Service's port, as a kube-apiserver does: the addresses of the ready pods, in rotation.
 
     There is no pod network here. The pods that can be reached are processes of this machine, and hollow pods whose
     annotation `AT` names a program that answers for them. A Service of type ExternalName leads to its external name.
@@ -79,7 +78,9 @@ class ServiceAddresses:
                     yield endpoint["addresses"][0], numbers[0], pod
 
     def _real(self, address: str, number: int, namespace: str, pod: str) -> str:
-        """The address of a program on this machine; empty for a hollow pod without the annotation."""
+        """The address to which to connect: for a hollow pod, that of the program that its annotation names, and empty
+        without the annotation; otherwise the address of the endpoint itself.
+        """
         record = self._storage.get(_PODS, namespace, pod) if pod else None
         if record is None or address == LOOPBACK:
             return f"{address}:{number}"  # a process; or an endpoint that a user has written

@@ -70,8 +70,8 @@ class SigningRequests:
 
 
 class OldSigningRequests:
-    """Deletes a request one hour after it was signed, denied or failed, one day after its creation if it has no
-    condition, or when its certificate has expired.
+    """Deletes old requests: one hour after a signed request was approved or a request was denied or has failed, one day
+    after the creation of a request without conditions, and in any case when the certificate has expired.
     """
 
     def __init__(self) -> None:

@@ -90,7 +90,7 @@ def _age(migration: StorageVersionMigration, ctx: Context) -> float:
 
 
 async def _write_all(kind: type[PartialObjectMetadata], ctx: Context) -> bool:
-    """Writes every object as it is; returns False as soon as one is refused.
+    """Writes every object as it is, until the server refuses one. Returns whether the server accepted all of them.
 
     Raises:
         ApiError: the server failed, or asks the client to try again later; the migration is tried again.

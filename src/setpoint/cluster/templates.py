@@ -21,7 +21,7 @@ _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def pod_of(template: PodTemplateSpec, *, name: str = "", prefix: str = "") -> Pod:
-    """A new pod from a template, with the name ``name`` or one that the server generates."""
+    """A new pod from a template, with the name ``name`` or one that the server generates from ``prefix``."""
     metadata = ObjectMeta(
         name=name,
         generate_name=prefix,

@@ -101,11 +101,11 @@ def best_match(
     delayed: bool = False,
     node: Node | None = None,
 ) -> PersistentVolume | None:
-    """The best volume for a claim: a volume that is reserved for it, otherwise the smallest that is large enough, with
-    as few additional access modes as possible. None if no volume fits.
+    """The best volume for a claim: a volume that is reserved for it; otherwise, of the volumes that fit, the one with
+    the fewest access modes and, among equals, the smallest. None if no volume fits.
 
-    A ``delayed`` claim gets a volume that is not reserved for it only if there is a ``node``, and that node can reach
-    the volume.
+    With a ``node``, only volumes that the node can reach are considered; for a ``delayed`` claim without a ``node``,
+    only volumes that are reserved for it.
     """
     selector = Selector.of(claim.spec.selector) if claim.spec.selector is not None else None
     found: list[PersistentVolume] = []
@@ -173,7 +173,7 @@ def claims_of(pod: Mounting) -> list[str]:
 
 
 def claims_in_use(pod: Mounting) -> list[str]:
-    """The keys of the claims that the pod mounts, if the pod is on a node; no other pod can start to use a claim that
-    is being deleted.
+    """The keys of the claims that the pod mounts; empty if the pod is not on a node, since such a pod does not keep a
+    claim from being deleted.
     """
     return claims_of(pod) if pod.spec.node_name else []

@@ -30,7 +30,7 @@ class Shared(Generic[T]):
         self._failure: Exception | None = None
 
     async def __call__(self) -> T:
-        """The result of the current run, or of a new run if there is none. Raises the exception of the run."""
+        """The result of the current run, or of a new run if none is in progress. Raises the exception of that run."""
         seen = self._runs
         async with self._lock:
             if self._runs == seen:

@@ -52,8 +52,8 @@ async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None
 
 
 def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancels the tasks that have not ended, in the given order. The order of a set differs between runs of a
-    program.
+    """Cancels the tasks that have not ended, in the given order; not in the order of a set, which differs between runs
+    of a program.
     """
     for task in tasks:
         task.cancel()
@@ -67,8 +67,9 @@ class TaskScope:
     is for tasks that serve only the block.
 
     Raises (on leaving):
-        Exception: of the tasks that failed, in their work or their clean-up, the exception of the one started first. If
-            the block itself fails, the block's exception is raised, with notes of the exceptions of the tasks.
+        Exception: a task failed, in its work or its clean-up. If several tasks failed, the exception of the task that
+            was started first is raised, with notes of the others. If the block itself fails, the block's exception is
+            raised, with notes of the exceptions of the tasks.
         asyncio.CancelledError: the block was cancelled. The exceptions of the tasks then go to the loop's exception
             handler: no exception takes precedence over a cancellation, and none is lost.
     """
@@ -94,7 +95,7 @@ class TaskScope:
         return task
 
     async def first(self) -> None:
-        """Waits until one of the tasks has ended, for any reason."""
+        """Waits until one of the tasks has ended, for any reason. Raises `ValueError` if no task was started."""
         await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
 
     async def all(self) -> None:
@@ -180,7 +181,7 @@ def _failures(tasks: Iterable[asyncio.Task[Any]]) -> list[BaseException]:
 
 
 def _report(tasks: Iterable[asyncio.Task[Any]], error: BaseException | None) -> None:
-    """Passes an exception that this module cannot raise to the loop's exception handler."""
+    """Passes the exceptions of failed tasks to the loop's exception handler, except ``error``, which is raised."""
     for problem in _failures(tasks):
         if problem is not error:
             asyncio.get_running_loop().call_exception_handler(

@@ -12,11 +12,13 @@ __all__ = ["in_order"]
 
 _PART: Final = 1 << 12
 _COST: Final = 1 << 5
-"""The bytes that C code could read while one text is compared."""
+"""The cost of one comparison of two texts: the number of bytes that C code could read in the same time."""
 
 
 def in_order(texts: Collection[str]) -> list[str]:
-    """The texts, sorted. Many texts are sorted in parts, which are then merged in pairs, with pauses between them."""
+    """The texts, sorted. A large collection is sorted in parts, which are then merged in pairs; inside a `Slicer`, the
+    work may pause after each part and before each merge.
+    """
     if len(texts) <= _PART:
         return sorted(texts)
     rest = iter(texts)

@@ -24,22 +24,22 @@ __all__ = ["Slicer", "Work", "pace", "spend"]
 
 T = TypeVar("T")
 _SLICE: Final = 4096
-"""Steps of a slice: values looked at, each some microseconds of a slow machine at most."""
+"""The number of steps in a slice. One step is the examination of one value: some microseconds on a slow machine."""
 _BYTES: Final = 6
-"""A step is as good as so many bytes (a power of 2) that C code reads or writes."""
+"""The binary logarithm of the number of bytes that C code reads or writes in one step."""
 _MANY: Final = 128
-"""Items of a list or map that are counted one part at a time."""
+"""The number of items that are counted at once. A longer list or map is counted in parts of this length."""
 
 
 _at_work: Final[set[_Worker]] = set()
-"""The workers that are in a slice now, in any thread. Small requests are not done by workers, and their many small
-lists and maps are known from this set, which is empty then, much sooner than from `getcurrent`.
+"""The workers that are in a slice now, in any thread. The set is usually empty, because small requests are handled
+without a worker. Checking it first is much faster than calling `getcurrent` for each of their many lists and maps.
 """
 
 
 def pace(items: Collection[T]) -> Iterable[T]:
-    """``items``, to iterate over. The iteration counts one step for each item and, if there are many items, pauses
-    between items.
+    """``items``, to iterate over once. One step is counted for each item. The work may pause before the first item and,
+    if there are many items, between items.
     """
     if not _at_work:
         return items
@@ -68,8 +68,9 @@ def _in_parts(items: Iterable[T], worker: _Worker) -> Generator[T, None, None]:
 
 
 def spend(size: int) -> None:
-    """Reports that C code, which cannot be interrupted, is about to read or write ``size`` bytes. Code that takes
-    longer than a slice has a slice of its own.
+    """Reports that C code, which cannot be interrupted, is about to read or write ``size`` bytes. If that takes longer
+    than the rest of the slice, the work may pause first; code that takes longer than a whole slice gets a slice of its
+    own.
     """
     if not _at_work:
         return
@@ -130,7 +131,7 @@ class Work(Generic[T]):
         self._may_pause = may_pause
         self._worker: _Worker | None = None
         self.paused = False
-        """Whether it was suspended at least once."""
+        """Whether the work was suspended at least once."""
         self.result: T
 
     def go(self) -> bool:
@@ -177,8 +178,8 @@ class Work(Generic[T]):
 
 
 class Slicer:
-    """Does work in slices, for one event loop. The caller continues a started piece of work until it is done, or
-    closes it.
+    """Does work in slices, for one event loop. The caller of `start` must call `Work.go` until the work is done, or
+    close it with `Work.close`.
     """
 
     __slots__ = ("_idle", "_thread")
@@ -188,8 +189,8 @@ class Slicer:
         self._thread = 0
 
     def start(self, work: Callable[[], T], may_pause: Callable[[], bool]) -> Work[T]:
-        """A new piece of work. ``may_pause`` is called at the end of each slice; while it returns False, the work
-        goes on.
+        """A new piece of work, which begins with the first call of `Work.go`. ``may_pause`` is called at the end of
+        each slice; if it returns False, the work continues with another slice at once.
         """
         return Work(self, work, may_pause)
 

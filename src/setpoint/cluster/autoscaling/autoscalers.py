@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers: a controller that sets the number of replicas for which the metrics call."""
+"""HorizontalPodAutoscalers: a controller that sets the number of replicas that the metrics call for."""
 
 from __future__ import annotations
 
@@ -122,7 +122,9 @@ class Autoscalers:
     async def _proposal(
         self, autoscaler: HorizontalPodAutoscaler, scale: dict[str, Any], current: int, ctx: Context
     ) -> Proposal | None:
-        """The proposal of the metric that needs the most replicas; None if too few of the metrics are known."""
+        """The proposal of the metric that calls for the most replicas. None if the scale has no selector, if no metric
+        has a value, or if a metric failed and the others call for fewer than ``current`` replicas.
+        """
         text = (scale.get("status") or {}).get("selector") or ""
         if not text:
             ctx.event("Warning", "SelectorRequired", "selector is required")

@@ -55,7 +55,10 @@ class Proposal(NamedTuple):
 
 
 class Measures:
-    """The metrics of one autoscaler at one moment."""
+    """The metrics of one autoscaler at one moment.
+
+    ``wanted`` is the number of replicas in the spec of the target's scale, ``present`` the number in its status.
+    """
 
     def __init__(
         self,
@@ -85,6 +88,7 @@ class Measures:
 
         Raises:
             MetricsError: no number of replicas can be computed from the metric.
+            ApiError: the server refused a request for the metric.
         """
         if spec.type == "Resource" and spec.resource is not None:
             replicas, metric, value = await self._resource(spec.resource.name, spec.resource.target)

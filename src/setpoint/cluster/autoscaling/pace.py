@@ -38,7 +38,7 @@ class Pace:
             self._recommended.append((now, replicas))
 
     def changed(self, by: int, now: float) -> None:
-        """Records a change to the number of replicas."""
+        """Records that the number of replicas has changed by ``by`` (negative if it has decreased)."""
         self._changed = [(at, each) for at, each in self._changed if now - at <= 3600.0]
         self._changed.append((now, by))
 
@@ -46,7 +46,7 @@ class Pace:
         self, wanted: int, current: int, behavior: HorizontalPodAutoscalerBehavior | None, now: float
     ) -> Verdict:
         """The recommendation to follow: before scaling down, the highest one within the stabilization window; before
-        scaling up, the lowest one.
+        scaling up, the lowest one. ``wanted`` is recorded as the newest recommendation.
         """
         up_window = _window(behavior.scale_up if behavior is not None else None, 0)
         down_window = _window(behavior.scale_down if behavior is not None else None, DOWN_WINDOW)

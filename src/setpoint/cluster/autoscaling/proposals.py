@@ -15,8 +15,8 @@ from setpoint.models.core_v1 import Pod
 INITIALIZATION: Final = timedelta(minutes=5)
 """The time after a pod's start in which its CPU usage is ignored while the pod is not ready."""
 READINESS: Final = timedelta(seconds=30)
-"""A pod counts as never ready, so its CPU usage is ignored, if its condition ``Ready`` has been false since a time that
-is within this interval after the pod's start.
+"""If a pod is not ready, and its condition ``Ready`` last changed within this time after the pod's start, the pod is
+treated as never ready, and its CPU usage is ignored.
 """
 
 
@@ -86,7 +86,7 @@ def by_utilization(
     """The number of replicas, the utilization as a percentage of the requests, and the average usage.
 
     Raises:
-        MetricsError: there are no pods, or none of them has metrics and a request that count.
+        MetricsError: there are no pods, or no pod that counts has both a usage and a request.
     """
 
     def measured(found: Mapping[str, int]) -> tuple[float, int, int]:
@@ -123,7 +123,7 @@ def by_average(
     """The number of replicas, and the average over the pods.
 
     Raises:
-        MetricsError: there are no pods, or none of them has metrics that count.
+        MetricsError: there are no pods, or no pod that counts has a value of the metric.
     """
 
     def measured(found: Mapping[str, int]) -> tuple[float, int, int]:

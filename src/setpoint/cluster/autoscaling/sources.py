@@ -1,4 +1,7 @@
-"""Sources of metrics: the metrics APIs if the server has them, otherwise the annotations of the objects."""
+"""Sources of metrics: the metrics APIs if the server has them, otherwise the annotations of the objects.
+
+Values are integers in thousandths; the values for several pods are returned by the pods' names.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ async def resource_usage(
     server does not have this API, from the annotations of the pods.
 
     Raises:
-        MetricsError: there is neither the API nor an annotation, or the API knows none of the pods.
+        MetricsError: the server does not have the API and no pod has the annotation, or the API knows none of the pods.
     """
     path = f"/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods"
     items = await _items(client, path, [("labelSelector", str(selector))])

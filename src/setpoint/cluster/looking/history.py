@@ -56,8 +56,9 @@ class History:
         self._known: dict[tuple[str, str, str], tuple[int, list[Version], Record | None]] = {}
 
     async def of(self, collection: str, namespace: str, name: str) -> tuple[list[Version], Record | None]:
-        """The versions that the storage still has, the newest first, and the last record of the object, even if the
-        object has been deleted. Other tasks may run in the meantime.
+        """The last versions that the storage still has (at most `VERSIONS`), the newest first, and the last record of
+        the object, even if the object has been deleted; None if the storage has no record. Other tasks may run during
+        the call.
         """
         place = collection, namespace, name
         revision = self._storage.changed_since(collection)
@@ -130,9 +131,9 @@ Path = tuple[str, ...]
 
 
 def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[Path, Any, Any]]:
-    """The fields that differ, with their old and new values. Items of a list are matched by their ``name`` or ``type``
-    if these are distinct for all items, otherwise by position. The depth is not limited here, because the server
-    limits the depth of documents.
+    """The paths of the fields that differ, with their old and new values (``_ABSENT`` for a value that does not exist).
+    Items of a list are matched by their ``name`` or ``type`` if these are distinct for all items, otherwise by
+    position. The depth is not limited here, because the server limits the depth of documents.
     """
     return _compared((), before, after)
 

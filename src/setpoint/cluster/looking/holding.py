@@ -1,4 +1,4 @@
-"""The objects that an object holds up: the reverse of the causes and names in the reasons of other objects."""
+"""The objects that an object holds up: those whose state it causes, and those whose reason mentions it."""
 
 from __future__ import annotations
 

@@ -46,7 +46,9 @@ EVENTS: Final = 50
 _GONE: Final = ("deleted", "the object is gone; this is its last version")
 _EVENTS: Final = ("events", "events.events.k8s.io")
 _QUIET: Final = frozenset({*_EVENTS, "leases.coordination.k8s.io"})
-"""Resources that change constantly and carry no information of their own; they are found only by their name."""
+"""Resources that change constantly and carry no information of their own; a search finds their objects only if it names
+the kind.
+"""
 
 
 class ClusterPages:
@@ -54,9 +56,9 @@ class ClusterPages:
 
     - ``/debug/kinds``: the stored resources (`KindTold`);
     - ``/debug/named?find=WORDS&state=STATE&kind=NAME&limit=NUMBER``: a `Listing` of problems (`Row`), followed by the
-      objects in the wanted state, of which those that every cluster has are the last. Objects that match and have the
-      same problem are one row, whose state is that of its first object. If no object has the words in its name, the
-      objects are found that have them in their reason;
+      objects in the wanted state; the objects that every cluster has come last. Objects that match and have the same
+      problem are one row, whose state is that of its first object. If no object has the words in its name, objects
+      that have them in their reason are listed;
     - ``/debug/stored?kind=NAME&key=NAMESPACE/OBJECT``: one object (`StoredTold`), as YAML and with its last versions.
 
     The data of Secrets are never shown.
@@ -209,7 +211,7 @@ class ClusterPages:
         return as_json(told)
 
     def _absent(self, served: ServedResource, key: str, namespace: str) -> str:
-        """The sentence about an object that does not exist, and whose namespace may not exist, too."""
+        """The sentence that an object does not exist; it also says so if the object's namespace does not exist."""
         text = f"{served.resource.kind} {key} does not exist"
         if served.resource.namespaced and namespace not in self._inventory.of("namespaces"):
             return f"{text}, and there is no Namespace {namespace}"

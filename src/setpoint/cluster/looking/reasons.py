@@ -26,7 +26,7 @@ _SLACK: Final = timedelta(seconds=2)
 status, and the times in a status are whole seconds.
 """
 _WAITS_FOR_A_POD: Final = frozenset({"WaitForFirstConsumer", "WaitForPodScheduled"})
-"""The reasons of events about claims that wait for the pod, and not the pod for them."""
+"""The reasons of events about claims that wait for a pod. The pod does not wait for these claims."""
 PATIENCE: Final = timedelta(minutes=10)
 """An object that is not in its wanted state is *stuck* after this time without progress."""
 _UNTOUCHED: Final = frozenset({"current", "paused"})
@@ -167,8 +167,9 @@ class Reasons:
             yield name, held
 
     def causes(self, held: Held) -> Iterator[tuple[str, Held]]:
-        """The objects that this one waits for: those that it owns, the claims of a pod without a node, and what is left
-        in a namespace that is being deleted. None for an object that does not wait.
+        """The objects that ``held`` waits for: the objects that it owns; for a pod without a node, its claims; for a
+        namespace that is being deleted, the objects in it that are being deleted, too. Empty for an object that does
+        not wait.
         """
         if self.state(held) not in ("current", "warned", "paused"):
             yield from self._all_causes(held)

@@ -26,8 +26,8 @@ _BUILT_IN: Final[Mapping[str, str]] = {
 
 
 def removers(controllers: Mapping[str, RunningController[Any]], others: Collection[str]) -> Removers:
-    """The removers of a cluster in which ``controllers`` run, and the controllers without a queue that ``others``
-    names.
+    """The removers of finalizers in a cluster. ``controllers`` are the running controllers; ``others`` are the names of
+    further running controllers, which have no queue.
     """
     running = {_API_SERVER, *controllers, *others}
     return Removers(controllers.values(), {name: by for name, by in _BUILT_IN.items() if by in running})

@@ -14,7 +14,7 @@ from setpoint.cluster.looking import wording
 State = Literal["failed", "stuck", "being deleted", "in progress", "warned", "paused", "current"]
 URGENCY: Final[tuple[State, ...]] = ("failed", "stuck", "being deleted", "in progress", "warned", "paused", "current")
 """The states in the order in which objects are listed. An object is *warned* if its status gives no message and the
-last event about it is a warning, and *paused* if its spec says that nothing is to happen.
+last event about it is a warning, and *paused* if its spec suspends or pauses it.
 """
 
 _BROKEN: Final = frozenset({
@@ -38,7 +38,7 @@ _REMAINING: Final = (
 )  # fmt: skip
 """The types of conditions that say what a namespace that is being deleted waits for, the most telling one first."""
 _UNWANTED: Final = frozenset({"f:metadata", "f:status"})
-"""The parts of an object that do not say what is wanted, as managed fields name them."""
+"""The top-level fields of an object that are not part of its wanted state, by their names in managed fields."""
 _COUNTED: Final = ("readyReplicas", "updatedReplicas", "availableReplicas")
 _PAUSES: Final = {"suspend": "it is suspended (spec.suspend)", "paused": "it is paused (spec.paused)"}
 """The fields of a spec that stop the work on an object, with their meaning."""
@@ -232,7 +232,9 @@ def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list
 
 
 def _of_job(obj: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any]) -> Iterator[_Why]:
-    """The number of pods that still have to succeed, also while the Job waits before it makes the next pod."""
+    """The progress of a Job that is not complete, such as ``1 of 3 complete, 1 running``, including a Job that waits
+    before it makes the next pod.
+    """
     active, wanted, done = status.get("active"), spec.get("completions"), status.get("succeeded", 0)
     if isinstance(active, int) and active:
         yield _Why(f"{ready(obj)}, {active} running" if _group(obj) == "batch" else f"{active} of its pods run")
@@ -301,7 +303,7 @@ def _waits(container: Mapping[str, Any], waiting: Mapping[str, Any]) -> _Why:
 
 
 def _unscheduled(why: _Why, spec: Mapping[str, Any]) -> _Why:
-    """The scheduler's words, with the labels or amounts that the pod wants of a node if these are the reason."""
+    """The scheduler's message and, if nodes lack labels or amounts for which the pod asks, these labels or amounts."""
     text, asks = why.text, []
     if "labels" in text:
         asks += [f"{name}={value}" for name, value in _mapping(spec, "nodeSelector").items()]
@@ -319,7 +321,7 @@ def _group(obj: Mapping[str, Any]) -> str:
 
 
 def _is_workload(obj: Mapping[str, Any]) -> bool:
-    """Whether it is a kind of Kubernetes that leaves ``status.readyReplicas`` out while none is ready."""
+    """Whether the object is of a built-in kind that omits ``status.readyReplicas`` while no replica is ready."""
     if obj.get("kind") == "ReplicationController":
         return obj.get("apiVersion") == "v1"
     return _group(obj) == "apps"

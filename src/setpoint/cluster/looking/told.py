@@ -15,7 +15,7 @@ from setpoint.controller.survey import Listed
 
 class KindTold(msgspec.Struct, rename="camel", kw_only=True):
     """A stored resource. ``name`` is PLURAL or PLURAL.GROUP, and ``attention`` is the number of its objects that are
-    not in their wanted state.
+    neither in their wanted state nor paused.
     """
 
     name: str

@@ -70,7 +70,7 @@ def condition(told: Mapping[str, Any], kind: str = "") -> str:
 
 
 def message(text: str) -> str:
-    """The message of a condition or of an event in plain words; itself if no rule knows it."""
+    """The message of a condition or of an event in plain words; unchanged if no rule matches it."""
     text = without_preemption(text).removeprefix("Internal error occurred: ")
     text = _FORBIDDEN.sub("", text)
     text = _CLASS.sub(r"PriorityClass \1 does not exist", text)
@@ -85,7 +85,9 @@ def message(text: str) -> str:
 
 
 def container(name: Any, reason: str, text: str, ended: str) -> str:
-    """The meaning of a waiting container. ``ended`` tells of the end of its last run, ``""`` if there was none."""
+    """The state of a waiting container as a sentence. ``ended`` describes the end of its last run; ``""`` if there was
+    none.
+    """
     if reason in ("ImagePullBackOff", "ErrImagePull"):
         rest = _PULL.sub("", text)
         return f"the image of container {name} can't be pulled ({reason})" + (f": {rest}" if rest else "")
@@ -111,7 +113,9 @@ def without_preemption(text: str) -> str:
 
 
 def _quota(name: str, requested: str, used: str, limited: str) -> str:
-    """The amounts that a quota does not allow; arguments but the name are lists of NAME=AMOUNT, separated by commas."""
+    """The amounts that a quota does not allow. ``requested``, ``used`` and ``limited`` are lists of NAME=AMOUNT,
+    separated by commas.
+    """
     wanted, there, most = (_amounts(text) for text in (requested, used, limited))
     parts = [
         f"{amount} more of {each}, of which {there.get(each, '?')} of {most.get(each, '?')} is used"

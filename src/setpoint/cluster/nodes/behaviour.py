@@ -42,7 +42,9 @@ class ContainerBehaviour:
     """
 
     pulls: float | None = None
-    """The time until the image is pulled, by default 0; ``NEVER`` for an image that can't be pulled."""
+    """The time until the image is pulled; ``NEVER`` for an image that can't be pulled. The default is the kubelet's
+    ``start_seconds``.
+    """
     runs: float | None = None
     """The time until the container ends by itself. The default is 0 with ``exit_codes`` and for init containers that
     are not sidecars, 1 for containers of Jobs and of Helm's hooks, and ``NEVER`` for all others.
@@ -61,10 +63,10 @@ class ContainerBehaviour:
     """
     stops: float | None = None
     """The time from SIGTERM until the container ends, with code 143. After the grace period it is killed, with code
-    137.
+    137. The default is the kubelet's ``stop_seconds``.
     """
     log: tuple[str, ...] | None = None
-    """The lines that the container writes."""
+    """The lines that the container writes; by default one line, which says that nothing is executed."""
     log_every: float | None = None
     """The time between two lines; by default all lines are written at the start."""
     message: str | None = None
@@ -110,7 +112,9 @@ class Habits:
         self._default = ContainerBehaviour(pulls=pulls, stops=stops)
 
     def of(self, container: Container) -> ContainerBehaviour:
-        """The behaviour of a container, in which every value is set except its functions and its log."""
+        """The behaviour of a container. ``pulls``, ``runs``, ``started``, ``ready`` and ``stops`` are always set; all
+        other fields may be None or empty.
+        """
         given = self._given
         found = ContainerBehaviour()
         if given is not None:

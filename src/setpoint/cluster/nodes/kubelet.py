@@ -35,7 +35,7 @@ class HollowKubelet:
     its containers have ended, at the latest at the end of its grace period. A node that is annotated as dead does
     nothing. Pods that are bound to other nodes are left alone.
 
-    Containers that ``processes`` runs are child processes with real ends and exit codes; all others are hollow.
+    Containers that ``processes`` runs are child processes, whose exit codes are reported; all others are hollow.
 
     ``start_seconds`` and ``stop_seconds`` are the times that containers take to start and to end unless their behaviour
     sets other times.
@@ -43,6 +43,9 @@ class HollowKubelet:
     *Guarantees*: the status contains the complete state, so a new process can continue where this one stopped. A status
     is written when something has changed; states that last no time are not written. A pod whose host port is taken on
     its node fails before it starts.
+
+    Raises:
+        ValueError: ``nodes`` is empty.
     """
 
     def __init__(

@@ -131,13 +131,15 @@ class NodeLifecycle:
 
 class TaintEvictions:
     """Deletes pods that don't tolerate a ``NoExecute`` taint of their node, either at once or at the end of the time
-    for which they tolerate it. Pods that have finished go, too.
+    for which they tolerate it. Finished pods are deleted, too.
     """
 
     def __init__(self) -> None:
         self._tainted: set[str] = set()
         self._began: dict[str, dict[str, float]] = {}
-        """The loop's times at which pods were first seen beside a taint of their node, by node and uid."""
+        """The loop's times at which pods were first seen on a node with a taint that they don't tolerate for ever, by
+        the node's name and the pod's uid.
+        """
         self.controller = (
             Controller(
                 Node,

@@ -26,8 +26,8 @@ _ROUNDS: Final = 1000
 class PodLife:
     """One update of a pod: `advance` brings the status up to date, and returns the time until the next update.
 
-    No state is kept here between updates: events are recorded in the status, and their exact times in the stopwatch.
-    States that last no time are skipped without being written.
+    The object keeps no state between updates: the status records the pod's changes, and the stopwatch their exact
+    times. States that last no time are skipped without being written.
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class PodLife:
         self._say("Warning", reason, message)
 
     def stop(self) -> float:
-        """Ends the containers. Returns the seconds until all of them have ended; 0.0 when they have ended and the
-        status says so.
+        """Ends the containers. Returns the seconds after which all of them should have ended, and this method has to be
+        called again; 0.0 when they have ended and the status says so.
         """
         pod = self._pod
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
@@ -267,7 +267,9 @@ class PodLife:
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _deadline_passed(self) -> bool:
-        """Whether the pod has been active for longer than its deadline; in that case, it has failed."""
+        """Whether the pod has been active for longer than its deadline. If so, this method ends its containers, and
+        marks the pod as failed.
+        """
         pod, deadline = self._pod, self._pod.spec.active_deadline_seconds
         if deadline is None:
             return False

@@ -57,9 +57,9 @@ class Processes:
     A process has the environment that its container sets and only a few of the server's variables, such as PATH and
     HOME. It gets SIGTERM when its pod ends, and SIGKILL after the grace period. All processes end with `run`.
 
-    *Caveats*: there is no isolation: a process belongs to the user that runs the server. Probes are decided by their
-    settings alone; ``envFrom``, volumes and values from Secrets are not supported. A process does not outlive the
-    server: a container that an earlier server left running counts as ended with code 137.
+    *Caveats*: there is no isolation: a process belongs to the user that runs the server. Probes are not executed: their
+    results follow from their settings. ``envFrom``, volumes and values from Secrets are not supported. A process does
+    not outlive the server: a container that an earlier server left running counts as ended with code 137.
     """
 
     leader_only = False
@@ -171,6 +171,7 @@ class Processes:
 
         Raises:
             OSError: there is no such program or directory.
+            ValueError: the command or an environment variable has a NUL character.
         """
         limited = limits_of(container)
         words = ["/bin/sh", "-c", f'{limited}exec "$0" "$@"', *command] if limited else list(command)
@@ -274,8 +275,8 @@ async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
 
 
 def _signal(run: ProcessRun, number: signal.Signals) -> None:
-    """Sends a signal to a process, as a container runtime does to a container. SIGKILL also goes to all its
-    descendants.
+    """Sends a signal to a process, as a container runtime does to a container. SIGKILL goes to the whole process
+    group.
     """
     if run.process is None or run.process.returncode is not None:
         return
@@ -287,6 +288,6 @@ def _signal(run: ProcessRun, number: signal.Signals) -> None:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """Kills a process and all its descendants, since a container ends with its first process."""
+    """Kills the process group of a process, since a container ends with its first process."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -41,7 +41,7 @@ class HollowStreams:
         """The log of a container.
 
         Raises:
-            ApiStatusError: the container does not have such a log.
+            ApiStatusError: the container does not have such a log, or the pod's node does not answer.
         """
         found = self._pod(pod)
         number = run_of(found, asked).number
@@ -102,7 +102,8 @@ class HollowStreams:
         """A function that runs the command in a container.
 
         Raises:
-            ApiStatusError: the container is not running, or nothing answers commands in it.
+            ApiStatusError: the container is not running, nothing answers commands in it, or the pod's node does not
+                answer.
         """
         found = self._pod(pod)
         if not is_running(found, asked.container):
@@ -136,7 +137,7 @@ class HollowStreams:
         """A function that talks to a client of a port of the pod.
 
         Raises:
-            ApiStatusError: the pod is not running, or nothing answers at this port.
+            ApiStatusError: the pod is not running, nothing answers at this port, or the pod's node does not answer.
         """
         found = self._pod(pod)
         if found.status.phase != "Running":

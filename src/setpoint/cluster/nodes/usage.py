@@ -11,11 +11,11 @@ JsonObject = dict[str, Any]
 
 ANNOTATION: Final = "metrics.hollow.setpoint.io/"
 """The prefix of the annotations for metrics. On a pod, ``metrics.hollow.setpoint.io/cpu: 250m`` is the CPU usage of the
-pod and ``NAME.metrics.hollow.setpoint.io/cpu`` that of one container; other metrics have their names in the place of
+pod and ``NAME.metrics.hollow.setpoint.io/cpu`` that of one container; other metrics have their names in place of
 ``cpu``. On other objects, the annotation is a metric of the object; on an autoscaler, an external metric.
 """
 IDLE: Final = {"cpu": Quantity("1m"), "memory": Quantity("16Mi")}
-"""The usage of a container for which no annotation gives the usage: that of an idle program."""
+"""The usage of a running container without an annotation: that of an idle program."""
 
 
 def usage_of(pod: JsonObject) -> dict[str, dict[str, str]]:

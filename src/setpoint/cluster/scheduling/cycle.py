@@ -35,12 +35,14 @@ class Cycle:
         self._namespaces = namespaces
         self._spread, self._neighbours = self._rules(occupancy)
         self._users = self._users_of(volumes.exclusive) if volumes is not None and volumes.exclusive else frozenset()
-        """The pods that use a claim of this one that only one pod may use."""
+        """The keys of the pods on nodes that already use a claim of this pod that only one pod may use at a time."""
         self.refusals: dict[str, Refusal] = {}
         """The reason why each node was left out, in the order of the nodes."""
 
     def choose(self) -> Place | None:
-        """The best place; None if every node refuses the pod (see `refusals`)."""
+        """The place for the pod: its selected or nominated node if that node accepts the pod, otherwise the best one.
+        None if every node refuses the pod (see `refusals`).
+        """
         pod, occupancy = self._pod, self._occupancy
         feasible = []
         for place in occupancy:

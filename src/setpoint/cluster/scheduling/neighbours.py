@@ -34,7 +34,7 @@ class Neighbours:
                         self._hear(other, place)
 
     def refusal(self, place: Place) -> Refusal | None:
-        """The required affinity that excludes the pod from a node; None if there is none."""
+        """The refusal of a node because of a required affinity or anti-affinity; None if the pod may run there."""
         pod, labels = self._pod, place.node.labels
         if pod.near and not self._is_near(labels):
             return Refusal(("node(s) didn't match pod affinity rules",))
@@ -77,7 +77,7 @@ class Neighbours:
             self._draw(sign, (each for each in terms if self._matches(each, other)), place)
 
     def _hear(self, other: PlacedPod, place: Place) -> None:
-        """Counts each term of a pod on a node that matches the pending pod."""
+        """Counts the terms of ``other``, a pod on a node, that match the pending pod."""
         pod = self._pod
         self._kept_out.update(_domains((each for each in other.apart if self._matches(each, pod)), place))
         self._draw(HARD_WEIGHT, (each for each in other.near if self._matches(each, pod)), place)

@@ -173,7 +173,7 @@ class Occupancy:
         self.with_terms: dict[ObjectKey, PlacedPod] = {}
         """Pods on nodes that have affinities to other pods."""
         self.nominated: dict[ObjectKey, str] = {}
-        """Pods that wait, and the node on which others were ended for them."""
+        """The node on which other pods were deleted for a waiting pod, by the waiting pod's key."""
         self._homeless: dict[str, dict[ObjectKey, PlacedPod]] = {}
         """The pods that are bound to nodes which do not exist or are not known yet, by the node's name."""
 

@@ -53,7 +53,7 @@ class PodVolumes:
     free: list[PersistentVolume] = field(default_factory=list)
     """All volumes, ordered by name; empty if no claim waits."""
     exclusive: frozenset[str] = frozenset()
-    """The names of the claims that one pod may use at a time (ReadWriteOncePod)."""
+    """The names of the claims that only one pod may use at a time (ReadWriteOncePod)."""
     has_lost: bool = False
     """Whether the volume of a claim does not exist."""
 

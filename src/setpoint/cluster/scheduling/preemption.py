@@ -59,8 +59,8 @@ def _is_leaving(place: Place, pod: PlacedPod) -> bool:
 
 
 def _on(place: Place, pod: PlacedPod, cycle: Cycle, budgets: Sequence[PodDisruptionBudget]) -> Candidate | None:
-    """The smallest set of pods of lower priority that have to end on the node; None if ending all of them is not
-    enough.
+    """The node with the pods of lower priority that have to end there; None if ending all of them is not enough. Pods
+    are spared one by one while the new pod still fits, first those that a disruption budget guards.
     """
     lower = [each for each in place.pods.values() if each.priority < pod.priority]
     if not lower or not cycle.fits_without(place, lower):

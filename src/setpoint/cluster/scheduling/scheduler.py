@@ -24,7 +24,7 @@ from setpoint.models.policy_v1 import PodDisruptionBudget
 DEFAULT: Final = "default-scheduler"
 NO_NODES: Final = "no nodes available to schedule pods"
 _NO_CLAIMS: Final = "no new claims to deallocate"
-"""The first words of upstream's plugin for devices about a pod that has no claims and finds no node."""
+"""The message of upstream's plugin for device claims about a pod that has no such claims and fits no node."""
 
 
 class Scheduler:
@@ -47,9 +47,9 @@ class Scheduler:
         self._name = name
         self._claims = claims
         self._mounting: dict[ObjectKey, frozenset[str]] = {}
-        """The claims of pods that wait."""
+        """The keys of the claims that each waiting pod mounts."""
         self._selected: dict[ObjectKey, str] = {}
-        """Pods whose volumes were chosen, and the node for which they were."""
+        """Pods whose volumes were chosen, and the node for which they were chosen."""
         self._occupancy = Occupancy()
         self._orders: dict[ObjectKey, tuple[int, int]] = {}
         """Each pod without a place, with its negated priority and its number in the order of arrival."""
@@ -57,7 +57,7 @@ class Scheduler:
         self._due: set[ObjectKey] = set()
         """Pods that have not been looked at since they, or the cluster, changed."""
         self._priorities: Counter[int] = Counter()
-        """The priorities of the pods that are due, counted."""
+        """The number of pods that are due, by priority."""
         self._waiting: set[ObjectKey] = set()
         """Pods that found no place."""
         self._begun = False

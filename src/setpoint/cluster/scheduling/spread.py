@@ -75,7 +75,7 @@ class Spread:
                             each.count(place)
 
     def refusal(self, place: Place) -> Refusal | None:
-        """The required constraint that excludes the pod from a node; None if there is none."""
+        """The refusal of a node because of a required constraint; None if the pod may run there."""
         if not self._hard:
             return None
         labels = place.node.labels
