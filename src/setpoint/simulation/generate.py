@@ -94,7 +94,7 @@ def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Sce
 
 
 def _chosen(schema: Schema, document: JSON, most: int) -> list[tuple[Path, JSON]]:
-    """At most ``most`` changes of the spec, each as a path and the new value. Different values of properties come first,
+    """At most ``most`` changes of the spec, each as a path and the new value. Different values come first,
     then removals of optional parts, which have the value None. In both groups, the outermost properties come first.
     """
     changes, removals = list(_changes(schema, document)), list(_removals(schema, document))
