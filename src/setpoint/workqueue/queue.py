@@ -12,7 +12,7 @@ from setpoint.workqueue.ready import AGEING, ReadyList
 from setpoint.workqueue.states import DELAYED, PROCESSING, READY, STATE_NAMES, Depths, K
 
 LOW_PRIORITY: Final = -100
-"""The priority of keys from first syncs and resyncs. Keys with changes have priority 0 and are handed out first."""
+"""The priority of keys from first syncs and resyncs. It is lower than 0, the priority of keys with changes."""
 
 
 class ShutDown(Exception):
