@@ -74,7 +74,7 @@ class Context(ContextReads):
         self.kept: builtins.list[tuple[GroupVersionResource, Selector, builtins.list[dict[str, str]]]] = []
         """The calls of `keep` so far: resource, selector and labels of each."""
         self.causes = causes
-        """The changes of objects that led to this reconcile, oldest first, at most 16."""
+        """The causes of this reconcile (see `Cause`), oldest first, at most 16."""
         self.failures = failures
         """The number of times this key has failed, or asked for a retry, since its last success."""
         self.writes: builtins.list[Write] = []
