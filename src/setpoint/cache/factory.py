@@ -128,7 +128,7 @@ class InformerFactory:
         are dropped unless ``keep_managed_fields`` is set.
 
         Raises:
-            InformerStopped: the factory has been left.
+            InformerStopped: the factory has been closed.
             SelectorError: a selector is not valid.
             TypeError: ``kind`` has no resource.
         """
@@ -231,7 +231,7 @@ class InformerFactory:
         timeout: float | None = 10.0,
     ) -> bool:
         """Waits until every cache that may hold the object has seen a write to it; returns False if that takes longer
-        than ``timeout`` seconds.
+        than ``timeout`` seconds, or if a cache stops first.
 
         The ``resource_version`` in the answer to a write identifies it: a cache has seen it when the object, or the
         whole cache, is at that version or a later one. A deletion that was answered without a version is identified by

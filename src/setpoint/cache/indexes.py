@@ -39,7 +39,7 @@ class Indexes:
         self._labels: dict[str, Index] = {}
         self._all: tuple[Index, ...] = tuple(self._named.values())
         self.epoch = 0
-        """Changes when an index is added: fingerprints of one epoch are meaningless in another."""
+        """A number that grows when an index is added. Fingerprints from different epochs can't be compared."""
 
     # -- looking up ----------------------------------------------------------------------------------------------------
 

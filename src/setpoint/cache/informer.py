@@ -192,7 +192,8 @@ class Informer(Generic[K]):
         deleted: bool = False,
         timeout: float | None = 10.0,
     ) -> bool:
-        """Waits until this cache has seen a write; returns False if that takes longer than ``timeout`` seconds.
+        """Waits until this cache has seen a write; returns False if that takes longer than ``timeout`` seconds, or if
+        the cache stops first.
 
         See `InformerFactory.observed`.
         """

@@ -126,7 +126,8 @@ class Lister(Generic[K]):
         as_: type[Any] | None = None,
     ) -> builtins.list[Any]:
         """The objects that match all arguments, in the order in which they entered the cache or, with ``index``, in
-        which they got that value. The order depends only on the changes received.
+        which they got that value. A ``selector`` that requires certain values of a label may change the order, but
+        repeated calls return the same order as long as the cache does not change.
 
         ``index`` is a pair: the name of an index, and a value in it. ``selector`` matches labels. A ``namespace`` of
         None or ``""`` means all namespaces.
@@ -165,7 +166,7 @@ class Lister(Generic[K]):
         selector: AnySelector = None,
         index: tuple[str, str] | None = None,
     ) -> builtins.list[ObjectKey]:
-        """Like `list`, but returns only the keys. This has no cost per object unless labels must be compared."""
+        """Like `list`, but returns only the keys. No object is decompressed unless labels must be compared."""
         return [ObjectKey(key) for key in self._select(namespace, Selector.of(selector), index)]
 
     @overload

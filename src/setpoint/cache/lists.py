@@ -21,7 +21,7 @@ _FIRST_KEY = re.compile(rb'\{\s*"[^"\\]*"\s*:')
 _SPACE = b" \t\r\n,"
 _LOOKALIKES = 8
 _SOON = 1 << 16
-"""Bytes up to which a partial item is scanned with every chunk."""
+"""The size in bytes up to which an incomplete item is scanned again with every chunk."""
 MAX_HEADER = 4 << 20
 """The maximum number of bytes before the first item of a list (kind, version and a continue token)."""
 _whole = msgspec.json.Decoder(msgspec.Raw).decode
@@ -104,8 +104,8 @@ class ListSplitter:
             raise WatchBroken(f"not a complete list: {problem}; it begins with {document[:200]!r}") from None
 
     def _split(self, data: bytes, items: list[bytes]) -> int:
-        """Splits off the items that end before a text that looks like the beginning of the next item; returns the start
-        of the rest.
+        """Appends to ``items`` those that end before a text that looks like the beginning of the next item; returns the
+        position after the last of them.
         """
         position = _skip(data, 0)
         if self._separator is None:
@@ -134,7 +134,9 @@ class ListSplitter:
 
     @staticmethod
     def _scan(data: bytes, position: int, items: list[bytes]) -> int:
-        """Finds the ends of items by counting brackets; returns the start of the rest."""
+        """Counts brackets to find the complete items from ``position`` on, and appends them to ``items``; returns the
+        position after the last of them.
+        """
         while True:
             position = _skip(data, position)
             if data[position : position + 1] != b"{":

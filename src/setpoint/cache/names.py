@@ -8,7 +8,7 @@ from typing import Any
 
 
 def name_of(function: Callable[..., Any] | None) -> str:
-    """The function's module and qualified name."""
+    """The function's module and qualified name; ``"handler"`` for None."""
     if function is None:
         return "handler"
     while isinstance(function, functools.partial):

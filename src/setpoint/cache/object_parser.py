@@ -27,7 +27,9 @@ Transform = Callable[[dict[str, Any]], dict[str, Any]]
 _MANAGED = b',"managedFields":[{'
 _BARE = b'{"metadata":'
 _BRACKETS = 64
-"""Brackets in field sets, in keys like ``k:{"name":"[x]"}``, after which an object is read in the general way."""
+"""The number of closing brackets that are examined to find the end of ``managedFields``, whose keys may contain
+brackets (``k:{"name":"[x]"}``). If none of them is the end, the whole object is parsed.
+"""
 _IDENTITY = frozenset(("apiVersion", "kind", "metadata"))
 _decode_head = msgspec.json.Decoder(Head).decode
 
@@ -40,8 +42,8 @@ class Item(NamedTuple):
     """An object that is about to enter the store.
 
     ``document`` is its JSON: kind, apiVersion and metadata first, in this order, then the rest.
-    ``end`` is the position in the document where the metadata ends. ``problem`` is the reason why the document was kept
-    unparsed, or ``""``: such a document was not projected or transformed, and decoding it will fail.
+    ``end`` is the position in the document where the metadata ends. ``problem`` is ``""``, or the reason why the object
+    could not be transformed or projected; decoding the document of an object with a problem will fail.
     """
 
     head: Head
@@ -82,11 +84,12 @@ class ObjectParser:
         self._fast = not (metadata_only or projection is not None or transform is not None or keep_managed_fields)
 
     def read(self, raw: bytes) -> Item:
-        """The object in ``raw``. If it is only nested too deeply, or does not fit the projection, it is kept unchanged:
-        see `Item`.
+        """The object in ``raw``. An object that is nested too deeply is neither transformed nor projected, and one that
+        does not fit the projection is not projected; in both cases the item has a ``problem``, unless only metadata is
+        kept.
 
         Raises:
-            DecodeError: ``raw`` is not an object with metadata, or the transform failed for it.
+            DecodeError: ``raw`` is not an object with a name in its metadata, or the transform failed for it.
             UnexpectedKind: the object is of a different kind.
         """
         if self._fast:

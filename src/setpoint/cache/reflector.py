@@ -81,7 +81,8 @@ class Reflector:
       the reflector requests an ordinary list instead.
     - `Pager` determines when lists are paged.
 
-    ``on_error`` is called with every failure; only cancellation ends a reflector.
+    ``on_error`` is called with every error after which the reflector waits. These errors do not end a reflector; only
+    cancellation does.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class Reflector:
         self._backoff = backoff if backoff is not None else ReflectorBackoff(random)
         self._on_error = on_error
         self.failing = False
-        """Whether the last attempt to list or watch failed, and no watch has been resumed since."""
+        """Whether an attempt to list or watch has failed and no watch has been established since."""
         self._unavailable = False
         self._breath = Breath()
         self._pager = Pager(
@@ -149,7 +150,7 @@ class Reflector:
         """Lists once, then watches until the watch fails.
 
         Raises:
-            ApiError, TransportError, WatchBroken: the reason for the end. The caller starts again after a wait.
+            ApiError, TransportError, WatchBroken: the list failed, or the watch ended and can't be resumed.
         """
         if self._streaming_lists:
             try:

@@ -44,7 +44,8 @@ class HandlerRegistration:
 
     *Guarantees*, for each object and each registration
 
-    - Calls come one at a time, in the order of the object's states. No state is delivered twice or after a newer one.
+    - Calls come one at a time, in the order of the object's states. No state is delivered after a newer one, and only a
+      resync delivers a state again.
     - The store and its indexes have the state (or a newer one) before the handler is called with it.
     - An add is the first call and a delete the last; between them are updates, all with the same uid. An object that
       was deleted and created again is delivered as a delete and an add, however quickly that happened.

@@ -85,7 +85,7 @@ class SharedInformer:
         self.sync_seconds: float | None = None
         self._synced = asyncio.Event()
         self._settled = asyncio.Event()
-        """Set when the informer has synced, or never will."""
+        """Set when the informer has synced, or has stopped."""
         self._replacement: Replacement | None = None
         self._reached_number = 0
         self._tasks: asyncio.TaskGroup | None = None

@@ -23,10 +23,10 @@ class Sink(Protocol):
         """Ends the list. Objects that were not in it no longer exist."""
 
     def event(self, type: EventType, raw: bytes, ordered: bool) -> str:
-        """Applies a change; returns the object's resource version.
+        """Applies a change; returns the object's resource version, or ``""`` if the change was ignored.
 
-        ``ordered`` says that all changes up to this one have been applied. It is false only for the initial objects of
-        a watch that starts from version ``0`` or from no version.
+        ``ordered`` says that all changes up to this one have been applied. It is false only in a watch that starts from
+        version ``0`` or from no version, for the ADDED events before the first event of a different type.
         """
         ...
 

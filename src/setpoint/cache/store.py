@@ -192,6 +192,7 @@ class Store:
 
         Raises:
             UnexpectedKind: the object is of a different kind than this store.
+            DecodeError: the object has no name, or the transform failed for it.
         """
         read = self.parser.read(encode(item))
         self.put(str(item.key), read)

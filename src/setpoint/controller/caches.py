@@ -27,7 +27,7 @@ class Caches:
         self._informers = informers
         self._name = name
         self.client = client
-        """For reads that no cache can answer, in a mapping function that is a coroutine function."""
+        """The client, for reads that no cache can answer, in a mapping function that is a coroutine function."""
         self.cluster = cluster
         """The name of the cluster in a fleet; ``""`` is the manager's own."""
 

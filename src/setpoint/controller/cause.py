@@ -11,7 +11,9 @@ MAX_CAUSES: Final = 16
 """The maximum number of remembered causes of one reconcile: the first, and the newest ones."""
 
 _TOLERANCE: Final = 0.001
-"""Seconds by which an appointment may be early: it is counted from a moment before it is noted."""
+"""The number of seconds by which a planned reconcile (``after``, ``retry``) may begin early: its delay begins shortly
+before its cause is recorded.
+"""
 
 Change = Literal["create", "update", "delete", "sync", "external", "after", "retry"]
 
@@ -21,8 +23,8 @@ class Cause(NamedTuple):
 
     ``change`` is the kind of event on the object ``key`` of ``kind``, whose new version is ``resource_version``. The
     change ``sync`` stands for an object that existed at the start or was delivered again, and ``external`` for a source
-    outside the cluster. If no object of the cluster caused the reconcile (``external``, or the controller's own
-    appointments ``after`` and ``retry``), ``kind``, ``key`` and ``resource_version`` are empty.
+    outside the cluster. If no object of the cluster caused the reconcile (``external``, or a reconcile that the
+    controller itself has planned: ``after`` and ``retry``), ``kind``, ``key`` and ``resource_version`` are empty.
     """
 
     change: Change
@@ -64,14 +66,14 @@ class CauseLog:
             self._causes[key] = deque((present, cause))
 
     def take(self, key: ObjectKey, now: float | None = None) -> tuple[Cause, ...]:
-        """The causes of the reconcile that begins ``now``, oldest first. The log forgets them."""
+        """The causes of the reconcile that begins ``now``, as `peek` returns them; the log forgets the key."""
         causes = self.peek(key, now)
         self._causes.pop(key, None)
         return causes
 
     def peek(self, key: ObjectKey, now: float | None = None) -> tuple[Cause, ...]:
-        """The causes so far, oldest first. With ``now``, the causes of a reconcile that would begin at that time: an
-        appointment that is not yet due is then left out if there is any other cause.
+        """The causes so far, oldest first. With ``now``, the causes of a reconcile that would begin at that time:
+        planned reconciles (``after``, ``retry``) that are not yet due are left out if there is any other cause.
         """
         present = self._causes.get(key)
         if present is None:

@@ -47,8 +47,8 @@ def changed_fields(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 
 def leaves(patch: Any, path: str = "") -> list[str]:
-    """The paths of the fields in a merge patch, sorted by name at each level. A name that contains a dot is enclosed in
-    brackets.
+    """The paths of the fields in a merge patch, sorted by name at each level. A name that contains a dot or a slash is
+    enclosed in brackets.
     """
     if not isinstance(patch, dict) or not patch:
         return [path] if path else []

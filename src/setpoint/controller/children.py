@@ -182,7 +182,7 @@ class Children(Generic[T]):
     def _grouped(
         self, prefix: str, group: list[T], mine: Mapping[ObjectKey, T], named: set[ObjectKey]
     ) -> Iterator[_Child[T]]:
-        """The children under one generated name. They are all alike, so only how many there are counts."""
+        """The children with one ``generate_name``. They are all alike, so only their number matters."""
         if len({_encode(_body(each)) for each in group}) > 1:
             raise ValueError(
                 f"keep({self._kind.__name__}): the wanted objects with generate_name {prefix!r} are not alike: "
@@ -229,8 +229,8 @@ class Children(Generic[T]):
     # -- what is there -------------------------------------------------------------------------------------------------
 
     def _cached(self, key: ObjectKey) -> T | None:
-        """The object called ``key``, whoever owns it; None if there is none. It comes from the cache, or from the live
-        reads if this reconcile reads the kind live.
+        """The object with this ``key``, whatever its owner; None if it does not exist. It comes from the cache, or from
+        the live reads if this reconcile reads the kind live.
         """
         live = self._context.live
         if live is not None and self._resource.gvr in live:
@@ -356,7 +356,7 @@ def _is_its_own(problem: Exception) -> bool:
 
 
 async def _tried(write: Write) -> Exception | None:
-    """Makes a write and returns its failure, or None. So each of several failures is known."""
+    """Makes a write; returns the exception that it raised, or None if it succeeded."""
     try:
         await write()
     except Exception as problem:  # noqa: BLE001 - the caller judges it

@@ -40,7 +40,8 @@ class Context(ContextReads):
     """One reconcile: the status of its object, its reads, writes and events, and its log.
 
     *Reads.* `get` and `list` answer from the cache for every kind that the controller declares (its own, `owns`,
-    `watches`, `reads`), and ask the server for every other kind; `owned` and `lister` are for declared kinds only.
+    `watches`, `reads`), and ask the server for every other kind, and for namespaces that the cache does not cover. An
+    object that the selector of a cache excludes counts as missing. `owned` and `lister` are for declared kinds only.
     The results are the caller's own copies. Reads see every write that earlier reconciles of this key made.
 
     *Writes* go to the server at once. They are not undone if the reconcile fails later, so use writes that are harmless
@@ -73,14 +74,15 @@ class Context(ContextReads):
         self.kept: builtins.list[tuple[GroupVersionResource, Selector, builtins.list[dict[str, str]]]] = []
         """The calls of `keep` so far: resource, selector and labels of each."""
         self.causes = causes
-        """The changes of objects that led to this reconcile, oldest first, at most 16."""
+        """The causes of this reconcile (see `Cause`), oldest first, at most 16."""
         self.failures = failures
         """The number of times this key has failed, or asked for a retry, since its last success."""
         self.writes: builtins.list[Write] = []
         """The writes of this reconcile so far."""
         self.age = age
-        """Seconds since the cache that ``object`` was read from had heard from the server; None if ``object`` was read
-        from the server."""
+        """The age of the cache when ``object`` was read from it: the number of seconds since the server's last message
+        to the cache. None if ``object`` was read from the server.
+        """
         self.settled = settled
         """Seconds that the caches took to show what the last reconcile wrote."""
         self.warning = ""
@@ -269,7 +271,7 @@ class Context(ContextReads):
             ValueError: a wanted object has no name, is wanted twice, or would not be found by the selector or in the
                 cache; or objects with the same ``generate_name`` differ; or an earlier call in the same reconcile would
                 undo this one.
-            AdoptionError: an object with a wanted name has no owner or a different owner (an `OwnerError`).
+            AdoptionError: an object with a wanted name has no controller or a different one (an `OwnerError`).
             OwnerError: the reconciled object can't own a wanted object; see `setpoint.controller.owner`.
             Outdated: caches begin with lists of any age, and the reconciled object is not as its cache shows it.
             Conflict: without ``force``, another manager owns a field with a different value.

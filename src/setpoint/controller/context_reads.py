@@ -26,12 +26,14 @@ class ContextReads:
     def __init__(self, env: Environment, obj: Object) -> None:
         self._env = env
         self.object = obj
-        """The object that is reconciled; the same that the function is given."""
+        """The object that is reconciled, which is also the first argument of the reconcile function."""
         self.key: ObjectKey = obj.key
         self.live: dict[GroupVersionResource, builtins.list[Any]] | None = None
-        """The objects that were read live because the cache is behind; filled in by the reconciler."""
+        """The objects of each kind whose cache is behind, read from the server by the reconciler; None if no cache is
+        behind.
+        """
         self.reads: dict[tuple[str, bool], Read] | None = None
-        """The reads so far, by kind and whether from a cache."""
+        """The reads so far, by kind and by whether they were from a cache; None before the first read."""
 
     def lister(self, kind: type[T]) -> Lister[T]:
         """The cache of a declared kind.
@@ -58,6 +60,9 @@ class ContextReads:
     async def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
         """The object with that name, or None if it does not exist. ``namespace`` defaults to that of the reconciled
         object.
+
+        Raises:
+            ValueError: ``kind`` is namespaced, the reconciled object is not, and ``namespace`` is missing.
         """
         resource = resource_of(kind)
         space = self._namespace(resource, namespace)
@@ -118,7 +123,8 @@ class ContextReads:
         look up.
 
         Raises:
-            KeyError: the controller declares no such index of that kind.
+            KeyError: the controller declares no index of that kind with this name.
+            ValueError: ``kind`` is namespaced, the reconciled object is not, and ``namespace`` is missing.
         """
         resource = resource_of(kind)
         space = "" if namespace == "*" else self._namespace(resource, namespace)
@@ -164,7 +170,9 @@ class ContextReads:
         return space
 
     def _cached(self, resource: Resource, namespace: str) -> bool:
-        """Whether the declared cache holds every object of that namespace ("" means all namespaces)."""
+        """Whether reads of that namespace ("" means all namespaces) are answered by a declared cache. A selector of the
+        cache is not considered: objects that it excludes count as missing.
+        """
         scope = self._env.scopes.get(resource.gvr)
         return scope is not None and (not scope or scope == namespace)
 

@@ -151,7 +151,8 @@ class Declaration(Generic[K]):
         kind), and `Context.owned` reads the children from the cache.
 
         Raises:
-            ValueError: the controller declares the kind twice, with different namespaces, selectors or forms.
+            ValueError: the controller has declared the kind before, with a different namespace, selector or
+                ``metadata_only``.
         """
         handler = handlers.owner(self.resource, any_owner=any_owner)
         return self._declare(
@@ -182,7 +183,8 @@ class Declaration(Generic[K]):
 
         Raises:
             TypeError: ``map`` takes arguments other than a head, or a head and the caches.
-            ValueError: the controller declares the kind twice, with different namespaces, selectors or forms.
+            ValueError: the controller has declared the kind before, with a different namespace, selector or
+                ``metadata_only``.
         """
         handlers.takes_caches(map, f"controller {self.name!r}")
         return self._declare(
@@ -210,7 +212,8 @@ class Declaration(Generic[K]):
         """Declares a kind whose objects are cached for reads. Changes to these objects do not lead to reconciles.
 
         Raises:
-            ValueError: the controller declares the kind twice, with different namespaces, selectors or forms.
+            ValueError: the controller has declared the kind before, with a different namespace, selector or
+                ``metadata_only``.
         """
         space = self._scope(kind) if namespace is None else namespace
         return self._declare(
@@ -282,14 +285,15 @@ class Declaration(Generic[K]):
         ``lister.list(index=(name, value))``, ``heads``, ``keys`` and `Context.list` look the value up instead of
         searching. The function returns any number of strings, such as ``f"{namespace}/{name}"``, a single plain string,
         or None. ``function`` must depend on its argument alone. It is called whenever an object of the kind has
-        changed; with ``as_`` it gets a smaller class, decoded from the object, or its `Head`, which costs least.
+        changed; with ``as_`` its argument is an instance of a smaller class, decoded from the object, or the object's
+        `Head`, which costs least.
 
         *Guarantees*: the index and the cache change in one step, so an object that a lister finds by the index has the
         value. The index is built from the cache: after a restart, for a new leader, and in every shard and cluster it
         is complete when the cache has synced.
 
-        *Caveats*: an object for which ``function`` raises an exception is logged and left out of the index; everything
-        else goes on.
+        *Caveats*: if ``function`` raises an exception for an object, the exception is logged, and only this object is
+        left out of the index.
 
         Raises:
             ValueError: another index of that kind has the name, or ``name`` is that of the built-in index by owner.
@@ -331,8 +335,8 @@ class Declaration(Generic[K]):
         return self
 
     def defaults(self, function: CheckFunction[K]) -> Self:
-        """Declares a function that fills in the object before every reconcile and clean-up. If there are several, they
-        are called in the order of declaration.
+        """Declares a function that sets defaults in the object before every reconcile and clean-up. Several functions
+        are called in the order of their declarations.
 
         This declaration is for clusters without webhooks and takes the same functions as `setpoint.webhook.Admission`.
         The function changes the copy that the reconcile function gets, never the object on the server. Do not pass that

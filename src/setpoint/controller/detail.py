@@ -19,7 +19,7 @@ MOST: Final = 200
 """The maximum number of owned objects in one `Detail`."""
 DEPTH: Final = 5
 _GOOD: Final = ("Ready", "Available", "Complete", "Established", "Bound", "Healthy", "Synced")
-"""The conditions that say how an object is, the most telling one first."""
+"""The types of the conditions that summarize the state of an object, in order of preference."""
 
 
 class ConditionTold(msgspec.Struct, rename="camel", kw_only=True):
@@ -58,7 +58,7 @@ class Detail(msgspec.Struct, rename="camel", kw_only=True):
     explanation: Explanation
     conditions: list[ConditionTold]
     owned: list[Owned]
-    """The owned objects in the caches of this process, at most `MOST` with those that they own in turn."""
+    """The owned objects in the caches of this process, at most `MOST` including the objects that these own in turn."""
     events: list[EventTold]
     """The events of the last minutes; see `EventRecorder.about`."""
 

@@ -65,7 +65,7 @@ class Environment:
         self.cluster = cluster
         """The name of the cluster in a fleet; ``""`` is the manager's own."""
         self.name = f"{controller}@{cluster}" if cluster else controller
-        """Tells this run from all others of its manager."""
+        """The name that distinguishes this run from all others of its manager."""
         self.resource = resource
         """The resource of the objects that are reconciled."""
         self.field_manager = field_manager
@@ -78,7 +78,7 @@ class Environment:
         self.log = log
         self.program = program
         self.is_guarded = is_guarded
-        """Whether the keys are shared with other processes, or the leader's."""
+        """Whether another process may take over keys of this run: processes share the keys or elect a leader."""
         self.informers: dict[GroupVersionResource, Informer[Any]] = {}
         """The informers of all declared kinds, once the run is prepared."""
         self.scopes: dict[GroupVersionResource, str] = {}

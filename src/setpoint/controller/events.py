@@ -6,7 +6,8 @@ through three filters before it is sent:
 * *series*: a repeated report is not a new Event but increases the count of the first (KEP-383);
 * *aggregation*: after ten reports in ten minutes that differ only in their text, further ones are combined into one
   Event;
-* *spam*: one controller may send 25 Events about an object at once, and then one every 5 minutes.
+* *spam*: one controller may make 25 reports about an object at once, and then one every 5 minutes; repeated reports
+  count, too.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ AGGREGATE_AFTER: Final = 10
 AGGREGATE_WITHIN: Final = 600.0
 BURST: Final = 25
 REFILL: Final = 300.0
-"""Seconds after which an object that has used up its burst may get one more Event."""
+"""Seconds after which a controller that has used up its burst for an object may make one more report about it."""
 MAX_OBJECTS: Final = 4096
 TRIES: Final = 12
 FLUSH_TIMEOUT: Final = 5.0
@@ -62,7 +63,7 @@ class _Report(NamedTuple):
 
 
 class _Series:
-    """An Event that was sent, with the number of reports since then."""
+    """An Event that was sent. ``count`` is the number of its reports, including the first."""
 
     __slots__ = ("count", "event", "last", "last_at", "written_at")
 
@@ -77,8 +78,8 @@ class _Series:
 class EventRecorder:
     """Takes reports with `event` and sends them while `run` runs. A process has one recorder.
 
-    *Guarantees*: `event` returns at once; memory is bounded; an Event that cannot be sent is retried for two minutes,
-    then dropped.
+    *Guarantees*: `event` returns at once; memory is bounded; an Event that cannot be sent is retried for about two
+    minutes and then dropped, and an Event that the server refuses is dropped at once.
 
     *Caveats*: events are best effort. They are lost if the process ends before they are sent.
     """
@@ -95,11 +96,11 @@ class EventRecorder:
         self._queue: deque[_Report] = deque()
         self._wake = asyncio.Event()
         self._series: dict[tuple[str, ...], _Series] = {}
-        """In the order of their last reports, so that those which are over come first."""
+        """The series in the order of their last reports, so series that have ended come first."""
         self._unwritten: dict[tuple[str, ...], _Series] = {}
-        """Those of which the server does not know the count."""
+        """The series whose present count has not been written to the server."""
         self._named = 0
-        """The nanosecond in the name of the last event."""
+        """The time in the name of the last event, in nanoseconds since 1970."""
         self._similar: dict[tuple[str, ...], deque[tuple[float, str]]] = {}
         self._buckets: dict[tuple[str, str], tuple[float, float]] = {}
 
@@ -144,8 +145,9 @@ class EventRecorder:
         self._wake.set()
 
     def about(self, uid: str) -> list[tuple[Event, int, datetime]]:
-        """The events about the object that were sent and were reported within the last `SERIES_IDLE` seconds, with
-        the number of reports and the time of the last report; the newest comes last.
+        """The events about the object that were sent and that the recorder remembers, each with the number of reports
+        and the time of the last report; the newest comes last. An event is remembered for at least `SERIES_IDLE`
+        seconds after its last report, unless there are more than `MAX_OBJECTS` events.
         """
         found = [
             (series.event, series.count, series.last_at)

@@ -23,7 +23,8 @@ async def apply_child(env: Environment, memory: Memory, owner: Object, child: T,
 
     Raises:
         Outdated: the object with that name belongs to an earlier object with the owner's name, and its deletion is
-            awaited.
+            awaited; or the server shows that the owner is gone or being deleted, which the cache does not show yet; or
+            objects with that name were deleted and created again during all attempts.
         AdoptionError: another owner controls the object with that name.
     """
     resource, key = resource_of(type(child)), child.key

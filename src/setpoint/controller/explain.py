@@ -160,8 +160,8 @@ class Explanation(msgspec.Struct, rename="camel", kw_only=True):
     resource_version: str
     pending: list[str]
     caches: list[str]
-    """The caches that no longer follow the server, each with the time since the server's last message and with its last
-    answer.
+    """The caches that no longer follow the server, each with the time since the server's last message and with the
+    server's last answer.
     """
     timeline: list[Moment]
 
@@ -239,8 +239,8 @@ def explain(
 
 
 class CacheSummary(msgspec.Struct, rename="camel", kw_only=True):
-    """The state of a cache. ``age`` is the number of seconds since it last heard from the server, None before its
-    first sync.
+    """The state of a cache. ``age`` is the number of seconds since the server's last message to the cache, None before
+    the first message.
     """
 
     resource: str

@@ -30,7 +30,7 @@ class ReconcileTimeout(Exception):
 
 
 class Outdated(Exception):
-    """A write was made for a state of the object that no longer exists. It is handled as a conflict."""
+    """A reconcile or a write is based on a state of an object that no longer exists. It is handled as a conflict."""
 
 
 class Unsettled(Outdated):
@@ -109,8 +109,8 @@ def is_terminating(problem: ApiError) -> bool:
 
 
 def _weight(failure: Failure) -> tuple[bool, bool, int, float]:
-    """The sort key for several simultaneous failures (of a TaskGroup): failures that may pass come first, then the most
-    serious.
+    """The sort key for several simultaneous failures (of a TaskGroup). Failures that are retried have the highest keys;
+    among them, and among the others, the more serious failure has the higher key.
     """
     return failure.retry, failure.result == "error", failure.level, failure.after
 

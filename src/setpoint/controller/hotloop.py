@@ -34,16 +34,16 @@ MAX_OBJECTS: Final = 4096
 MAX_SPINS: Final = 1000
 """The maximum number of reconciles within `HotLoopLimits.seconds` that change nothing and ask for the next at once."""
 SOON: Final = 0.01
-"""Seconds: a shorter ``after`` counts as at once. The computed rest of a period may be as short as one tick of the
-clock.
+"""The number of seconds below which an ``after`` counts as "at once". It is not 0 because a program that computes the
+remaining time of a period may get a result as short as one tick of the clock.
 """
 _REMEMBERED: Final = 4
 _LOOKS: Final = 8
 _ANY: Final = -1
-"""Stands for every generation."""
+"""The value that stands for every generation."""
 _SAYS_NOTHING: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _VERSION: Final = re.compile(rb'"resourceVersion":"[^"]*",?')
-"""The version that a write was made for: two writes that differ only in it are the same."""
+"""The pattern of the version that the body of a write names. Bodies that differ only in the version count as equal."""
 
 Read = Callable[[Resource, ObjectKey], Awaitable[dict[str, Any] | None]]
 """A function that returns the object as it is on the server, with managed fields; None if it can't be read."""
@@ -83,12 +83,14 @@ class _Count:
         self.since = now
         self.count = 0
         self.said: tuple[int, ...] = ()
-        """Hashes of the last different bodies."""
+        """The hashes of the last distinct bodies."""
         self.repeats_since = now
         self.repeats = 0
 
     def repeat(self, body: bytes, now: float, within: float) -> int:
-        """Counts a body that was sent before, and returns the number of such repetitions."""
+        """Counts ``body`` as a repetition if it was sent before; returns the number of repetitions in the present
+        period of ``within`` seconds.
+        """
         if now - self.repeats_since > within:
             self.repeats_since, self.repeats = now, 0
         said = hash(_VERSION.sub(b"", body))
@@ -117,20 +119,22 @@ class _Slow:
         sent: WriteRecord | None,
     ) -> None:
         self.ends_after = ends_after
-        """Seconds without a change after which it is over."""
+        """The number of seconds without a change after which the key is no longer hot."""
         self.sent = sent
-        """The body that was written again and again; None if it was another one every time."""
+        """A write with the body that was sent repeatedly; None if the key is hot for another reason."""
         self.resource = resource
         self.written = written
         self.generation = generation
         self.until = until
         self.delay = FIRST_DELAY
         self.looks = _LOOKS if sent is not None else 0
-        """The number of times that it may be found as it was written before something else is tried."""
+        """The number of remaining comparisons of the object with ``sent``. If none of them shows a difference,
+        successive states of the object are compared instead.
+        """
         self.before: dict[str, Any] | None = None
         self.told = False
         self.spins = False
-        """Whether it changes nothing, but asks to be called again at once."""
+        """Whether the key is hot because its reconciles change nothing and ask to be called again at once."""
 
     @property
     def why(self) -> str:

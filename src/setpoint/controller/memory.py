@@ -27,7 +27,9 @@ class Memory:
         self.orphans = Orphans()
         self.hot = HotLoopDetector(env.log, env.read_document, limits)
         self.echoes: dict[ObjectKey, tuple[str, ...]] = {}
-        """The versions that the last reconcile of a key led to and that say nothing new."""
+        """For each key, the versions of its object before and after the writes of the last reconcile. An update from
+        one of these versions to another carries no new information.
+        """
 
         self._taken_over: dict[ObjectKey, set[tuple[GroupVersionResource, ObjectKey]]] = {}
 

@@ -33,8 +33,10 @@ class Need(NamedTuple):
 def need_of_kind(
     where: str, kind: type[Object], verbs: Sequence[str], subresource: str, names: Sequence[str] | str | None
 ) -> Need:
-    """The need for verbs on a kind or on one of its subresources. If such a need is not valid, raises a ValueError
-    whose message begins with ``where``.
+    """The need for verbs on a kind or on one of its subresources.
+
+    Raises:
+        ValueError: the need is not valid; the message begins with ``where``.
     """
     unknown = sorted({*verbs} - {*VERBS})
     if not verbs or unknown:
@@ -50,8 +52,11 @@ def need_of_kind(
 
 
 def need_of_rule(where: str, rule: PolicyRule) -> Need:
-    """The need for a rule of RBAC. If an API server would not accept the rule, or the rule would allow nothing, raises
-    a ValueError whose message begins with ``where``.
+    """The need for a rule of RBAC.
+
+    Raises:
+        ValueError: an API server would not accept the rule, or the rule would allow nothing; the message begins with
+            ``where``.
     """
     # The rules of validation are those of pkg/apis/rbac/validation.
     if not rule.verbs:
@@ -68,8 +73,11 @@ def need_of_rule(where: str, rule: PolicyRule) -> Need:
 
 
 def _checked(where: str, need: Need) -> Need:
-    """The need, if every part of it allows something and none allows more than it says; otherwise raises a
-    ValueError.
+    """``need``, if it is valid.
+
+    Raises:
+        ValueError: a name is empty (which would allow all names), a URL is malformed, or a resource or verb would allow
+            nothing.
     """
     if "" in need.names:
         raise ValueError(f"{where}: an empty name is that of no object, and would grant those of all names")

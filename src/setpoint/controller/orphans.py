@@ -9,7 +9,7 @@ from typing import Final
 from setpoint.meta import ObjectKey
 
 SOON: Final = 60.0
-"""Seconds since the last write of a child: if the child is deleted within this time, its owner is in doubt."""
+"""The owner of a child is in doubt if the child is deleted within this number of seconds after the last write to it."""
 MAX_MADE: Final = 4096
 MAX_GONE: Final = 1024
 
@@ -47,7 +47,7 @@ class Orphans:
         return key in self._doubtful
 
     def asked(self, key: ObjectKey, cached: str, found: str) -> None:
-        """Notes what the server has answered. ``cached`` is the uid in the cache, and ``found`` is the uid on the
+        """Notes the answer of the server. ``cached`` is the uid in the cache, and ``found`` is the uid on the
         server, ``""`` if the object does not exist there.
         """
         self._doubtful.discard(key)

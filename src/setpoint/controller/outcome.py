@@ -68,10 +68,10 @@ def retry(reason: str = "", after: float | None = None) -> Outcome:
 
 
 class TerminalError(Exception):
-    """A failure that a retry cannot mend until the object, or something that it depends on, changes.
+    """A failure that a retry cannot fix until the object, or something that it depends on, changes.
 
-    ``raise TerminalError("spec.image is not an image name")`` or ``raise TerminalError(...) from cause``. The error is
-    logged and counted once, and there is no retry.
+    A reconcile function raises it: ``raise TerminalError("spec.image is not an image name")``, or ``raise
+    TerminalError(...) from cause``. The error is logged and counted once, and there is no retry.
     """
 
 

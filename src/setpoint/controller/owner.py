@@ -55,7 +55,7 @@ def owned_copy(owner: Object, dependent: K) -> K:
     names no namespace, the copy is in the owner's namespace.
 
     Raises:
-        OwnerError: as for `set_controller_reference`.
+        OwnerError, ValueError: as for `set_controller_reference`.
     """
     made = placed_copy(owner, dependent)
     set_controller_reference(owner, made)

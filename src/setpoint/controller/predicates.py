@@ -72,9 +72,7 @@ def _join(sign: str, tests: Iterable[Test]) -> str:
 
 
 def updates_where(test: Callable[[Head, Head], bool], name: str = "") -> Predicate:
-    """A predicate that accepts every object that appears or goes, and the updates for which ``test(old, new)`` is
-    true.
-    """
+    """A predicate that accepts created and deleted objects, and the updates for which ``test(old, new)`` is true."""
     return Predicate(lambda old, new: old is None or new is None or test(old, new), name or test.__name__)
 
 

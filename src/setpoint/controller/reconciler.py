@@ -56,7 +56,7 @@ class Reconciler(Generic[K]):
         self._pool: ThreadPoolExecutor | None = None
         self._in_threads: dict[ObjectKey, asyncio.Future[Any]] = {}
         self.threads: dict[ObjectKey, int] = {}
-        """The identifiers of the threads that plain functions run in, by their keys."""
+        """The identifiers of the threads in which plain functions run, by the keys that they handle."""
         self._reconcile = self._callable(declared.reconcile)
         self._finalize = self._callable(declared.finalizer_function) if declared.finalizer_function else None
         if declared.defaulters or declared.validators:
@@ -243,7 +243,7 @@ class Reconciler(Generic[K]):
             return None
 
     async def _prefetch(self, context: Context, behind: frozenset[GroupVersionResource]) -> None:
-        """Reads the resources that the cache cannot show from the server, so the context's reads are still right."""
+        """Reads from the server the resources whose caches are behind, so the context's reads are up to date."""
         env, memory = self._env, self._memory
         kinds = {resource_of(watch.kind).gvr: watch.kind for watch in self._controller.watched}
         live: dict[GroupVersionResource, list[Any]] = {}

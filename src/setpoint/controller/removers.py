@@ -25,7 +25,7 @@ class Removers:
         }
 
     def of(self, resource: GroupResource, finalizer: str) -> str:
-        """The name of the controller that removes this finalizer from such objects; ``""`` if none is known."""
+        """The name of the controller that removes the finalizer from objects of ``resource``; ``""`` if unknown."""
         return self._declared.get((resource, finalizer)) or self._others.get(finalizer, "")
 
     def sentence(self, resource: GroupResource, finalizers: Iterable[str]) -> str:

@@ -80,7 +80,7 @@ class RunningController(Generic[K]):
             is_guarded=shard is not None,
         )
         self.name = env.name
-        """Tells this run from all others of its manager."""
+        """The name that distinguishes this run from all others of its manager."""
         self.memory = Memory(env, controller.hot_loop)
         self.metrics = LoopMetrics(self.name, controller.workers)
         self.told = Told(env, self.memory, self.metrics)
@@ -159,6 +159,7 @@ class RunningController(Generic[K]):
 
         Raises:
             CacheSyncError: a cache did not sync in time; the error has the server's last answer.
+            ExceptionGroup: an external source raised an exception.
             RuntimeError: the controller was run before.
             ValueError: as for `prepare`.
         """
@@ -264,8 +265,8 @@ class RunningController(Generic[K]):
     # -- what is known -------------------------------------------------------------------------------------------------
 
     def idle(self) -> bool:
-        """Whether no event waits for its mapping, and no key is ready or being reconciled; keys with an appointment
-        do not count.
+        """Whether no event waits for a mapping function, and no key is ready or being reconciled. Keys that wait for a
+        later reconcile (``after``, ``retry``) do not count.
         """
         depths = self.queue.depths()
         return not depths.ready and not depths.processing and all(each.is_idle for each in self._registrations)

@@ -71,7 +71,8 @@ class ShardGuard:
 
     - A reconcile begins only if its key belongs to this process and has belonged to it ever since the caches last
       caught up.
-    - Every object whose key has come to this process is reconciled, whatever events were missed before.
+    - Every object whose key has come to this process is reconciled, whatever events were missed before, unless a
+      predicate rejects the object.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class ShardGuard:
         self._shares: list[Share] = [] if shard.share.empty else [shard.share]
         """The share that the caches have caught up with, and those that came since; a key must be in all of them."""
         self.caught_up = asyncio.Event()
-        """Set when the caches have caught up with the first share; no key is begun before."""
+        """Set when the caches have caught up with the first share; no reconcile begins before that."""
         self._changed = asyncio.Event()
         self._behind = ""
 
@@ -121,8 +122,8 @@ class ShardGuard:
             self._shard.end(name, key)
 
     def wants(self, key: ObjectKey) -> bool:
-        """Whether a reconcile of the key may be requested. A reconcile of a key outside this process's shares would
-        not begin; when the key comes to this process, a reconcile is requested then.
+        """Whether a reconcile of the key may be requested: the key is in a share of this process, or no share is known
+        yet. For any other key, a reconcile is requested as soon as the key comes to this process.
         """
         if not self._shares:
             return True

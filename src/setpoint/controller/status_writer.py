@@ -67,7 +67,7 @@ class StatusWriter(Generic[K]):
 
     async def failed(self, problem: Exception, draft: StatusDraft, obj: K, context: Context) -> None:
         """Writes the status that the function left behind, and the reason for its failure. A conflict is not reported.
-        Never raises an error: only the function's own failure counts.
+        If the write fails, the error is logged and not raised, because the caller raises the function's own failure.
         """
         if not is_conflict(problem):
             draft.report(reason=type(problem).__name__, message=describe(problem), now=self._env.now())
@@ -148,7 +148,7 @@ class StatusWriter(Generic[K]):
                 return
 
     def _check_contested(self, draft: StatusDraft, refusal: ApiError | None, context: Context) -> None:
-        """Raises the refusal of the first write if another writer has changed a field that this reconcile changed."""
+        """Raises ``refusal``, the last conflict, if another writer has changed a field that this reconcile changed."""
         if refusal is not None and draft.contested:
             context.log.debug("another writer was first", extra={"fields": draft.contested})
             raise refusal

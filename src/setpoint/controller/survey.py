@@ -69,8 +69,8 @@ class Survey:
     """The states of all keys of running controllers.
 
     Determining a state costs much less than `explain`: only the facts on which the verdict depends are looked up, in
-    the order of the verdicts, and no text is composed. Other tasks can run after every `TURN` keys, so the states of
-    different keys may have been determined at different times.
+    the order of the verdicts, and usually no text is composed. Other tasks can run after every `TURN` keys, so the
+    states of different keys may have been determined at different times.
     """
 
     def __init__(self) -> None:
@@ -86,8 +86,8 @@ class Survey:
         here: bool = False,
         among: Iterable[RunningController[Any]] | None = None,
     ) -> Listing:
-        """Lists the first ``limit`` objects whose key contains all words of ``find`` and whose state is one of
-        ``states`` (all, by default). With ``here``, objects of other processes are left out. ``among`` is as for
+        """Lists the first ``limit`` objects whose key contains all words of ``find`` (in any case) and whose state is
+        one of ``states`` (all, by default). With ``here``, objects of other processes are left out. ``among`` is as for
         `setpoint.controller.explain.explain`.
         """
         words, wanted = find.lower().split(), frozenset(states)
@@ -145,7 +145,7 @@ class Survey:
 
     def _is_held(self, run: RunningController[Any], key: ObjectKey, record: Record) -> bool:
         """Whether the object is being deleted and only other programs' finalizers keep it. The answer is remembered,
-        because the object has to be decompressed to find it.
+        because the object has to be decompressed to compute it.
         """
         known = self._held.get((run.name, key))
         if known is not None and known[0] is record:

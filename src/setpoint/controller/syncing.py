@@ -11,7 +11,9 @@ from setpoint.controller.failures import INSTALL
 from setpoint.controller.log import BoundLogger
 
 REFUSED_GRACE: Final = 10.0
-"""Seconds that a server may go on refusing a list (Forbidden, no such resource) before the start is given up."""
+"""The number of seconds for which a server may refuse a list (Forbidden, NotFound, Unauthorized) before the start
+fails.
+"""
 
 
 def why_not(informer: Informer[Any]) -> str:

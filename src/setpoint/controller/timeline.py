@@ -30,7 +30,7 @@ class Write(NamedTuple):
 
 
 class Read(NamedTuple):
-    """The reads of one kind by a reconcile, except the read of its own object.
+    """The reads of one kind by a reconcile, except the first read of the reconciled object.
 
     For reads from a cache, ``age`` is the greatest age of the cache at any of these reads: the number of seconds since
     the cache last heard from the server. For reads from the server, ``age`` is None.
@@ -45,11 +45,11 @@ class Read(NamedTuple):
 class Attempt(NamedTuple):
     """One run of the reconcile function for a key. Times are seconds of the loop's clock.
 
-    ``result`` is the value of the metrics' label (success, requeue, requeue_after, error), ``detail`` is the reason or
-    the error, and ``next_in`` is the number of seconds until the controller's own appointment for the key, None if
-    there is none. ``waited`` is the time that the key was in the queue before, None if unknown. ``settled`` is the part
-    of the duration that the caches took to show the writes of the last reconcile, and ``age`` is the age of the
-    reconciled object in the cache (see `Read`).
+    ``result`` is the value of the metrics' label (success, requeue, requeue_after, error) or ``handed over``,
+    ``detail`` is the reason or the error, and ``next_in`` is the number of seconds after which the controller has
+    planned the next attempt, None if it has planned none. ``waited`` is the time that the key was in the queue before,
+    None if unknown. ``settled`` is the part of the duration that the caches took to show the writes of the last
+    reconcile, and ``age`` is the age of the reconciled object in the cache (see `Read`).
     """
 
     started: float

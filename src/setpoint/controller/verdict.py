@@ -72,7 +72,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     deleted_at: float | None = None
     cleans_up: bool = False
     held: str = ""
-    """The sentence about the finalizers that hold the object; by default it names them."""
+    """A sentence about the finalizers that hold the object; if it is empty, the verdict only lists the finalizers."""
 
 
 class Verdict(NamedTuple):

@@ -22,11 +22,15 @@ from setpoint.workqueue import (
 
 Key = TypeVar("Key", bound=Hashable)
 _TURNS: Final = 32
-"""After so many keys without a pause a worker lets others run: a function that never waits must not stop the loop."""
+"""The number of keys after which a worker yields to the event loop; otherwise a function that never waits would block
+the loop.
+"""
 
 
 class End(NamedTuple):
-    """The end of an attempt; times in seconds of the loop's clock. See `Attempt`."""
+    """The end of an attempt. ``started`` is a time on the loop's clock; ``duration`` and ``next_in`` are numbers of
+    seconds. See `Attempt`.
+    """
 
     started: float
     duration: float
@@ -99,7 +103,7 @@ class WorkLoop(Generic[Key]):
         self.rate_limiter: RateLimiter[Key] = rate_limiter or ItemExponentialFailureRateLimiter()
         self.queue: RateLimitingQueue[Key] = RateLimitingQueue(self.rate_limiter, name=name, metrics=queue_metrics)
         self.started: dict[Key, float] = {}
-        """The keys whose attempts are under way, and the loop times at which those began."""
+        """The keys whose attempts are under way, and the loop times at which the attempts began."""
         self.at_work: dict[asyncio.Task[Any], Key] = {}
         """The tasks whose attempts are under way, and their keys."""
         self._handle = handle

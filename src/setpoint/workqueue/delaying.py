@@ -20,8 +20,8 @@ class DelayingQueue(WorkQueue[K]):
     - There is still one entry per key: the earliest of several delays counts, and `add` makes a delayed key ready at
       once, which ends its delay.
     - Keys become ready in the order of their times; keys with equal times, in the order of the calls.
-    - The queue starts no task: it uses one timer of the loop, for the earliest key. Its heap has at most as many void
-      items as delayed keys.
+    - The queue starts no task: it uses one timer of the loop, for the earliest key. Its heap contains at most as many
+      outdated items as there are delayed keys.
 
     *Caveats*: `shut_down` drops delayed keys.
     """
@@ -29,7 +29,7 @@ class DelayingQueue(WorkQueue[K]):
     def __init__(self, *, name: str = "", metrics: QueueMetricsProvider | None = None, ageing: int = AGEING) -> None:
         super().__init__(name=name, metrics=metrics, ageing=ageing)
         self._heap: list[tuple[float, int, K]] = []  # loop time, number of the call, key
-        self._delays: dict[K, tuple[float, int, K]] = {}  # the valid ones of the heap's items; the others are void
+        self._delays: dict[K, tuple[float, int, K]] = {}  # the valid ones of the heap's items; the others are outdated
         self._calls = 0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -101,7 +101,7 @@ class DelayingQueue(WorkQueue[K]):
             self._make_ready(key)
 
     def _set_timer(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Sets the timer for the first item of the heap, which is due before the present timer."""
+        """Sets a timer for the first item of the heap, and cancels the present timer if there is one."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = loop.call_at(self._heap[0][0], self._fire)
@@ -121,7 +121,7 @@ class DelayingQueue(WorkQueue[K]):
         self._sweep()
 
     def _sweep(self) -> None:
-        """Drops the void items when they outnumber the valid ones."""
+        """Removes the outdated items from the heap when they outnumber the valid ones."""
         if len(self._heap) <= 2 * len(self._delays):
             return
         self._heap = list(self._delays.values())

@@ -39,7 +39,7 @@ class QueueMetrics(Protocol):
     """The metrics that one queue reports."""
 
     def added(self) -> None:
-        """Counts a key that has started to wait to be handed out (now or after `done`)."""
+        """Counts a key that has become ready, or that has become dirty, so it will be ready again after `done`."""
         ...
 
     def got(self, seconds: float) -> None:
@@ -51,7 +51,7 @@ class QueueMetrics(Protocol):
         ...
 
     def retried(self) -> None:
-        """Counts a key that was added with a delay."""
+        """Counts a call of `DelayingQueue.add_after`, even if the delay is 0."""
         ...
 
 

@@ -12,11 +12,11 @@ from setpoint.workqueue.ready import AGEING, ReadyList
 from setpoint.workqueue.states import DELAYED, PROCESSING, READY, STATE_NAMES, Depths, K
 
 LOW_PRIORITY: Final = -100
-"""The priority of first syncs and resyncs, which changes (priority 0) overtake."""
+"""The priority of keys from first syncs and resyncs. It is lower than 0, the priority of keys with changes."""
 
 
 class ShutDown(Exception):
-    """The queue was shut down and has no keys left."""
+    """The queue was shut down and no key is ready."""
 
 
 class WorkQueue(Generic[K]):
@@ -134,13 +134,14 @@ class WorkQueue(Generic[K]):
             self._count_done(key)
 
     def item(self) -> Item[K]:
-        """A context manager: ``async with queue.item() as key:`` calls `get`, and `done` at the end of the block.
-        Raises `ShutDown`.
+        """A context manager: ``async with queue.item() as key:`` calls `get`, which may raise `ShutDown`, and calls
+        `done` at the end of the block.
         """
         return Item(self)
 
     def shut_down(self) -> None:
-        """Ignores all further adds, drops delayed keys, hands out ready keys, and then ends the workers.
+        """Ignores all further adds and drops delayed keys. Ready keys are still handed out; after that, `get` raises
+        `ShutDown`, which tells the workers to end.
 
         The call returns at once. It ends a running `shut_down_with_drain`.
         """

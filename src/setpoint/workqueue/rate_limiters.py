@@ -112,7 +112,11 @@ class BucketRateLimiter(Generic[K]):
 
 
 class MaxOfRateLimiter(Generic[K]):
-    """A limiter with the longest delay of several limiters, each of which counts the failure."""
+    """A limiter with the longest delay of several limiters, each of which counts the failure.
+
+    Raises:
+        ValueError: there are no limiters.
+    """
 
     def __init__(self, *limiters: RateLimiter[K]) -> None:
         if not limiters:
@@ -148,8 +152,11 @@ class WithMaxWaitRateLimiter(Generic[K]):
 
 
 class JitterRateLimiter(Generic[K]):
-    """A limiter with the delays of another limiter, each increased by a random part of at most ``factor`` times the
+    """A limiter with the delays of another limiter, each increased by a random amount of at most ``factor`` times the
     delay, so retries are spread out.
+
+    Raises:
+        ValueError: ``factor`` is negative.
     """
 
     def __init__(self, limiter: RateLimiter[K], factor: float, random: Random) -> None:

@@ -10,7 +10,9 @@ from typing import Final, Generic
 from setpoint.workqueue.states import K
 
 AGEING: Final = 10
-"""While keys of several priorities wait, one of this many hand-outs goes to a lower priority."""
+"""The default of ``ageing``: while keys of several priorities wait, one of every ten keys that are handed out has a
+lower priority than the highest.
+"""
 
 
 class ReadyList(Generic[K]):
@@ -18,8 +20,8 @@ class ReadyList(Generic[K]):
 
     *Ageing.* While keys of several priorities wait, the last of every ``ageing`` pops goes to a lower priority than the
     highest; the lower priorities alternate, from high to low. So a key behind n others of its own priority is popped
-    within ``ageing * (n + 1) * (p - 1)`` pops, where p is the number of waiting priorities: no key starves. The highest
-    priority gets all other pops, however many keys wait below it.
+    within ``ageing * (n + 1) * (p - 1)`` pops, where p > 1 is the number of waiting priorities: no key starves. The
+    highest priority gets all other pops, however many keys wait below it.
 
     Operations are O(1) while all keys have priority 0, and otherwise O(log p), with a memmove of p pointers when a
     priority comes or goes. A key whose priority is raised leaves a tombstone in its old line, and a line is swept when
@@ -37,9 +39,11 @@ class ReadyList(Generic[K]):
         self._lines: dict[int, _Line[K]] = {0: _Line()}
         self._order: list[int] = []  # priorities with live keys, ascending; not updated while `plain`
         self.fifo: Final = self._lines[0].keys
-        """The line of priority 0, always this object."""
+        """The keys of priority 0; always the same deque."""
         self.plain = True
-        """Only live keys of priority 0: then ``fifo.append`` and ``fifo.popleft`` are `push` and `pop`."""
+        """True only if all keys have priority 0 and ``fifo`` has no tombstones. Then ``fifo.append`` and
+        ``fifo.popleft`` do the same as `push` and `pop`.
+        """
 
     def push(self, key: K, priority: int) -> None:
         """Adds a new key behind all other keys of its priority. The key must not be in the list."""

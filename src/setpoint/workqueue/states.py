@@ -8,10 +8,12 @@ from typing import Final, NamedTuple, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 READY: Final = 1
-"""The key waits to be handed out; with PROCESSING: to be handed out again after `done` ("dirty")."""
+"""The key waits to be handed out. Combined with PROCESSING, it waits to be handed out again after `done` ("dirty")."""
 
 DELAYED: Final = 2
-"""The key becomes ready later; with PROCESSING: it becomes dirty then if it is still in processing."""
+"""The key becomes ready at the end of its delay. Combined with PROCESSING, it becomes dirty if its delay ends before
+`done`.
+"""
 
 PROCESSING: Final = 4
 """A worker has the key."""
