@@ -180,6 +180,11 @@ async def test_a_bad_file_ends_in_one_line_that_names_flag_and_file(
     assert "\n" not in said
 
 
+async def test_an_empty_file_of_client_authorities_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SecurityError, match=r"--client-ca-file .*empty: the client CA contains no usable PEM"):
+        await secure(Security(auth=True, client_ca_file=_written(tmp_path / "empty", "")), "127.0.0.1", None)
+
+
 async def test_a_bad_certificate_ends_in_one_line(tmp_path: Path) -> None:
     cert, key = make("a").write(tmp_path, "a")
     _, other = make("b").write(tmp_path, "b")

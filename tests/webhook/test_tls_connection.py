@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from setpoint.testing import advance, virtual_time
 from setpoint.testing.clock import run
-from setpoint.webhook.authority import issue, make_authority
+from setpoint.webhook.authority import CertificateError, issue, make_authority
 from setpoint.webhook.tls import ServerTls
 from setpoint.webhook.tls_connection import LINGER, TlsConnection
 
@@ -32,6 +32,13 @@ def contexts() -> tuple[ssl.SSLContext, ssl.SSLContext]:
     server = ServerTls()
     server.use(issue(authority, ["localhost"], now=now, lifetime=timedelta(hours=1)))
     return server.context, ssl.create_default_context(cadata=authority.certificate.decode())
+
+
+def test_client_authorities_without_a_certificate_are_refused() -> None:
+    for text in (b"", b"\n", b"nonsense"):
+        with pytest.raises(CertificateError, match="no usable PEM certificate"):
+            ServerTls(text)
+    assert ServerTls().context.verify_mode == ssl.CERT_NONE
 
 
 class Wire(asyncio.Transport):

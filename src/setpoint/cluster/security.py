@@ -119,12 +119,13 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
     if not security.auth and (wrong := _only_with_auth(security)):
         raise SecurityError(f"{wrong} says how users are authenticated, which happens only with --auth")
     serving, authority, signer = _certificate(security, host, directory)
-    client_ca = b"" if security.client_ca_file is None else _read(security.client_ca_file, "--client-ca-file")
+    given = None if security.client_ca_file is None else _read(security.client_ca_file, "--client-ca-file")
     try:
-        ServerTls(client_ca)  # by itself, so that what is wrong with the file is said
+        ServerTls(given)  # by itself, so that what is wrong with the file is said
+        client_ca = given or b""
         if security.auth and signer is not None:
             client_ca += signer.certificate
-        tls = ServerTls(client_ca)
+        tls = ServerTls(client_ca or None)
     except CertificateError as problem:
         raise SecurityError(f"--client-ca-file {security.client_ca_file}: {problem}") from None
     if client_ca:

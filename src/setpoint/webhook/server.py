@@ -64,7 +64,11 @@ class WebhookServer:
         max_conversion_body: the maximum size of a ConversionReview, which holds whole lists, in bytes.
         drain_delay, grace, read_timeout, idle_timeout: seconds. By default, idle connections outlast the 90 s for which
             API servers keep theirs, so no connection is closed while a request is on its way.
-        client_ca: PEM; if set, clients must present a certificate of this CA.
+        client_ca: PEM; clients must present a certificate that one of these authorities has signed. None (the default)
+            asks for no certificate.
+
+    Raises:
+        CertificateError: ``client_ca`` contains no certificate.
     """
 
     name = "webhooks"
@@ -84,7 +88,7 @@ class WebhookServer:
         grace: float = 20.0,
         read_timeout: float = 10.0,
         idle_timeout: float = 120.0,
-        client_ca: bytes = b"",
+        client_ca: bytes | None = None,
     ) -> None:
         self.webhooks = webhooks
         self.certificates = certificates

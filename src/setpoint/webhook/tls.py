@@ -17,20 +17,20 @@ class ServerTls:
 
     `use` changes the certificate for later handshakes. Existing connections keep theirs.
 
-    ``client_ca`` (PEM) makes the server require a certificate of this CA from clients, for API servers that are
-    configured to present one.
+    ``client_ca`` (PEM) makes the server require a certificate that one of these authorities has signed, for API servers
+    that are configured to present one. None asks for no certificate.
 
     Raises:
         CertificateError: ``client_ca`` contains no certificate.
     """
 
-    def __init__(self, client_ca: bytes = b"") -> None:
+    def __init__(self, client_ca: bytes | None = None) -> None:
         self.context = _fresh()
         self.context.set_alpn_protocols(["http/1.1"])
-        if client_ca:
+        if client_ca is not None:
             try:
                 self.context.load_verify_locations(cadata=client_ca.decode("ascii", "replace"))
-            except ssl.SSLError as problem:
+            except (ssl.SSLError, ValueError) as problem:  # a ValueError says that the text is empty
                 raise CertificateError(f"the client CA contains no usable PEM certificate: {problem}") from None
             self.context.verify_mode = ssl.CERT_REQUIRED
 
