@@ -28,6 +28,8 @@ def rules(file: str, source: str) -> list[tuple[int, str]]:
         ("A run whose dice repeat.", "metaphor"),
         ("Regular expressions of strangers.", "metaphor"),
         ("A field that no conversion speaks of.", "metaphor"),
+        ("A key that went in circles.", "metaphor"),
+        ("Its last reconcile made an appointment.", "metaphor"),
     ],
 )
 def test_a_sentence_that_breaks_the_rule_is_found_wherever_it_stands(sentence: str, rule: str) -> None:

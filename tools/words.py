@@ -62,7 +62,8 @@ RULES = (
     _rule("metaphor", r"\b(?:[Dd]ice|[Dd]ie rolls?)\b", "write random numbers"),
     _rule("metaphor", r"\b[Ss]trangers?\b", "write untrusted input, or another client"),
     _rule("metaphor", r"\b(?:speaks of|spoken of|speak of)\b", "write covers, declares or mentions"),
-    _rule("metaphor", r"\bgo(?:es)? in circles\b", "write hot loop"),
+    _rule("metaphor", r"\b(?:go(?:es)?|went|gone|going) in circles\b", "write hot loop"),
+    _rule("metaphor", r"\b[Aa]ppointments?\b(?!-)", "write the time of the next reconcile"),
 )
 
 UPSTREAM = ("must be no value when `operator` is",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -17,9 +18,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from setpoint.cache import Head, Lister, NotFoundInCache, ObjectParser, Snapshot, Store
 from setpoint.cache.change import STALE
-from setpoint.cache.compression import PLAIN
+from setpoint.cache.compression import MAX_DICTIONARIES, PLAIN, UNTRAINED, Compressor
 from setpoint.cache.object_parser import UnexpectedKind
 from setpoint.cache.record import scheme_of, version_number
+from setpoint.cache.training import Training
 from setpoint.meta import Model, Selector, raw_of
 from setpoint.models.core_v1 import ConfigMap, Pod
 
@@ -400,6 +402,25 @@ def test_a_snapshot_stays_as_it_was() -> None:
     assert store._snapshots == []
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"namespace": "default"}, {"selector": "app=web"}, {"index": ("words", "x")}],
+    ids=["all", "namespace", "selector", "index"],
+)
+def test_no_read_of_a_closed_snapshot_answers_with_the_present_state(arguments: dict[str, Any]) -> None:
+    store = make_store()
+    store.add_index("words", words)
+    put(store, pod("a", version=1, labels={"app": "web"}, metadata={"annotations": {"words": "x"}}))
+    with store.snapshot() as snapshot:
+        assert lister(snapshot).keys(**arguments) == ["default/a"]
+    for read in (lister(snapshot).keys, lister(snapshot).heads, lister(snapshot).list):
+        with pytest.raises(ValueError, match="closed"):
+            read(**arguments)
+    for act in (len, list, lambda snapshot: "default/a" in snapshot):
+        with pytest.raises(ValueError, match="closed"):
+            act(snapshot)
+
+
 def test_a_dropped_snapshot_costs_nothing_more() -> None:
     store = make_store()
     put(store, pod("a", version=1))
@@ -483,6 +504,24 @@ def test_the_dictionary_is_trained_again_when_it_no_longer_fits() -> None:
     schemes = {scheme_of(record) for key in store if (record := store.record(key)) is not None}
     assert PLAIN not in schemes
     assert lister(store).get("default/p7").annotations["text"] == vocabulary[1]
+
+
+def test_a_dictionary_that_has_no_room_is_not_adopted_and_not_measured_by() -> None:
+    def documents(seed: int) -> list[bytes]:
+        return [f"{noise(900, seed)} {number}".encode() for number in range(64)]
+
+    compressor = Compressor()
+    training = Training(compressor)
+    assert training.is_due(200), "for the first time"
+    assert [training.train(documents(seed)) for seed in range(MAX_DICTIONARIES + 1)] == [
+        *[True] * MAX_DICTIONARIES,
+        False,
+    ]
+    assert compressor.scheme == UNTRAINED + MAX_DICTIONARIES
+    last = documents(MAX_DICTIONARIES)
+    for document in itertools.islice(itertools.cycle(last), 1024):
+        training.put(len(document), len(compressor.compress(document)[1]), 200)
+    assert not training.is_due(200), "the documents compress as they did when the dictionary was refused"
 
 
 # -- the model -------------------------------------------------------------------------------------------------------

@@ -367,6 +367,26 @@ async def test_a_context_that_blocks_has_all_that_a_context_has() -> None:
         assert [write.verb for write in attempts[0].writes][:3] == ["apply", "apply", "patch"], "its client's, too"
 
 
+@virtual_time
+async def test_a_mistake_in_an_event_is_raised_in_the_thread_that_makes_it() -> None:
+    raised: list[str] = []
+
+    def reconcile(obj: Widget, ctx: SyncContext) -> None:
+        for type_, reason in (("Error", "Seen"), ("Normal", "")):
+            try:
+                ctx.event(type_, reason, "all is well")
+            except ValueError as problem:
+                raised.append(str(problem).partition(",")[0])
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget())
+        await world.settle()
+        assert raised == [
+            "an event's type is Normal or Warning",
+            "an event's reason is one CamelCase word of at most 128 characters",
+        ]
+
+
 @pytest.mark.parametrize("ends", ["returns", "raises"])
 async def test_a_key_is_never_in_two_threads_though_the_first_took_too_long(ends: str) -> None:
     lock, go_on = threading.Lock(), threading.Event()
@@ -405,7 +425,11 @@ async def test_a_thread_whose_reconcile_is_over_can_write_nothing_more() -> None
     def reconcile(obj: Widget, ctx: SyncContext) -> None:
         begun.set()
         go_on.wait()
-        for act in (lambda: ctx.apply(config("late")), lambda: ctx.client.get(Widget, "a", namespace="default")):
+        for act in (
+            lambda: ctx.apply(config("late")),
+            lambda: ctx.client.get(Widget, "a", namespace="default"),
+            lambda: ctx.event("Normal", "Late", "too late"),
+        ):
             try:
                 act()
             except RuntimeError as problem:
@@ -420,7 +444,7 @@ async def test_a_thread_whose_reconcile_is_over_can_write_nothing_more() -> None
         await stop(running)
         go_on.set()
         assert ended.wait(10)
-        assert len(problems) == 2
+        assert len(problems) == 3
         assert await world.list(ConfigMap) == []
 
 
@@ -1135,7 +1159,7 @@ async def test_declarations_that_make_no_sense_are_refused() -> None:
         sp.Controller(Widget, nothing, name="Not A Name")
     with pytest.raises(ValueError, match="has a finalizer already"):
         sp.Controller(Widget, nothing).finalize(nothing).finalize(nothing)
-    with pytest.raises(ValueError, match="declares ConfigMap twice"):
+    with pytest.raises(ValueError, match=r"declares ConfigMap twice, with .* field_selector or metadata_only"):
         sp.Controller(Widget, nothing).owns(ConfigMap).reads(ConfigMap, selector="a=b")
     with pytest.raises(TypeError):
         sp.Controller(sp.Object, nothing)

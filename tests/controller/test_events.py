@@ -35,11 +35,14 @@ def now() -> datetime:
 class Recording:
     """A recorder that runs, and the server behind it."""
 
+    running: asyncio.Future[None]
+
     def __init__(self, client: Client) -> None:
         self.client = client
         self.recorder = EventRecorder(client, now=now, random=Random(0), instance="test-1")
         self.problem: Exception | None = None
         self.tries = 0
+        self.holds_patches = False
 
     async def events(self) -> list[Event]:
         return (await self.client.list(Event)).items
@@ -56,6 +59,8 @@ async def recording(obj: Any = None) -> AsyncIterator[tuple[Recording, Any]]:
                     made.tries += 1
                     if made.problem is not None:
                         raise made.problem
+                if request.method == "PATCH" and made.holds_patches:
+                    return unanswered()
                 return inner.send(request)
 
             async def close(self) -> None:
@@ -63,11 +68,17 @@ async def recording(obj: Any = None) -> AsyncIterator[tuple[Recording, Any]]:
 
         made = Recording(Client(Faulty()))
         about = await made.client.create(obj or ConfigMap.named("about", "default"))
-        running = asyncio.ensure_future(made.recorder.run())
+        made.running = asyncio.ensure_future(made.recorder.run())
         try:
             yield made, about
         finally:
-            await stop(running)
+            await stop(made.running)
+
+
+@asynccontextmanager
+async def unanswered() -> AsyncIterator[Any]:
+    """The answer to a request that the server never answers."""
+    yield await asyncio.Event().wait()
 
 
 @virtual_time
@@ -137,6 +148,37 @@ async def test_the_same_report_again_is_a_series() -> None:
         assert event.series is not None
         assert event.series.count == 7
         assert event.series.last_observed_time > EPOCH
+
+
+@pytest.mark.parametrize("reports", [1, 3])
+def test_a_series_whose_write_is_cancelled_is_written_at_the_end_with_its_exact_count(reports: int) -> None:
+    @virtual_time
+    async def check() -> None:
+        async with recording() as (made, about):
+            for _ in range(reports):
+                made.recorder.event(about, "Normal", "Scaled", "to 3")
+                await advance(1)
+            made.holds_patches = True
+            made.recorder.event(about, "Normal", "Scaled", "to 3")
+            await advance(31)
+            await stop(made.running)
+            made.holds_patches = False
+            await made.recorder.flush()
+            (event,) = await made.events()
+            assert event.series is not None
+            assert event.series.count == reports + 1
+
+    check()
+
+
+@virtual_time
+async def test_an_event_is_remembered_for_six_minutes_though_nothing_else_is_reported() -> None:
+    async with recording() as (made, about):
+        made.recorder.event(about, "Normal", "Scaled", "to 3")
+        await advance(350)
+        assert [event.reason for event, _, _ in made.recorder.about(about.uid)] == ["Scaled"]
+        await advance(20)
+        assert made.recorder.about(about.uid) == []
 
 
 @virtual_time

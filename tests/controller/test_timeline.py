@@ -42,7 +42,7 @@ async def test_how_long_a_key_was_in_the_queue_counts_from_what_led_to_it() -> N
         await advance(30)
         (first,), (second,) = moments(world), moments(world, "default/b")
         assert (first.waited, second.waited) == pytest.approx((0.0, 9.0), abs=0.2)
-        # An appointment is due when it is due; an event while the key is worked on waits for its end.
+        # A planned reconcile is queued when it is due; an event while the key is worked on waits for its end.
         await advance(85)
         changed = await world.get(Widget, "a")
         changed.spec.size = 2

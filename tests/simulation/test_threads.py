@@ -19,6 +19,7 @@ def reconcile(app: App, ctx: sp.SyncContext) -> None:
     if ctx.get(Secret, f"{app.name}-a") is None:
         ctx.create(Secret.named(f"{app.name}-a"))
         ctx.create(Secret.named(f"{app.name}-b"))
+    ctx.event("Normal", "Secrets", "both are there")
     ctx.apply(ConfigMap.named(app.name, data={"size": str(app.spec.size)}))
 
 

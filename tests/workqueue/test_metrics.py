@@ -93,7 +93,7 @@ async def test_names_types_labels_and_buckets_are_the_fields() -> None:
         "workqueue_adds_total": "Total number of adds",
         "workqueue_depth": "Keys that wait to be handed out",
         "workqueue_longest_running_processor_seconds": (
-            "Seconds that the key in processing for the longest time has been there"
+            "Seconds since the key that is in processing for the longest time was handed out"
         ),
         "workqueue_queue_duration_seconds": "Seconds that a key waits before it is handed out",
         "workqueue_retries_total": "Total number of retries",

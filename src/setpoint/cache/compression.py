@@ -17,6 +17,7 @@ UNTRAINED = 1
 
 DICTIONARY_BYTES = 32 * 1024
 MAX_DICTIONARIES = 32
+"""The maximum number of trained dictionaries of one `Compressor`."""
 _LEVEL = 1
 _SEGMENT = (256, 3072)
 _GAIN = 0.97
@@ -84,10 +85,11 @@ class Compressor:
         document: bytes = self._decompress[scheme](small)
         return document
 
-    def adopt(self, dictionary: Dictionary) -> None:
-        """Uses ``dictionary`` from now on, unless there are already `MAX_DICTIONARIES`."""
-        if len(self._decompress) > MAX_DICTIONARIES:
-            return
+    def adopt(self, dictionary: Dictionary) -> bool:
+        """Uses ``dictionary`` from now on, unless there are already `MAX_DICTIONARIES`; returns whether it is used."""
+        if self.scheme == UNTRAINED + MAX_DICTIONARIES:
+            return False
         self._decompress.append(dictionary.decompress)
         self._compress = dictionary.compress
-        self.scheme = len(self._decompress) - 1
+        self.scheme += 1
+        return True

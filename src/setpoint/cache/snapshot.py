@@ -33,13 +33,12 @@ class Snapshot:
         self.close()
 
     def close(self) -> None:
-        """Stops recording changes. Reading an object from a closed snapshot raises `ValueError`."""
+        """Stops recording changes. Reading objects or keys from a closed snapshot raises `ValueError`."""
         self.closed = True
         self.saved = {}
 
     def record(self, key: str) -> Record | None:
-        if self.closed:
-            raise ValueError("this snapshot is closed")
+        self._check_open()
         return self.saved[key] if key in self.saved else self._store.record(key)
 
     def document(self, record: Record) -> bytes:
@@ -60,8 +59,6 @@ class Snapshot:
         return isinstance(key, str) and self.record(key) is not None
 
     def __iter__(self) -> Iterator[str]:
-        if self.closed:
-            raise ValueError("this snapshot is closed")
         return self._corrected(self._store.keys(), lambda _key, _record: True)
 
     def __len__(self) -> int:
@@ -82,10 +79,15 @@ class Snapshot:
             return None
         return self._corrected(keys, lambda _key, record: selector.matches(self._store.head_of(record).labels))
 
+    def _check_open(self) -> None:
+        if self.closed:
+            raise ValueError("this snapshot is closed")
+
     def _corrected(self, keys: Iterable[str], belongs: _Belongs) -> Iterator[str]:
         """Those of ``keys`` whose objects have not changed, and the keys of changed objects that ``belongs``
         accepts.
         """
+        self._check_open()
         saved = self.saved
         if not saved:
             return iter(list(keys))

@@ -66,17 +66,18 @@ class Training:
         return grown or drifted
 
     def train(self, documents: Sequence[bytes]) -> bool:
-        """Trains a dictionary on the documents; returns whether it was adopted because it compresses better."""
+        """Trains a dictionary on the documents, and adopts it if it compresses better and the compressor has room for
+        it. Returns whether it was adopted.
+        """
         # A quarter is held out for evaluation: the samples themselves are in the dictionary.
         judges = documents[3::4]
         candidate = Dictionary.trained_on([each for place, each in enumerate(documents) if place % 4 != 3])
         before = sum(len(self._compressor.compress(document)[1]) for document in judges)
-        after = before
+        in_use = before
         adopted = False
         if candidate is not None and judges:
             after = sum(len(candidate.compress(document)) for document in judges)
-            if after < before * _WORTH:
-                self._compressor.adopt(candidate)
-                adopted = True
-        self._ratio = min(after, before) / max(sum(map(len, judges)), 1)
+            if after < before * _WORTH and self._compressor.adopt(candidate):
+                in_use, adopted = after, True
+        self._ratio = in_use / max(sum(map(len, judges)), 1)
         return adopted

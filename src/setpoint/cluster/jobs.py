@@ -88,7 +88,7 @@ class Jobs:
         status.terminating = len(known.terminating)
         if again:
             return after(0, "what the status says now is to be done")
-        return done() if wait is None else after(wait, "the Job's next appointment")
+        return done() if wait is None else after(wait, "the deadline of the Job or the back-off of its pods ends then")
 
     # -- counting ------------------------------------------------------------------------------------------------------
 

@@ -40,9 +40,10 @@ class Context(ContextReads):
     """One reconcile: the status of its object, its reads, writes and events, and its log.
 
     *Reads.* `get` and `list` answer from the cache for every kind that the controller declares (its own, `owns`,
-    `watches`, `reads`), and ask the server for every other kind, and for namespaces that the cache does not cover. An
-    object that the selector of a cache excludes counts as missing. `owned` and `lister` are for declared kinds only.
-    The results are the caller's own copies. Reads see every write that earlier reconciles of this key made.
+    `watches`, `reads`), and ask the server for every other kind, and for namespaces that the cache does not cover. If
+    the cache has a selector, `list` finds only the objects that it selects, and `get` asks the server for the others.
+    `owned` and `lister` are for declared kinds only. The results are the caller's own copies. Reads see every write
+    that earlier reconciles of this key made.
 
     *Writes* go to the server at once. They are not undone if the reconcile fails later, so use writes that are harmless
     to repeat, such as `apply`.

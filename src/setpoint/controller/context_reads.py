@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from setpoint.cache import Informer, Lister
+from setpoint.cache.scope import Scope
 from setpoint.client import NotFound
 from setpoint.controller.environment import Environment
 from setpoint.controller.failures import Outdated
@@ -59,18 +60,19 @@ class ContextReads:
 
     async def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
         """The object with that name, or None if it does not exist. ``namespace`` defaults to that of the reconciled
-        object.
+        object. If the cache has a selector, the server is asked for an object that the cache does not show.
 
         Raises:
             ValueError: ``kind`` is namespaced, the reconciled object is not, and ``namespace`` is missing.
         """
         resource = resource_of(kind)
         space = self._namespace(resource, namespace)
+        key = ObjectKey.of(space, name)
         live = self.live
         found: T | None
-        if (live is None or resource.gvr not in live) and self._cached(resource, space):
+        if (live is None or resource.gvr not in live) and self._env.covers(resource, key, None):
             informer = self._env.informers[resource.gvr]
-            found = informer.lister.try_get(ObjectKey.of(space, name))
+            found = informer.lister.try_get(key)
             self._read(resource.kind, found is not None, informer)
             return found
         try:
@@ -117,7 +119,8 @@ class ContextReads:
         index: tuple[str, str] | None = None,
     ) -> builtins.list[T]:
         """The objects whose labels match. ``namespace`` defaults to that of the reconciled object; ``"*"`` means all
-        namespaces.
+        namespaces. If the controller declares a cache with a selector for these namespaces, only objects that this
+        selector selects are listed.
 
         ``index`` is a pair: the name of an index that the controller declares (`Controller.index`), and the value to
         look up.
@@ -129,11 +132,18 @@ class ContextReads:
         resource = resource_of(kind)
         space = "" if namespace == "*" else self._namespace(resource, namespace)
         live = self.live
-        if (live is None or resource.gvr not in live) and self._cached(resource, space):
+        scope = self._scope(resource, space)
+        if scope is not None and (live is None or resource.gvr not in live):
             found = self.lister(kind).list(namespace=space or None, selector=selector, index=index)
             self._read(resource.kind, len(found), self._env.informers[resource.gvr])
             return found
-        answer = await self._env.client.list(kind, namespace=space or None, selector=selector)
+        within = scope or Scope(resource)  # the answer must not depend on whether the cache is behind
+        answer = await self._env.client.list(
+            kind,
+            namespace=space or None,
+            selector=Selector((*within.selector.requirements, *Selector.of(selector).requirements)),
+            field_selector=within.field_selector,
+        )
         self._read(resource.kind, len(answer.items))
         return answer.items if index is None else having(answer.items, self._env.indexes, index, kind)
 
@@ -169,12 +179,14 @@ class ContextReads:
             raise ValueError(f"{resource.kind} is namespaced and {self.object.kind} {self.key} is not: say namespace=")
         return space
 
-    def _cached(self, resource: Resource, namespace: str) -> bool:
-        """Whether reads of that namespace ("" means all namespaces) are answered by a declared cache. A selector of the
-        cache is not considered: objects that it excludes count as missing.
+    def _scope(self, resource: Resource, namespace: str) -> Scope | None:
+        """The scope of the declared cache that answers lists of that namespace ("" means all namespaces); None if no
+        cache covers it.
         """
-        scope = self._env.scopes.get(resource.gvr)
-        return scope is not None and (not scope or scope == namespace)
+        informer = self._env.informers.get(resource.gvr)
+        if informer is None or informer.shared.scope.namespace not in ("", namespace):
+            return None
+        return informer.shared.scope
 
 
 def _key(obj: Object) -> str:

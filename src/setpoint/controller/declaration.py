@@ -376,8 +376,8 @@ class Declaration(Generic[K]):
         for present in self.watched:
             if resource_of(present.kind) == resource and present.cache != watch.cache:
                 raise ValueError(
-                    f"controller {self.name!r} declares {resource.kind} twice, with different namespaces, selectors "
-                    "or forms; it has one cache of each kind"
+                    f"controller {self.name!r} declares {resource.kind} twice, with a different namespace, selector, "
+                    "field_selector or metadata_only; it has one cache of each kind"
                 )
         self.watched.append(watch)
         return self

@@ -40,7 +40,6 @@ class Environment:
         "recorder",
         "reporter",
         "resource",
-        "scopes",
     )
 
     def __init__(
@@ -81,8 +80,6 @@ class Environment:
         """Whether another process may take over keys of this run: processes share the keys or elect a leader."""
         self.informers: dict[GroupVersionResource, Informer[Any]] = {}
         """The informers of all declared kinds, once the run is prepared."""
-        self.scopes: dict[GroupVersionResource, str] = {}
-        """The namespaces that the informers are limited to; ``""`` for all."""
         self.caches = Caches(self.informers, self.name, client, cluster)
 
     def new_id(self) -> str:

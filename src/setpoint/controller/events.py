@@ -146,13 +146,16 @@ class EventRecorder:
 
     def about(self, uid: str) -> list[tuple[Event, int, datetime]]:
         """The events about the object that were sent and that the recorder remembers, each with the number of reports
-        and the time of the last report; the newest comes last. An event is remembered for at least `SERIES_IDLE`
-        seconds after its last report, unless there are more than `MAX_OBJECTS` events.
+        and the time of the last report; the newest comes last. An event is remembered for `SERIES_IDLE` seconds after
+        its last report, unless there are more than `MAX_OBJECTS` events. The call needs the running loop.
         """
+        now = asyncio.get_running_loop().time()
         found = [
             (series.event, series.count, series.last_at)
             for series in self._series.values()
-            if series.event.regarding is not None and series.event.regarding.uid == uid
+            if series.event.regarding is not None
+            and series.event.regarding.uid == uid
+            and now - series.last <= SERIES_IDLE
         ]
         return sorted(found, key=lambda each: each[2])
 
@@ -182,12 +185,7 @@ class EventRecorder:
     async def _send_waiting(self, *, tries: int = TRIES) -> None:
         self._wake.clear()
         while self._queue:
-            report = self._queue.popleft()
-            try:
-                await self._send(report, tries)
-            except asyncio.CancelledError:
-                self._queue.appendleft(report)  # for `flush`; it may be said twice, which is better than never
-                raise
+            await self._send(self._queue.popleft(), tries)
         self._end_series()
 
     # -- filters -------------------------------------------------------------------------------------------------------
@@ -238,7 +236,12 @@ class EventRecorder:
                 await self._write_one(key, series)
             return
         event = self._event(combined)
-        if await self._create(event, tries):
+        try:
+            is_created = await self._create(event, tries)
+        except asyncio.CancelledError:
+            self._queue.appendleft(report)  # for `flush`; it may be said twice, which is better than never
+            raise
+        if is_created:
             self._forget(key)
             self._series[key] = _Series(event, now, report.at)
             if len(self._series) > MAX_OBJECTS:
@@ -275,7 +278,6 @@ class EventRecorder:
 
     async def _write_one(self, key: tuple[str, ...], series: _Series) -> None:
         series.written_at = asyncio.get_running_loop().time()
-        del self._unwritten[key]
         patch = {
             "series": {"count": series.count, "lastObservedTime": format_micro_time(series.last_at)},
         }
@@ -286,8 +288,9 @@ class EventRecorder:
             event.metadata.resource_version = ""
             await self._create(event, 1)  # it was too old for the server, or was deleted
         except (ApiError, TransportError) as problem:
-            self._unwritten[key] = series
             logger.debug("series not written", extra={"fields": {"event": event.reason, "error": str(problem)}})
+            return
+        del self._unwritten[key]  # no sooner: a write that is cancelled is left to `flush`
 
     def _end_series(self) -> None:
         """Forgets series that have ended. This runs for each report, and there may be thousands of series, so it

@@ -105,7 +105,7 @@ class ControllerMetrics:
                 ("setpoint_events_filtered", "Events that no predicate let through", "filtered"),
                 ("setpoint_events_suppressed", "Events that were the echo of an own status write", "suppressed"),
                 ("setpoint_stale_reads", "Reconciles that read live because the cache was behind", "stale_reads"),
-                ("setpoint_hot_loops", "Times that a key was slowed down because it went in circles", "hot_loops"),
+                ("setpoint_hot_loops", "Times that a key was slowed down because it was in a hot loop", "hot_loops"),
             )
         ]
         gauges = [

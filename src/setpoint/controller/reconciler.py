@@ -75,7 +75,7 @@ class Reconciler(Generic[K]):
             head = self._env.informers[self._gvr].store.head(key)
             wait = await memory.hot.hold(key, head.generation if head is not None else None)
             if wait:
-                return After(wait, "slowed down: it went in circles")
+                return After(wait, "slowed down: it is in a hot loop")
         causes = told.causes.take(key, asyncio.get_running_loop().time())
         behind: frozenset[GroupVersionResource] = frozenset()
         settled = 0.0

@@ -141,7 +141,6 @@ class RunningController(Generic[K]):
                     field_selector=watch.field_selector,
                     metadata_only=watch.metadata_only,
                 )
-                self.env.scopes[gvr] = self.informers[gvr].shared.scope.namespace
         for index in self.controller.indexes:
             informer = self.informers.get(resource_of(index.kind).gvr)
             if informer is None:

@@ -27,15 +27,14 @@ class SyncContext:
     """The `Context` of a function that runs in a thread: the same methods, which block the thread.
 
     The event loop does the work, and the thread waits for it. After the end of the reconcile every method that reads or
-    writes objects raises a RuntimeError, so a thread that goes on cannot disturb the next reconcile of the key. A
-    thread goes on when its reconcile is cancelled at the timeout, because a thread can't be stopped.
+    writes objects, and `event`, raises a RuntimeError, so a thread that goes on cannot disturb the next reconcile of
+    the key. A thread goes on when its reconcile is cancelled at the timeout, because a thread can't be stopped.
     """
 
     def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
         from setpoint.blocking.portal import Portal  # only for controllers that have such functions
 
         self._context = context
-        self._loop = loop
         self._portal: Portal = Portal(loop)
         self._client: Client | None = None
         self.object = context.object
@@ -151,11 +150,10 @@ class SyncContext:
         related: Object | None = None,
         about: Object | None = None,
     ) -> None:
-        """See `Context.event`. This method does not wait: the ValueError for an invalid ``type`` or ``reason`` is
-        not raised here, but logged by the event loop.
-        """
-        self._loop.call_soon_threadsafe(
-            lambda: self._context.event(type, reason, message, action=action, related=related, about=about)
+        """See `Context.event`."""
+        _called(
+            self._portal,
+            lambda: self._context.event(type, reason, message, action=action, related=related, about=about),
         )
 
 

@@ -24,7 +24,7 @@ STATES: Final[dict[State, str]] = {
     "not in this shard": "the key is another process's",
     "queued": "it waits for a worker",
     "slowed down": "it is in a hot loop and held back",
-    "waiting": "its last reconcile made an appointment",
+    "waiting": "its last reconcile asked to be called again later",
     "backing off": "its last reconcile failed, or asked for a retry",
     "deleted": "the object is gone",
     "unknown": "there is no such object in the cache",

@@ -110,7 +110,7 @@ class PrometheusQueueMetrics:
         )
         longest = GaugeMetricFamily(
             "workqueue_longest_running_processor_seconds",
-            "Seconds that the key in processing for the longest time has been there",
+            "Seconds since the key that is in processing for the longest time was handed out",
             labels=LABELS,
         )
         retries = CounterMetricFamily("workqueue_retries", "Total number of retries", labels=LABELS)

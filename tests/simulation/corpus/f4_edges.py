@@ -276,7 +276,7 @@ def members_by_ring() -> list[sp.Controller[Any]]:
     return [sp.Controller(Ring, reconcile).watches(ConfigMap, rings_of)]
 
 
-# -- an appointment that the own write cancels -------------------------------------------------------------------------
+# -- a planned reconcile that the own write cancels --------------------------------------------------------------------
 
 
 async def beat_twice(cluster: sp.testing.Cluster) -> None:

@@ -1,0 +1,84 @@
+"""Reads of a context whose cache has a selector: what the cache does not show may exist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import setpoint as sp
+from setpoint.controller import Cause
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.testing import cluster, virtual_time
+
+from .world import Widget, Wires, widget
+
+
+def bare(*controllers: sp.Controller[Any], **options: Any) -> Any:
+    """A cluster without a control plane."""
+    return cluster(*controllers, control_plane=False, rbac=False, **options)
+
+
+def maps() -> list[ConfigMap]:
+    return [
+        ConfigMap.named("in", "default", {"app": "web", "size": "1"}),
+        ConfigMap.named("out", "default", {"app": "db", "size": "1"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("selectors", "asked"),
+    [
+        ({"selector": "app=web"}, ["out", "none"]),
+        ({"field_selector": {"metadata.name": "in"}}, ["out", "none"]),
+        ({"field_selector": {"metadata.name": "none"}}, ["in", "out"]),
+        ({}, []),
+    ],
+    ids=["labels", "name", "another name", "no selector"],
+)
+def test_an_object_that_a_selector_excludes_is_read_from_the_server(
+    selectors: dict[str, Any], asked: list[str]
+) -> None:
+    @virtual_time
+    async def check() -> None:
+        found: list[str] = []
+        wires = Wires()
+
+        async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+            found.extend([name for name in ("in", "out", "none") if await ctx.get(ConfigMap, name) is not None])
+
+        controller = sp.Controller(Widget, reconcile).watches(ConfigMap, lambda head: [], **selectors)
+        async with bare(controller, objects=maps(), transport=wires) as world:
+            await world.create(widget())
+            await world.settle()
+        assert found == ["in", "out"]
+        before = "/api/v1/namespaces/default/configmaps/"
+        paths = [request.path for request in wires.wire.requests]
+        assert [path.removeprefix(before) for path in paths if path.startswith(before)] == asked
+
+    check()
+
+
+@pytest.mark.parametrize("selectors", [{"selector": "app=web"}, {"field_selector": {"metadata.name": "in"}}])
+def test_a_list_finds_what_the_cache_selects_also_when_the_cache_is_behind(selectors: dict[str, Any]) -> None:
+    @virtual_time
+    async def check() -> None:
+        found: list[tuple[list[str], list[str]]] = []
+        wires = Wires()
+
+        async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+            everything, alike = await ctx.list(ConfigMap), await ctx.list(ConfigMap, selector="size=1")
+            found.append(([each.name for each in everything], [each.name for each in alike]))
+
+        controller = sp.Controller(Widget, reconcile).watches(ConfigMap, lambda head: [], **selectors)
+        async with bare(controller, objects=maps(), transport=wires) as world:
+            made = await world.create(widget())
+            await world.settle()
+            (run,) = world.manager.controllers.values()
+            run.memory.barriers.doubt(made.key, ConfigMap.resource.gvr)
+            run.enqueue(made.key, Cause("external"))
+            await world.settle()
+            assert run.metrics.stale_reads == 1
+        assert found == [(["in"], ["in"])] * 2
+
+    check()
