@@ -375,7 +375,13 @@ async def test_paths_and_methods_that_are_not_served(api: Api, method: str, path
     answer.failed(code, {404: "NotFound", 405: "MethodNotAllowed"}[code])
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/apis/none.example.com", "/apis/none.example.com/v1/things"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/nothing", "/apis/none.example.com", "/apis/none.example.com/v1/things"),
+        *("/version/ping", "//ping", "/healthz/none", "/metrics/ping"),
+    ],
+)
 async def test_where_not_even_a_group_is_the_answer_is_no_status(api: Api, path: str) -> None:
     answer = await api.send("GET", path)
     assert (answer.status, answer.body) == (404, b"404 page not found\n")

@@ -97,6 +97,17 @@ def devices(*given: dict[str, Any]) -> dict[str, Any]:
         pytest.param(HOOKS, hook({"url": "1:2"}), "first path segment in URL cannot contain colon", id="a colon"),
         pytest.param(HOOKS, hook({"url": "https://a:b/"}), 'invalid port ":b" after host', id="an URL's port"),
         pytest.param(HOOKS, hook({"url": "https://[::1"}), "missing ']' in host", id="an URL's bracket"),
+        pytest.param(
+            HOOKS,
+            hook({"url": "https://[foo]/x"}),
+            'parse "https://[foo]/x": invalid host: ParseAddr("foo"): unable to parse IP',
+            id="a name in brackets",
+        ),
+        pytest.param(HOOKS, hook({"url": "https://[1.2.3.4]/"}), "invalid IP-literal", id="IPv4 in brackets"),
+        pytest.param(HOOKS, hook({"url": "https://a[::1]/"}), "invalid IP-literal", id="brackets after a name"),
+        pytest.param(HOOKS, hook({"url": "https://[::1]x/"}), 'invalid port "x" after host', id="no colon"),
+        pytest.param(HOOKS, hook({"url": "https://a b@c/"}), "net/url: invalid userinfo", id="an URL's user"),
+        pytest.param(HOOKS, hook({"url": "https:///x"}), 'Invalid value: "": host must be specified', id="no host"),
         pytest.param(HOOKS, hook({"url": "https://a b/"}), 'invalid character " " in host name', id="an URL's host"),
         pytest.param(
             CLAIMS,
@@ -197,6 +208,14 @@ def devices(*given: dict[str, Any]) -> dict[str, Any]:
 )  # fmt: skip
 async def test_a_wrong_object_is_refused_as_upstream_refuses_it(api: Api, path: str, body: Any, words: str) -> None:
     (await api.post(path, {"metadata": {"name": "a"}, **body})).failed(422, "Invalid", words)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://[::1]:443/x", "https://[fe80::1%25en0]/x", "HTTPS://a/x", "https://foo]/x", "https://ex\u2100mple/x"],
+)
+async def test_a_webhook_has_any_url_that_go_accepts(api: Api, url: str) -> None:
+    (await api.post(HOOKS, {"metadata": {"name": "a"}, **hook({"url": url})})).ok()
 
 
 @pytest.mark.parametrize(

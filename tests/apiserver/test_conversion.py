@@ -275,6 +275,13 @@ async def test_a_conversion_that_hangs_ends_the_request() -> None:
             {"strategy": "Webhook", "webhook": {"clientConfig": {"url": URL}, "conversionReviewVersions": ["v9"]}},
             "spec.conversion.webhook.conversionReviewVersions: Invalid value",
         ),
+        (
+            {
+                "strategy": "Webhook",
+                "webhook": {"clientConfig": {"url": "https://[foo]/x"}, "conversionReviewVersions": ["v1"]},
+            },
+            'parse "https://[foo]/x": invalid host: ParseAddr("foo"): unable to parse IP',
+        ),
     ],
 )
 async def test_bad_conversions_are_refused(conversion: dict[str, Any], words: str) -> None:

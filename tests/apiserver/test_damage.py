@@ -155,12 +155,23 @@ def test_a_file_that_was_cut_off_serves_what_is_left(tmp_path: Path, written: Wr
     check(tmp_path / "data", written, len(written.newest) if part < 0.5 else lost + len(written.newest) // 3)
 
 
-def test_a_log_without_its_database_is_served_from(tmp_path: Path, written: Written) -> None:
-    restored(tmp_path / "data", {**written.killed, "setpoint.db": b""})
+@pytest.mark.parametrize("database", [{"setpoint.db": b""}, {}], ids=["empty", "missing"])
+def test_a_log_without_its_database_is_served_from(tmp_path: Path, written: Written, database: Images) -> None:
+    restored(tmp_path / "data", {"setpoint.db-wal": written.killed["setpoint.db-wal"], **database})
     storage = SqliteStorage(tmp_path / "data")
-    assert storage.damage
+    assert any("all but its write-ahead log is gone" in item.why for item in storage.damage)
     assert served(storage)
     storage.close()
+    again = SqliteStorage(tmp_path / "data")
+    assert [item.what for item in again.damage] == ["setpoint.db.damaged-1"]
+    assert served(again)
+    again.close()
+
+
+def test_a_log_with_nothing_in_it_is_to_be_moved_away_too(tmp_path: Path) -> None:
+    restored(tmp_path / "data", {"setpoint.db-wal": b"x" * 5000})
+    with pytest.raises(StorageError, match=r"Move it and setpoint\.db-wal away"):
+        SqliteStorage(tmp_path / "data")
 
 
 def test_a_damaged_row_is_named_and_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

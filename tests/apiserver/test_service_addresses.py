@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Network
 from typing import Any
 
 import pytest
 from tests.apiserver.harness import Api, serving
+
+from setpoint.apiserver.strategies import service_allocator
 
 SERVICES = "/api/v1/namespaces/default/services"
 
@@ -35,14 +38,59 @@ def service(name: str = "web", **spec: Any) -> dict[str, Any]:
             "spec.ports[0].nodePort",
             "already allocated",
         ),
+        ({"clusterIP": "10.95.255.255"}, "spec.clusterIPs", "the provided network does not match the current range"),
+        ({"clusterIP": "10.96.0.0"}, "spec.clusterIPs", "failed to allocate IP 10.96.0.0: the provided network"),
+        ({"clusterIP": "10.111.255.255"}, "spec.clusterIPs", "the provided network does not match the current range"),
+        ({"clusterIP": "10.96.0.1"}, "spec.clusterIPs", "failed to allocate IP 10.96.0.1: provided IP is already"),
     ],
 )
 async def test_what_can_not_be_had_is_refused_alone(spec: dict[str, Any], field: str, words: str) -> None:
     async with serving() as api:
-        (await api.post(SERVICES, service("other", type="NodePort", ports=[{"port": 1, "nodePort": 30007}]))).ok()
+        taken = service("other", type="NodePort", clusterIP="10.96.0.1", ports=[{"port": 1, "nodePort": 30007}])
+        (await api.post(SERVICES, taken)).ok()
         bad = {**spec, "sessionAffinity": "Nonsense"}
         status = (await api.post(SERVICES, service(**bad))).failed(422, "Invalid", words)
         assert [cause["field"] for cause in status["details"]["causes"]] == [field]
+
+
+async def test_an_address_may_be_of_any_network_of_services() -> None:
+    async with serving() as api:
+        (await api.post(SERVICES, service(clusterIP="10.111.255.254"))).ok()
+        wanted = service("more", clusterIP="192.168.7.7")
+        (await api.post(SERVICES, wanted)).failed(422, "Invalid", "the provided network does not match")
+        cidrs = {"metadata": {"name": "more"}, "spec": {"cidrs": ["192.168.7.0/24", "fd00::/64"]}}
+        (await api.post("/apis/networking.k8s.io/v1/servicecidrs", cidrs)).ok()
+        (await api.post(SERVICES, wanted)).ok()
+
+
+async def test_a_dry_run_checks_the_range_of_an_address_only() -> None:
+    async with serving() as api:
+        (await api.post(SERVICES, service(clusterIP="10.96.0.9"))).ok()
+        (await api.post(SERVICES, service("two", clusterIP="10.96.0.9"), dryRun="All")).ok()
+        words = "the provided IP (1.1.1.1) is not in the valid range. The range of valid IPs is 10.96.0.0/12"
+        (await api.post(SERVICES, service("two", clusterIP="1.1.1.1"), dryRun="All")).failed(422, "Invalid", words)
+
+
+async def test_a_service_that_finds_no_free_port_is_told_so() -> None:
+    async with serving() as api:
+        ports = [{"name": f"p{number}", "port": number} for number in range(1, 2769)]
+        (await api.post(SERVICES, service("all", type="NodePort", ports=ports))).ok()
+        words = "failed to allocate a nodePort: range is full"
+        (await api.post(SERVICES, service(type="NodePort"))).failed(500, "InternalError", words)
+        local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "allocateLoadBalancerNodePorts": False}
+        words = "failed to allocate a HealthCheck NodePort 0: range is full"
+        (await api.post(SERVICES, service(**local))).failed(500, "InternalError", words)
+        (await api.post(SERVICES, service())).ok()
+
+
+async def test_a_service_that_finds_no_free_address_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_allocator, "_NETWORK", IPv4Network("10.96.0.0/28"))
+    async with serving() as api:
+        for number in range(10, 15):
+            made = (await api.post(SERVICES, service(f"s{number}"))).ok()
+            assert made["spec"]["clusterIP"] == f"10.96.0.{number}"
+        words = "failed to allocate a serviceIP: range is full"
+        (await api.post(SERVICES, service())).failed(500, "InternalError", words)
 
 
 async def test_a_headless_service_without_pods_has_both_families() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from tests.apiserver.harness import Api, serving
 
+from setpoint.apiserver.strategies.job_indexes import count_indexes
+
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
@@ -75,6 +77,39 @@ async def test_a_volume_with_a_class_of_attributes_has_to_be_a_csi_drivers(api: 
     spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "volumeAttributesClassName": ""}
     refused = await api.post(VOLUMES, {"metadata": {"name": "one"}, "spec": spec})
     assert fields(refused.json) == ["spec", "spec.volumeAttributesClassName", "spec.csi"]
+
+
+async def test_limits_are_in_bytes(api: Api) -> None:
+    wanted = {"metadata": {"name": "one"}, "provisioner": "a.b/c", "parameters": {"é": "é" * (128 * 1024)}}
+    words = "parameters: Too long: may not be more than 262144 bytes"
+    (await api.post("/apis/storage.k8s.io/v1/storageclasses", wanted)).failed(422, "Invalid", words)
+    event = {
+        "metadata": {"name": "one"},
+        "regarding": {"namespace": "default"},
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingController": "a.b/c",
+        "reportingInstance": "i",
+        "action": "a",
+        "type": "Normal",
+    }
+    path = "/apis/events.k8s.io/v1/namespaces/default/events"
+    (await api.post(path, {**event, "reason": "é" * 65})).failed(422, "Invalid", "can have at most 128 characters")
+    (await api.post(path, {**event, "reason": "é" * 64})).ok()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("0000000000000000000000001,+03-0000000000000000000000000004", (3, "")),
+        ("9223372036854775807", (0, 'too large index: "9223372036854775807"')),
+        ("9223372036854775808", (0, 'cannot convert string to integer for index: "9223372036854775808"')),
+        ("0" * 5000 + "7", (0, f'too large index: "{"0" * 5000}7"')),
+        ("", (0, "")),
+        ("+", (0, 'cannot convert string to integer for index: "+"')),
+    ],
+)
+def test_indexes_of_jobs_are_read_as_go_reads_them(text: str, found: tuple[int, str]) -> None:
+    assert count_indexes(text, 7) == found
 
 
 async def test_a_claim_with_a_source_in_a_group_is_not_asked_for_a_valid_group_again(api: Api) -> None:

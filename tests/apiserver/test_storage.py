@@ -246,6 +246,50 @@ def test_revisions_between_two_lives_are_unknown(storage: Storage) -> None:
     assert storage.subscribe("leases", before + 1000, lambda: None).read() != []
 
 
+def test_a_forgotten_past_stays_forgotten_after_a_restart(tmp_path: Path) -> None:
+    storage = SqliteStorage(tmp_path)
+    old = storage.put("pods", "ns", "one", encoded("old"), expected=0).revision
+    storage.put("pods", "ns", "one", encoded("new"), expected=old)
+    storage.compact(storage.revision)
+    with pytest.raises(Compacted):
+        storage.scan("pods", at=old)
+    storage.close()
+    again = SqliteStorage(tmp_path)
+    with pytest.raises(Compacted):
+        again.scan("pods", at=old)
+    assert [record.value for record in again.scan("pods", at=again.revision)] == [f"new@{old + 1}".encode()]
+    again.close()
+
+
+def test_a_list_and_a_watch_know_the_same_past(storage: Storage) -> None:
+    start = storage.revision
+    fill(storage, 1, "leases")
+    fill(storage, 3)
+    storage.compact(storage.revision)
+    for resource in ("leases", "pods", "never-written"):
+        for revision in (start, start + 1, start + 2):
+            with pytest.raises(Compacted):
+                storage.subscribe(resource, revision, lambda: None)
+            with pytest.raises(Compacted):
+                storage.scan(resource, at=revision)
+        assert storage.subscribe(resource, storage.revision, lambda: None).read() == []
+
+
+def test_a_reader_from_a_future_revision_gets_what_follows_it_at_once(storage: Storage) -> None:
+    since = storage.revision + 3
+    reader = storage.subscribe("pods", since, lambda: None)
+    fill(storage, 5)
+    assert [change.revision for change in reader.read(2)] == [since + 1, since + 2]
+    assert reader.read(2) == []
+
+
+def test_a_reader_from_a_future_revision_misses_nothing_of_the_history_before_it(storage: Storage) -> None:
+    since = storage.revision + 3
+    reader = storage.subscribe("pods", since, lambda: None)
+    fill(storage, 103)
+    assert [change.revision for change in reader.read(2)] == [since + 1, since + 2]
+
+
 def test_a_write_that_fails_to_encode_changes_nothing(storage: Storage) -> None:
     def broken(revision: int) -> bytes:
         raise ValueError("too big")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.apiserver.harness import PODS, Api, pod, serving
 
-from setpoint.apiserver.strategies.addresses import address_errors, cidr_errors
+from setpoint.apiserver.strategies.addresses import address_errors, cidr_errors, special_errors
 
 NODES = "/api/v1/nodes"
 SERVICES = "/api/v1/namespaces/default/services"
@@ -112,6 +112,31 @@ async def test_a_pods_address_is_never_half_set(api: Api) -> None:
     made["status"]["podIPs"] = [{}]
     refused = await api.put(f"{PODS}/web/status", made)
     refused.failed(422, "Invalid", '[{"IP":""}]: podIP and podIPs must either both be set or both be unset')
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("0.0.0.0", "may not be unspecified"),
+        ("::ffff:0.0.0.0", "may not be unspecified"),
+        ("127.0.0.2", "may not be in the loopback range"),
+        ("::ffff:127.0.0.1", "may not be in the loopback range"),
+        ("169.254.1.1", "may not be in the link-local range"),
+        ("::ffff:169.254.1.1", "may not be in the link-local range"),
+        ("fe80::1", "may not be in the link-local range"),
+        ("224.0.0.5", "may not be in the link-local multicast range"),
+        ("::ffff:224.0.0.5", "may not be in the link-local multicast range"),
+        ("ff02::1", "may not be in the link-local multicast range"),
+        ("ff12::1", "may not be in the link-local multicast range"),
+        ("224.0.1.1", ""),
+        ("239.1.1.1", ""),
+        ("ff05::1", ""),
+    ],
+)
+def test_special_addresses_are_those_of_go(address: str, why: str) -> None:
+    errors = [str(error) for error in special_errors(address, "spec.externalIPs[0]")]
+    assert len(errors) == (1 if why else 0)
+    assert all(why in error for error in errors)
 
 
 def test_what_an_object_has_already_may_stay() -> None:

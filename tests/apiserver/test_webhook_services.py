@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import base64
 
+import pytest
 from tests.apiserver.harness import MAPS, config_map, serving
 
 from setpoint.apiserver import HttpCaller
+from setpoint.apiserver.webhooks.caller import CallFailed, Target
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.webhook import Admission, MemoryCertificates, Review, Webhooks, WebhookServer
 from setpoint.webhook.authority import split
@@ -70,3 +72,11 @@ async def test_a_url_with_two_slashes_and_the_serving_certificate_as_its_bundle_
         (await api.post(VALIDATING, {"metadata": {"name": "maps"}, "webhooks": [hook]})).ok()
         (await api.post(MAPS, config_map())).failed(403, "Forbidden", "denied the request: not today")
         hooks.stop()
+
+
+@pytest.mark.parametrize("url", ["https://foo]/x", "https://a:99999/x"])
+async def test_a_call_to_a_host_that_can_not_exist_fails(url: str) -> None:
+    caller = HttpCaller()
+    with pytest.raises(CallFailed, match="dial tcp"):
+        await caller.call(Target(url), b"", 1)
+    await caller.close()

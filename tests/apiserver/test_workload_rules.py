@@ -10,6 +10,7 @@ import pytest
 from tests.apiserver.harness import DEPLOYMENTS, PODS, Api, serving
 
 from setpoint.apiserver.requests import type_errors
+from setpoint.apiserver.strategies.disabled import disabled_fields
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 SETS = "/apis/apps/v1/namespaces/default/statefulsets"
@@ -222,6 +223,14 @@ async def test_fields_of_features_that_are_off_are_dropped(api: Api) -> None:
     kept = (await api.post(DEPLOYMENTS, made)).ok()["spec"]["template"]["spec"]
     assert "schedulingGroup" not in kept
     assert "lifecycle" not in kept["containers"][0]
+
+
+def test_each_field_that_is_dropped_is_listed_once() -> None:
+    listed = [(resource, path) for resource, paths in disabled_fields() for path in paths]
+    assert len(listed) == len(set(listed))
+    assert {("pods", "spec.schedulingGroup"), ("pods", "status.volumeHealth"), ("jobs.batch", "spec.scheduling")} <= {
+        *listed
+    }
 
 
 async def test_ports_of_pods_on_the_network_of_their_node_are_its_ports(api: Api) -> None:
@@ -461,6 +470,24 @@ async def test_what_is_said_to_a_signer_has_keys_with_a_domain(api: Api) -> None
     asked["userAnnotations"] = {"plain": "x"}
     (await api.post(PODS, wanted)).failed(422, "Invalid", 'must be a domain-prefixed key (such as "acme.io/foo")')
     asked["userAnnotations"] = {"Example.com/A": "x"}
+    (await api.post(PODS, wanted)).ok()
+
+
+@pytest.mark.parametrize(
+    ("signer", "most"),
+    [
+        ("kubernetes.io/x", 86400),
+        ("a.kubernetes.io/x", 86400),
+        ("evilkubernetes.io/x", 7862400),
+        ("example.com/x", 7862400),
+    ],
+)
+async def test_certificates_of_kubernetes_own_signers_last_a_day_at_most(api: Api, signer: str, most: int) -> None:
+    asked = {"keyType": "ED25519", "signerName": signer, "keyPath": "k", "maxExpirationSeconds": most + 1}
+    wanted = pod(volumes=[{"name": "v", "projected": {"sources": [{"podCertificate": asked}]}}])
+    words = f"if provided, maxExpirationSeconds must be <= {most}"
+    (await api.post(PODS, wanted)).failed(422, "Invalid", words)
+    asked["maxExpirationSeconds"] = most
     (await api.post(PODS, wanted)).ok()
 
 

@@ -199,7 +199,7 @@ class ApiServer:
         state = self.state
         if state.running:
             return
-        # A client that knew this server's former life must not take new revisions for old ones.
+        # A client with revisions from before a restart must not take new revisions for those.
         state.storage.advance(int(state.now().timestamp() * 1000))
         state.compaction.begin(asyncio.get_running_loop().time())
         self.custom_resources.load()

@@ -59,6 +59,11 @@ def test_what_is_not_spdy_is_refused(sent: bytes) -> None:
         list(Frames().feed(sent))
 
 
+def test_a_frame_has_any_length_that_its_head_can_express() -> None:
+    sent = b"\x00\x00\x00\x01\x00\xff\xff\xff" + bytes((1 << 24) - 1)
+    assert list(Frames().feed(sent)) == [Data(1, bytes((1 << 24) - 1), False)]
+
+
 def test_any_bytes_are_read_or_refused() -> None:
     random = Random(1)
     refused = 0

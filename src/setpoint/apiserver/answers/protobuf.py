@@ -65,7 +65,6 @@ def _remembered(document: bytes) -> bytes:
     return encode(msgspec.json.decode(document))
 
 
-@cache
 @lru_cache(maxsize=_REMEMBERED)
 def _message_of(api_version: str, kind: str) -> str | None:
     gvk = GroupVersionKind(*GroupVersion.parse(api_version), kind)

@@ -34,7 +34,8 @@ VERSION: Final = {
 _JSON: Final = (openapi.JSON, "*/*", "application/*")
 _DAMAGE: Final = "/debug/damage"
 _METRICS: Final = "/metrics"
-_ROOTS: Final = frozenset({"api", "apis", "openapi", "version", "healthz", "livez", "readyz", ""})
+_ROOTS: Final = frozenset({"api", "apis", "openapi", "healthz", "livez", "readyz"})
+_PATHS: Final = frozenset({"/", "/version", _DAMAGE, _METRICS})
 _STARTED: Final = tuple(
     f"poststarthook/{name}"
     for name in (
@@ -65,7 +66,7 @@ def answer(state: State, request: IncomingRequest) -> Response:
     root = path.split("/")[1]
     if path in (CONFIGURATION, KEYS):
         return _issuer(state, request, path)
-    if root not in _ROOTS and path not in (_DAMAGE, _METRICS):
+    if root not in _ROOTS and path not in _PATHS:
         return nothing()
     if request.method not in ("GET", "HEAD"):
         raise ApiStatusError(
@@ -83,7 +84,9 @@ def answer(state: State, request: IncomingRequest) -> Response:
         return _openapi(state, request, path, accept)
     if path == "/version":
         return respond(VERSION)
-    if path == _METRICS and state.metrics is not None:
+    if path == _METRICS:
+        if state.metrics is None:
+            return nothing()
         text, kind = state.metrics.text(accept, state.watches)
         return Response(200, {"content-type": kind, "cache-control": "no-cache, private"}, text)
     if path == _DAMAGE:
@@ -165,12 +168,12 @@ def _paths(state: State) -> list[str]:
 
 
 def _damage(state: State) -> dict[str, object]:
-    """A Status that lists the stored objects that can't be used; its reason is upstream's ``StorageReadError``."""
+    """A Status that lists the stored items that can't be read or used; the reason is that of upstream."""
     causes = [{"reason": "StorageReadError", "message": item.why, "field": item.what} for item in state.damage]
     status: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     if causes:
         status |= {"status": "Failure", "reason": "StorageReadError", "details": {"causes": causes}}
-        status["message"] = f"{len(causes)} stored things can't be read or used"
+        status["message"] = f"stored items that can't be read or used: {len(causes)}"
     return status
 
 

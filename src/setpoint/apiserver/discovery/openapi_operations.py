@@ -63,9 +63,9 @@ _QUERY: Final = {
     parameter.name: parameter
     for parameter in (
         Parameter("allowWatchBookmarks", "boolean", "Whether a watch may send events of type BOOKMARK."),
-        Parameter("container", "string", "Which container's log; may be left out where there is only one."),
-        Parameter("continue", "string", "Where the previous page of this list ended, as that page said."),
-        Parameter("dryRun", "string", "'All' does everything but store the result."),
+        Parameter("container", "string", "The container whose log is read; it may be omitted if the pod has only one."),
+        Parameter("continue", "string", "The 'continue' token of the previous page of this list."),
+        Parameter("dryRun", "string", "'All' processes the request without storing the result."),
         Parameter("fieldManager", "string", "The author of this change; at most 128 printable characters."),
         Parameter("fieldSelector", "string", "Only objects whose fields have these values, such as metadata.name=web."),
         Parameter(
@@ -74,12 +74,12 @@ _QUERY: Final = {
             "The handling of unknown and duplicate fields: 'Ignore' drops them, 'Warn' drops them and says so in a "
             "warning, 'Strict' refuses the request.",
         ),
-        Parameter("follow", "boolean", "Go on as the log grows."),
+        Parameter("follow", "boolean", "Whether new lines are sent as they are written to the log."),
         Parameter("force", "boolean", "Take over fields that other managers own. For apply requests only."),
         Parameter("gracePeriodSeconds", "integer", "Seconds until the object is deleted; 0 deletes it at once."),
         Parameter("labelSelector", "string", "Only objects whose labels match, such as app=web,tier in (a,b)."),
-        Parameter("limitBytes", "integer", "At most so many bytes of the log."),
-        Parameter("limit", "integer", "At most so many objects; the answer says how to continue."),
+        Parameter("limitBytes", "integer", "The maximum number of bytes to read from the log."),
+        Parameter("limit", "integer", "The maximum number of objects; a list with more has a 'continue' token."),
         Parameter("orphanDependents", "boolean", "Deprecated: use propagationPolicy."),
         Parameter("previous", "boolean", "The log of the container that ran before the last restart."),
         Parameter(
@@ -89,12 +89,12 @@ _QUERY: Final = {
         ),
         Parameter("resourceVersion", "string", "The version of the collection to read or to watch from."),
         Parameter("resourceVersionMatch", "string", "The meaning of resourceVersion: 'Exact' or 'NotOlderThan'."),
-        Parameter("sendInitialEvents", "boolean", "Whether a watch begins with the objects that are there."),
-        Parameter("sinceSeconds", "integer", "Only lines that are not older than this."),
-        Parameter("tailLines", "integer", "Only so many lines at the end."),
-        Parameter("timeoutSeconds", "integer", "When the server ends the request, whatever is under way."),
-        Parameter("timestamps", "boolean", "Begin each line with its time."),
-        Parameter("watch", "boolean", "Send changes as they come instead of a list."),
+        Parameter("sendInitialEvents", "boolean", "Whether a watch begins with an event for each existing object."),
+        Parameter("sinceSeconds", "integer", "The maximum age of the lines to read, in seconds."),
+        Parameter("tailLines", "integer", "The number of lines to read from the end of the log."),
+        Parameter("timeoutSeconds", "integer", "Seconds after which the server ends a list or watch."),
+        Parameter("timestamps", "boolean", "Whether each line begins with its time."),
+        Parameter("watch", "boolean", "Whether changes are sent as a stream of events instead of a list."),
     )
 }
 _LIST: Final = (

@@ -100,12 +100,11 @@ class MemoryStorage:
         collection = self._collections.get(resource)
         if at is not None and self._gap[0] < at < self._gap[1]:
             raise Compacted(at, self._gap[1])
+        self._check_age(at, self._floor if collection is None else collection.compacted)
         if collection is None:
-            self._check_age(at, self._floor)
             return []
         if at is None or at >= collection.last:
             return collection.records(namespace)
-        self._check_age(at, collection.compacted)
         return collection.records_at(namespace, at)
 
     def changed_since(self, resource: str) -> int:
@@ -361,14 +360,12 @@ class _Reader:
     def read(self, limit: int = 1000) -> list[Change]:
         collection = self._collection
         index = self._position - collection.base
-        if index < collection.start:
+        if index < collection.start and self._since < collection.compacted:
             raise Compacted(self._since, collection.compacted)
+        # a reader that began at a future revision has changes up to it in front of it
+        index = bisect_right(collection.log, self._since, lo=max(index, collection.start), key=_revision)
         changes = collection.log[index : index + limit]
-        if not changes:
-            return changes
-        self._position += len(changes)
-        if changes[0].record.revision <= self._since:  # read from a revision that was yet to come
-            changes = [change for change in changes if change.record.revision > self._since]
+        self._position = collection.base + index + len(changes)
         if changes:
             self._since = changes[-1].record.revision
         return changes

@@ -30,14 +30,17 @@ def salvage(path: Path, log: bytes, why: str) -> list[Damage]:
         StorageError: nothing in the file can be read, or the new one can't be written; the damaged file stays.
     """
     try:
+        if not path.exists():
+            path.touch()  # a missing file is handled and kept like an empty one
         data = path.read_bytes()
     except OSError as problem:
         raise StorageError(f"{path} can't be used: {problem.strerror}") from problem
     whole, broken = _sort(rows_of(data, Log(log)))
     if not whole:
+        files = f"it and {path.name}-wal" if log else "it"
         raise StorageError(
             f"data directory {path.parent} can't be used: {path.name} is damaged ({why}) and nothing in it can be "
-            "read. Move it away to start with no objects"
+            f"read. Move {files} away to start with no objects"
         )
     left = _newest(whole.values())
     aside = _free_name(path)

@@ -83,12 +83,13 @@ class SqliteStorage(MemoryStorage):
     def _open(self, power_safe: bool) -> tuple[sqlite3.Connection, list[Row]]:
         """The database and all its rows; a salvaged database if the original is damaged."""
         log = self._left_log()
-        if self._path.exists() and not self._path.stat().st_size and not log:
+        size = self._path.stat().st_size if self._path.exists() else None
+        if size == 0 and not log:
             _log.warning("%s is empty: there are no objects in it", self._path)
         try:
             if log and Log(log).torn:  # which SQLite takes for the log's end
                 raise DamagedError("its write-ahead log has a wrong checksum")
-            if log and not self._path.stat().st_size:
+            if log and not size:
                 raise DamagedError("all but its write-ahead log is gone")
             return self._read(power_safe)
         except DamagedError as problem:

@@ -36,8 +36,9 @@ _SPECIAL: Final = (
     ("is_unspecified", "may not be unspecified (0.0.0.0 or ::)"),
     ("is_loopback", "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
     ("is_link_local", "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
-    ("is_multicast", "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
 )
+_MULTICAST: Final = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
+_LINK_MULTICAST: Final = IPv4Network("224.0.0.0/24")
 
 
 def address_of(text: str) -> IPv4Address | IPv6Address | None:
@@ -110,8 +111,21 @@ _LONGEST: Final = 256
 
 
 def special_errors(text: str, path: str) -> list[FieldError]:
-    """The errors if an address is unspecified, loopback, link-local or multicast, which the addresses of endpoints and
-    services must not be. Empty if ``text`` is not an address.
+    """The errors if an address is unspecified, loopback, link-local or link-local multicast, which the addresses of
+    endpoints and services must not be. Empty if ``text`` is not an address.
     """
     address = address_of(text)
-    return [invalid(path, text, why) for name, why in _SPECIAL if address is not None and getattr(address, name)]
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or address  # which are one address to Go
+    if address is None:
+        return []
+    why = [why for name, why in _SPECIAL if getattr(address, name)]
+    if _is_link_multicast(address):
+        why.append(_MULTICAST)
+    return [invalid(path, text, reason) for reason in why]
+
+
+def _is_link_multicast(address: IPv4Address | IPv6Address) -> bool:
+    if isinstance(address, IPv4Address):
+        return address in _LINK_MULTICAST
+    return address.packed[0] == 0xFF and address.packed[1] & 0x0F == 2  # the flags before the scope may be any

@@ -98,7 +98,7 @@ def disabled_fields() -> list[tuple[str, list[str]]]:
     """The resources, each with the sorted paths of the fields to drop. The fields in the spec of a pod are also dropped
     from all pod templates, which are not listed.
     """
-    return [("pods", sorted(_paths("pods"))), *((name, sorted(paths)) for name, paths in sorted(_OTHERS.items()))]
+    return [(name, sorted(_paths(name) if name == "pods" else paths)) for name, paths in sorted(_OTHERS.items())]
 
 
 def drop_disabled(resource: str, obj: JsonObject) -> None:

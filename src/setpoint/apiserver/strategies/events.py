@@ -94,7 +94,7 @@ def _legacy_errors(event: dict[str, Any], controller_field: str) -> list[FieldEr
         value = event.get(name, "")
         if not value and name != "message":
             errors.append(required(name))
-        if len(value) > most:
+        if len(value.encode()) > most:
             errors.append(invalid(name, "", f"can have at most {most} characters"))
     return errors
 

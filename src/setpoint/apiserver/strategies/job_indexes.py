@@ -11,11 +11,11 @@ from setpoint.slices import pace
 
 __all__ = ["count_indexes", "index_intervals", "indexes_problem"]
 
-_DIGITS: Final = 20
-"""The maximum length of a 64-bit integer in decimal, with its sign. Longer texts are not parsed, because Python refuses
-to parse thousands of digits.
+_NUMBER: Final = re.compile(r"[+-]?0*([0-9]{1,19})", re.ASCII)
+"""Any zeros, and at most 19 digits, the length of a 64-bit integer. Longer numbers are not parsed, because Python
+refuses to parse thousands of digits.
 """
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_MOST: Final = (1 << 63) - 1
 _TWO_PARTS: Final = "violates the requirement that an index interval can have at most two parts separated by '-'"
 
 
@@ -51,12 +51,15 @@ def _interval(text: str, completions: int) -> tuple[int, int] | str:
     limits = text.split("-")
     if len(limits) > 2:
         return f"the fragment {quote(text)} {_TWO_PARTS}"
+    numbers: list[int] = []
     for limit in limits:
-        if not _NUMBER.fullmatch(limit) or len(limit) > _DIGITS:
+        found = _NUMBER.fullmatch(limit)
+        if found is None or int(found[1]) > _MOST:
             return f"cannot convert string to integer for index: {quote(limit)}"
-        if int(limit) >= completions:
+        numbers.append(int(found[1]))
+        if numbers[-1] >= completions:
             return f"too large index: {quote(limit)}"
-    first, end = int(limits[0]), int(limits[-1])
+    first, end = numbers[0], numbers[-1]
     if len(limits) == 2 and first >= end:
         return f"non-increasing order, previous: {first}, current: {end}"
     return first, end

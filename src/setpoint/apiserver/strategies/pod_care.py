@@ -28,7 +28,7 @@ _NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 _NUMBERS: Final = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 
 
-def care_errors(container: JsonObject, path: str, spec: JsonObject, grace: int | None) -> Errors:
+def care_errors(container: JsonObject, path: str, grace: int | None) -> Errors:
     """The errors in a container's probes and lifecycle hooks. ``grace``: the pod's grace period in seconds; if it is
     None, the length of a ``sleep`` is not checked.
     """

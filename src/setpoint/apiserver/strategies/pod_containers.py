@@ -50,7 +50,7 @@ def containers_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject
         if name in names:
             errors.append(duplicate(f"{where}.name", name))
         names.add(name)
-        errors += care_errors(container, where, spec, grace)
+        errors += care_errors(container, where, grace)
         errors += restart_errors(container, where)
     errors += _host_ports(containers, f"{path}.containers")
     errors += _init_errors(spec, path, volumes, set(names), grace)
@@ -80,7 +80,7 @@ def _init_errors(
         errors += _host_ports([container], f"{path}.initContainers")
         sidecar = container.get("restartPolicy") == "Always"
         if sidecar:
-            errors += care_errors(container, where, spec, grace)
+            errors += care_errors(container, where, grace)
         else:
             errors += [
                 forbidden(f"{where}.{key}", _SIDECARS_ONLY)

@@ -167,7 +167,7 @@ def _windows(context: JsonObject, path: str) -> Errors:
         errors += [invalid(f"{path}.gmsaCredentialSpecName", name, problem) for problem in dns1123_subdomain(name)]
     if text == "":
         errors.append(invalid(f"{path}.gmsaCredentialSpec", text, "gmsaCredentialSpec cannot be an empty string"))
-    elif text is not None and len(text) > 64 * 1024:
+    elif text is not None and len(text.encode()) > 64 * 1024:
         errors.append(invalid(f"{path}.gmsaCredentialSpec", text, "gmsaCredentialSpec size must be under 64 KiB"))
     user = options.get("runAsUserName")
     if user is not None:

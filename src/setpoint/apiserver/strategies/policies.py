@@ -219,7 +219,7 @@ def _validation_errors(
         seen.add(key)
         if not text:
             errors.append(required(f"{where}.valueExpression", "valueExpression is not specified"))
-        elif len(text) > _MOST_TEXT:
+        elif len(text.encode()) > _MOST_TEXT:
             errors.append(required(f"{where}.valueExpression", f"must not exceed {_MOST_TEXT} bytes in length"))
         else:
             errors += expression_errors(text, environment, (STRING, NULL), f"{where}.valueExpression")[0]

@@ -17,7 +17,14 @@ from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required, too_long
 from setpoint.slices import pace
 
-__all__ = ["annotation_errors", "downward_rule", "files_rule", "projected_rule", "signer_errors"]
+__all__ = [
+    "annotation_errors",
+    "downward_rule",
+    "files_rule",
+    "longest_certificate",
+    "projected_rule",
+    "signer_errors",
+]
 
 Errors = list[FieldError]
 _MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
@@ -200,6 +207,12 @@ def _projected_bundle(source: JsonObject, where: str, path: str, paths: set[str]
     return errors + unreserved_path(target, f"{where}.path") + _taken(target, target, path, paths)
 
 
+def longest_certificate(signer: str) -> int:
+    """The maximum of ``maxExpirationSeconds`` for a signer: a day for those of Kubernetes, 91 days for others."""
+    host = signer.partition("/")[0]
+    return 86400 if host == "kubernetes.io" or host.endswith(".kubernetes.io") else 7862400
+
+
 def _projected_certificate(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
     signer = source.get("signerName", "")
     errors = signer_errors(signer, f"{where}.signerName")
@@ -208,7 +221,7 @@ def _projected_certificate(source: JsonObject, where: str, path: str, paths: set
         errors.append(not_supported(f"{where}.keyType", source.get("keyType", ""), _KEY_TYPES))
     seconds = source.get("maxExpirationSeconds")
     if seconds is not None:
-        most = 86400 if signer.partition("/")[0].endswith("kubernetes.io") else 7862400
+        most = longest_certificate(signer)
         if seconds < 3600:
             text = "if provided, maxExpirationSeconds must be >= 3600"
             errors.append(invalid(f"{where}.maxExpirationSeconds", seconds, text))

@@ -1,21 +1,16 @@
-"""Allocation of addresses and node ports to services, and the checks that precede it, as in upstream's allocators.
-
-Addresses are in 10.96.0.0/12, and node ports are from 30000 to 32767; the lowest free one is allocated. There is one IP
-family, IPv4.
+"""Gives addresses and node ports to services, and checks what precedes that, as upstream does. There is one IP family,
+IPv4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
-from msgspec import Struct, field
 
 from setpoint.apiserver.errors import bad_request
 from setpoint.apiserver.errors import invalid as refused
 from setpoint.apiserver.strategies.addresses import address_problem
+from setpoint.apiserver.strategies.service_allocator import Allocator
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import GroupKind
 from setpoint.schema import FieldError, repeats
@@ -27,35 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ALLOCATED", "allocate", "family_errors", "has_address", "headless", "needs_health_check", "with_node_ports"]
 
-_NETWORK: Final = IPv4Network("10.96.0.0/12")
-_FIRST: Final = 10
-"""The offset in `_NETWORK` of the first address that is allocated automatically. Lower addresses are reserved for
-services with a fixed address, such as 10.96.0.1 for the API server.
-"""
-_PORTS: Final = range(30000, 32768)
-_OUTSIDE: Final = "provided port is not in the valid range. The range of valid ports is 30000-32767"
-_TAKEN: Final = "provided port is already allocated"
 ALLOCATED: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _FAMILIES: Final = ("IPv4", "IPv6")
 _POLICIES: Final = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _POLICY: Final = "spec.ipFamilyPolicy"
-
-
-class _Port(Struct):
-    node_port: int = field(name="nodePort", default=0)
-
-
-class _Spec(Struct):
-    cluster_ips: list[str] = field(name="clusterIPs", default=[])
-    ports: list[_Port] = []
-    health: int = field(name="healthCheckNodePort", default=0)
-
-
-class _Service(Struct):
-    spec: _Spec
-
-
-_decoder = msgspec.json.Decoder(_Service)
 
 
 # -- what a service is ------------------------------------------------------------------------------------------------
@@ -88,7 +58,8 @@ def allocate(call: WriteContext, obj: JsonObject, before: JsonObject | None) -> 
     service.
 
     Raises ApiStatusError, before the rest of the service is validated: 422 for an address or a node port that is not
-    available and for invalid IP families, 400 for a health check port that is not available.
+    available and for invalid IP families, 400 for a health check port that is not available, 500 if there is no free
+    address or port.
     """
     spec = obj["spec"]
     if before is not None:
@@ -100,57 +71,13 @@ def allocate(call: WriteContext, obj: JsonObject, before: JsonObject | None) -> 
         raise refused(GroupKind("", "Service"), name, errors)
     if spec.get("type") == "ExternalName" and not (before and with_node_ports(before)):
         return
-    given = _Given(call, before)
+    given = Allocator(call, before)
     if spec.get("type") != "ExternalName" and not headless(spec):
         _give_address(spec, before, given, name)
     if with_node_ports(spec):
         _give_node_ports(spec, before, given, name)
     if needs_health_check(spec) and not (before and needs_health_check(before)):
         _give_health_port(spec, given)
-
-
-class _Given:
-    """The allocated addresses and ports. They are collected when they are first needed."""
-
-    def __init__(self, call: WriteContext, own: JsonObject | None) -> None:
-        self._call = call
-        self._own = own or {}
-        self._read: tuple[set[str], set[int]] | None = None
-
-    @property
-    def addresses(self) -> set[str]:
-        return self._all()[0]
-
-    @property
-    def ports(self) -> set[int]:
-        """The allocated ports, including those allocated by this request."""
-        return self._all()[1]
-
-    def _all(self) -> tuple[set[str], set[int]]:
-        if self._read is None:
-            others = [_decoder.decode(record.value).spec for record in self._call.storage.scan("services")]
-            addresses = {address for other in others for address in other.cluster_ips}
-            ports = {port.node_port for other in others for port in other.ports} | {other.health for other in others}
-            self._read = addresses - {*(self._own.get("clusterIPs") or ())}, ports - {0}
-        return self._read
-
-    def port(self) -> int:
-        number = next(number for number in _PORTS if number not in self.ports)
-        self.ports.add(number)
-        return number
-
-    def reserve(self, number: int) -> str:
-        """Allocates the port to this request. Returns the problem with its number; empty if the port was free. In a dry
-        run, every port counts as free, as in upstream, and nothing is allocated.
-        """
-        if self._call.dry_run:
-            return ""
-        if number not in _PORTS:
-            return _OUTSIDE
-        if number in self.ports:
-            return _TAKEN
-        self.ports.add(number)
-        return ""
 
 
 def _keep(spec: JsonObject, before: JsonObject) -> None:
@@ -188,22 +115,20 @@ def _synchronize(spec: JsonObject, before: JsonObject | None) -> None:
             spec["clusterIPs"] = [address]
 
 
-def _give_address(spec: JsonObject, before: JsonObject | None, given: _Given, name: str) -> None:
-    had = (before or {}).get("clusterIPs") or []
+def _give_address(spec: JsonObject, before: JsonObject | None, given: Allocator, name: str) -> None:
     wanted = spec.get("clusterIPs") or []
     if before is not None and has_address(before) and wanted:
         return
     chosen = wanted[0] if wanted else ""
     if not chosen:
-        addresses = (str(_NETWORK[number]) for number in range(_FIRST, _NETWORK.num_addresses))
-        chosen = next(address for address in addresses if address not in given.addresses)
-    elif chosen not in had and chosen in given.addresses:
-        problem = f"failed to allocate IP {chosen}: provided IP is already allocated"
-        raise refused(GroupKind("", "Service"), name, [invalid("spec.clusterIPs", wanted, problem)])
+        chosen = given.address()
+    elif problem := given.refusal(chosen):
+        why = f"failed to allocate IP {chosen}: {problem}"
+        raise refused(GroupKind("", "Service"), name, [invalid("spec.clusterIPs", wanted, why)])
     spec["clusterIP"], spec["clusterIPs"] = chosen, [chosen, *wanted[1:]]
 
 
-def _give_node_ports(spec: JsonObject, before: JsonObject | None, given: _Given, name: str) -> None:
+def _give_node_ports(spec: JsonObject, before: JsonObject | None, given: Allocator, name: str) -> None:
     gives = spec.get("type") == "NodePort" or spec.get("allocateLoadBalancerNodePorts", True)
     mine = {port.get("nodePort", 0) for port in pace((before or {}).get("ports") or ())}
     by_port: dict[int, int] = {}
@@ -215,7 +140,7 @@ def _give_node_ports(spec: JsonObject, before: JsonObject | None, given: _Given,
             continue
         wanted = wanted or by_port.get(number) or said.get(number, 0)
         if not wanted:
-            wanted = given.port()
+            wanted = given.port("nodePort")
         elif wanted not in mine and wanted != by_port.get(number):
             problem = given.reserve(wanted)
             if problem:
@@ -225,10 +150,10 @@ def _give_node_ports(spec: JsonObject, before: JsonObject | None, given: _Given,
         port["nodePort"] = wanted
 
 
-def _give_health_port(spec: JsonObject, given: _Given) -> None:
+def _give_health_port(spec: JsonObject, given: Allocator) -> None:
     wanted = spec.get("healthCheckNodePort", 0)
     if not wanted:
-        spec["healthCheckNodePort"] = given.port()
+        spec["healthCheckNodePort"] = given.port("HealthCheck NodePort 0")
     elif problem := given.reserve(wanted):
         raise bad_request(f"failed to allocate requested HealthCheck NodePort {wanted}: {problem}")
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
-from urllib.parse import urlsplit
+from ipaddress import ip_address
+from typing import Any, Final, NamedTuple
 
 from setpoint.apiserver.strategies.admission_configuration import AdmissionConfiguration
 from setpoint.apiserver.strategies.conditions import condition_errors
@@ -31,6 +31,8 @@ __all__ = [
 
 _FORM: Final = "; desired format: https://host[/path]"
 _SCHEME: Final = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
+_USER: Final = re.compile(r"[A-Za-z0-9._:~!$&'()*+,;=%@-]*")
+_PORT: Final = re.compile("(?::[0-9]*)?")
 _ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 _NOT_OF_HOSTS: Final = frozenset(" \\^`{|}")
 _OPERATIONS: Final = ("CONNECT", "CREATE", "DELETE", "UPDATE")
@@ -215,33 +217,69 @@ def _path_errors(where: str, path: str) -> list[FieldError]:
     return errors
 
 
-def _url_problem(url: str) -> str:
+class _Url(NamedTuple):
+    """The parts of a URL, as Go's parser splits it. ``user`` is None if there is no user information."""
+
+    scheme: str
+    user: str | None
+    host: str
+    path: str
+    query: str
+    fragment: str
+
+    @classmethod
+    def split(cls, url: str) -> _Url:
+        address, _, fragment = url.partition("#")
+        found = _SCHEME.match(address)
+        scheme = found[0] if found else ""
+        rest, _, query = address[len(scheme) :].partition("?")
+        authority, slash, path = rest[2:].partition("/") if rest.startswith("//") else ("", "", rest)
+        user, at, host = authority.rpartition("@")
+        return cls(scheme[:-1].lower(), user if at else None, host, slash + path, query, fragment)
+
+
+def _url_problem(url: str, parts: _Url) -> str:
     """The error that Go's URL parser reports; empty if the URL is valid."""
     if any(ord(character) < 0x20 or ord(character) == 0x7F for character in url):
         return "net/url: invalid control character in URL"
-    address, _, fragment = url.partition("#")
-    scheme = _SCHEME.match(address)
-    rest = address[scheme.end() :] if scheme else address
-    if not scheme and rest.startswith(":"):
+    if not parts.scheme and url.startswith(":"):
         return "missing protocol scheme"
-    if not rest.startswith("//"):
-        if not scheme and ":" in rest.partition("/")[0]:
-            return "first path segment in URL cannot contain colon"
-        host, where = "", rest.partition("?")[0]
-    else:
-        host, slash, where = rest[2:].partition("?")[0].partition("/")
-        where = slash + where
-    return _host_problem(host.rpartition("@")[2]) or _escape_problem(where) or _escape_problem(fragment)
+    if not parts.scheme and not url.startswith("//") and ":" in parts.path.partition("/")[0]:
+        return "first path segment in URL cannot contain colon"
+    if problem := _host_problem(parts.host):
+        return problem
+    if not _USER.fullmatch(parts.user or ""):
+        return "net/url: invalid userinfo"
+    return _escape_problem(parts.user or "") or _escape_problem(parts.path) or _escape_problem(parts.fragment)
 
 
 def _host_problem(host: str) -> str:
-    name, port = (host, "") if host.startswith("[") else (host.partition(":")[0], host[len(host.partition(":")[0]) :])
-    if host.startswith("["):
-        name, bracket, port = host.partition("]")
-        if not bracket:
-            return "missing ']' in host"
-    if port and not (port.startswith(":") and (port[1:].isdecimal() or port == ":")):
-        return f"invalid port {quote(port)} after host"
+    if "[" in host:
+        return _literal_problem(host)
+    name, colon, port = host.partition(":")
+    return _port_problem(colon + port) or _name_problem(name)
+
+
+def _literal_problem(host: str) -> str:
+    """The error in a host with an address in brackets."""
+    start, _, rest = host.rpartition("[")
+    literal, bracket, port = rest.rpartition("]")
+    if start or not bracket:
+        return "invalid IP-literal" if start else "missing ']' in host"
+    if problem := _port_problem(port) or _name_problem(literal):
+        return problem
+    shown = literal.replace("%25", "%", 1)  # begins the zone of an address
+    try:
+        return "invalid IP-literal" if ip_address(shown).version == 4 else ""
+    except ValueError:
+        return f"invalid host: ParseAddr({quote(shown)}): unable to parse IP"
+
+
+def _port_problem(port: str) -> str:
+    return "" if _PORT.fullmatch(port) else f"invalid port {quote(port)} after host"
+
+
+def _name_problem(name: str) -> str:
     wrong = next((character for character in name if character in _NOT_OF_HOSTS), "")
     return f"invalid character {quote(wrong)} in host name" if wrong else _escape_problem(name)
 
@@ -252,17 +290,18 @@ def _escape_problem(text: str) -> str:
 
 
 def _url_errors(url: str, path: str) -> list[FieldError]:
-    problem = _url_problem(url)
+    parts = _Url.split(url)
+    problem = _url_problem(url, parts)
     if problem:
         return [required(path, f"url must be a valid URL: parse {quote(url)}: {problem}{_FORM}")]
-    parts = urlsplit(url)
     errors: list[FieldError] = []
     if parts.scheme != "https":
         errors.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}"))
-    if not parts.hostname:
-        errors.append(invalid(path, parts.netloc, f"host must be specified{_FORM}"))
-    if parts.username is not None:
-        errors.append(invalid(path, parts.username, "user information is not permitted in the URL"))
+    if not parts.host:
+        errors.append(invalid(path, parts.host, f"host must be specified{_FORM}"))
+    if parts.user is not None:
+        user = parts.user.partition(":")[0]  # without the password
+        errors.append(invalid(path, user, "user information is not permitted in the URL"))
     if parts.fragment:
         errors.append(invalid(path, parts.fragment, "fragments are not permitted in the URL"))
     if parts.query:

@@ -43,8 +43,6 @@ DICTIONARY: Final = _dictionary()
 _VERSION: Final = 3
 _SYN_STREAM, _SYN_REPLY, _RST_STREAM, _SETTINGS, _PING, _GOAWAY, _HEADERS, _WINDOW_UPDATE = 1, 2, 3, 4, 6, 7, 8, 9
 _FIN: Final = 1
-_MOST: Final = 16 << 20
-"""The maximum size of a frame in bytes, which is what a length of 24 bits can express."""
 _MOST_HEADERS: Final = 1 << 20
 
 
@@ -101,8 +99,6 @@ class Frames:
         while len(self._buffer) >= 8:
             head = bytes(self._buffer[:8])
             length = int.from_bytes(head[5:8], "big")
-            if length > _MOST:
-                raise SpdyError("a frame is too long")
             if len(self._buffer) < 8 + length:
                 return
             body = bytes(self._buffer[8 : 8 + length])

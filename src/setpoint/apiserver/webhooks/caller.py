@@ -10,7 +10,6 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
-from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     import aiohttp
@@ -84,15 +83,16 @@ class InProcessCaller:
         self.routes = dict(routes)
 
     async def call(self, target: Target, body: bytes, timeout: float) -> tuple[int, bytes]:
-        parts = urlsplit(target.url)
-        answer = self.routes.get(target.url.partition("?")[0])
+        address, mark, query = target.url.partition("?")
+        host, slash, path = address.removeprefix("https://").partition("/")
+        answer = self.routes.get(address)
         if answer is None:
             if target.service is not None:
                 raise CallFailed(f'service "{target.service[1]}" not found')
-            raise CallFailed(f"dial tcp {parts.netloc}: connect: connection refused")
+            raise CallFailed(f"dial tcp {host}: connect: connection refused")
         try:
             async with asyncio.timeout(timeout):
-                reply = await answer(f"{parts.path}?{parts.query}" if parts.query else parts.path, body)
+                reply = await answer(slash + path + mark + query, body)
         except TimeoutError:
             raise CallFailed("context deadline exceeded") from None
         return reply[0], reply[-1]
@@ -117,7 +117,10 @@ class HttpCaller:
         import aiohttp
         from yarl import URL
 
-        url, name = URL(target.url), ""
+        try:
+            url, name = URL(target.url), ""
+        except ValueError as problem:  # a host or port that Go's URL parser accepts, and that does not exist
+            raise CallFailed(f"dial tcp: {problem}") from None
         if target.service is not None:
             found = self._resolve(target.service) if self._resolve is not None else None
             if found is None:

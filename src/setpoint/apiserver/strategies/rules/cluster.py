@@ -6,7 +6,7 @@ import base64
 from typing import Final
 
 from setpoint.apiserver.strategies.certificate_requests import pod_request_errors, signing_request_errors
-from setpoint.apiserver.strategies.projected_volumes import annotation_errors, signer_errors
+from setpoint.apiserver.strategies.projected_volumes import annotation_errors, longest_certificate, signer_errors
 from setpoint.apiserver.strategies.rules.row import (
     Place,
     Row,
@@ -93,7 +93,7 @@ def _request(place: Place) -> list[FieldError]:
 def _uid(place: Place) -> list[FieldError]:
     value = place.value or ""
     errors = [] if value else [invalid(place.path, value, "must not be empty")]
-    return [*errors, too_long(place.path, 128)] if len(value) > 128 else errors
+    return [*errors, too_long(place.path, 128)] if len(value.encode()) > 128 else errors
 
 
 def _asked_for(place: Place) -> list[FieldError]:
@@ -103,8 +103,7 @@ def _asked_for(place: Place) -> list[FieldError]:
         return settled(place)
     if seconds is None:
         return [required(f"{path}.maxExpirationSeconds", "must be set")]
-    host = signer.partition("/")[0]
-    most = 86400 if host == "kubernetes.io" or host.endswith(".kubernetes.io") else 7862400
+    most = longest_certificate(signer)
     errors: list[FieldError] = []
     if not 3600 <= seconds <= most:
         text = f"must be in the range [3600, {most}]"

@@ -228,7 +228,7 @@ def _parameters(*, needs: bool) -> Check:
         given = place.value or {}
         errors = [too_long(place.path, 512)] if len(given) > 512 else []
         errors += [invalid(place.path, "", "field can not be empty.") for key in given if not key]
-        if sum(len(key) + len(value) for key, value in pace(given.items())) > 256 * 1024:
+        if sum(len(key.encode()) + len(value.encode()) for key, value in pace(given.items())) > 256 * 1024:
             errors.append(too_long(place.path, 256 * 1024))
         if needs and not given:
             errors.append(required(place.path, "must contain at least one key/value pair"))

@@ -1,0 +1,137 @@
+"""The addresses and node ports that are free for a service, as in upstream's allocators.
+
+Addresses are in 10.96.0.0/12, and node ports are from 30000 to 32767; the lowest free one is allocated. A service can
+also request an address in a network of a ServiceCIDR.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network, IPv6Network
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Struct, field
+
+from setpoint.apiserver.errors import internal_error
+from setpoint.apiserver.strategies.addresses import address_of, network_of
+from setpoint.apiserver.strategies.strategy import JsonObject
+
+if TYPE_CHECKING:
+    from setpoint.apiserver.resources.behaviour import WriteContext
+
+__all__ = ["Allocator"]
+
+_NETWORK: Final = IPv4Network("10.96.0.0/12")
+_FIRST: Final = 10
+"""The offset in `_NETWORK` of the first address that is allocated automatically. Lower addresses are reserved for
+services with a fixed address, such as 10.96.0.1 for the API server.
+"""
+_PORTS: Final = range(30000, 32768)
+_OUTSIDE: Final = "provided port is not in the valid range. The range of valid ports is 30000-32767"
+_TAKEN: Final = "provided port is already allocated"
+_CIDRS: Final = "servicecidrs.networking.k8s.io"
+_OUT_OF_RANGE: Final = f"the provided IP (%s) is not in the valid range. The range of valid IPs is {_NETWORK}"
+_FULL: Final = "range is full"
+
+
+class _Port(Struct):
+    node_port: int = field(name="nodePort", default=0)
+
+
+class _Spec(Struct):
+    cluster_ips: list[str] = field(name="clusterIPs", default=[])
+    ports: list[_Port] = []
+    health: int = field(name="healthCheckNodePort", default=0)
+
+
+class _Service(Struct):
+    spec: _Spec
+
+
+class _Range(Struct):
+    cidrs: list[str] = []
+
+
+class _ServiceCidr(Struct):
+    spec: _Range
+
+
+_decoder = msgspec.json.Decoder(_Service)
+_ranges = msgspec.json.Decoder(_ServiceCidr)
+
+
+class Allocator:
+    """The allocated addresses and ports during one request. They are collected when they are first needed. ``own`` is
+    the old spec of the request's service; None for a new service.
+    """
+
+    def __init__(self, call: WriteContext, own: JsonObject | None) -> None:
+        self._call = call
+        self._own = own or {}
+        self._read: tuple[set[str], set[int]] | None = None
+
+    @property
+    def addresses(self) -> set[str]:
+        return self._all()[0]
+
+    @property
+    def ports(self) -> set[int]:
+        """The allocated ports, including those allocated by this request."""
+        return self._all()[1]
+
+    def _all(self) -> tuple[set[str], set[int]]:
+        if self._read is None:
+            others = [_decoder.decode(record.value).spec for record in self._call.storage.scan("services")]
+            addresses = {address for other in others for address in other.cluster_ips}
+            ports = {port.node_port for other in others for port in other.ports} | {other.health for other in others}
+            self._read = addresses - {*(self._own.get("clusterIPs") or ())}, ports - {0}
+        return self._read
+
+    def address(self) -> str:
+        """The lowest free address. Raises ApiStatusError (500) if there is none."""
+        free = (str(_NETWORK[number]) for number in range(_FIRST, _NETWORK.num_addresses - 1))
+        found = next((address for address in free if address not in self.addresses), None)
+        if found is None:
+            raise internal_error(f"failed to allocate a serviceIP: {_FULL}")
+        return found
+
+    def refusal(self, text: str) -> str:
+        """The problem with a requested address; empty if it is free. In a dry run, every address in `_NETWORK` counts
+        as free, as in upstream.
+        """
+        if self._call.dry_run:
+            return "" if _has(_NETWORK, text) else _OUT_OF_RANGE % text
+        cidrs = (_ranges.decode(record.value).spec.cidrs for record in self._call.storage.scan(_CIDRS))
+        if not any(_has(network, text) for network in (_NETWORK, *map(network_of, chain.from_iterable(cidrs)))):
+            return "the provided network does not match the current range"
+        return "provided IP is already allocated" if text in self.addresses else ""
+
+    def port(self, what: str) -> int:
+        """The lowest free port, which is allocated to this request. Raises ApiStatusError (500), with ``what`` as the
+        name of the port, if there is none.
+        """
+        number = next((number for number in _PORTS if number not in self.ports), None)
+        if number is None:
+            raise internal_error(f"failed to allocate a {what}: {_FULL}")
+        self.ports.add(number)
+        return number
+
+    def reserve(self, number: int) -> str:
+        """Allocates the port to this request. Returns the problem with its number; empty if the port was free. In a dry
+        run, every port counts as free, as in upstream, and nothing is allocated.
+        """
+        if self._call.dry_run:
+            return ""
+        if number not in _PORTS:
+            return _OUTSIDE
+        if number in self.ports:
+            return _TAKEN
+        self.ports.add(number)
+        return ""
+
+
+def _has(network: IPv4Network | IPv6Network | None, text: str) -> bool:
+    """Whether the address is in the network, and neither its first nor its last."""
+    address = address_of(text)
+    return network is not None and address in network and address not in (network[0], network[-1])
