@@ -48,7 +48,7 @@ class CreateOnly(Generic[K]):
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> K:
-        """See `setpoint.client.Client.create`. An ``obj`` without a namespace is created in that of the collection;
+        """See `setpoint.client.Client.create`. An ``obj`` without a namespace is created in the collection's namespace;
         ``obj`` itself is not changed.
         """
         return await self._client.create(

@@ -13,8 +13,8 @@ class Applied(NamedTuple):
     """This process's record of a child that it applied.
 
     ``desired`` is a digest of the fields that were sent, and ``carried`` is a digest of the same fields as the server
-    stored them (with defaults, the server's spelling and the changes made by webhooks). ``version`` is the newest
-    resource version that is known to hold the stored values.
+    stored them (with defaults, values in the server's spelling, and the changes made by webhooks). ``version`` is the
+    newest resource version that is known to hold the stored values.
     """
 
     uid: str

@@ -90,8 +90,8 @@ class Environment:
         return str(UUID(int=self.random.getrandbits(128), version=4))
 
     def covers(self, resource: Resource, key: ObjectKey, labels: dict[str, str] | None) -> bool:
-        """Whether the declared cache will show the object. Without ``labels``, a cache with a selector is taken to
-        cover only the objects that it shows already.
+        """Whether the declared cache will show the object. Without ``labels``, a cache with a selector is assumed to
+        cover only the objects that it already shows.
         """
         informer = self.informers.get(resource.gvr)
         if informer is None:

@@ -51,10 +51,12 @@ Read = Callable[[Resource, ObjectKey], Awaitable[dict[str, Any] | None]]
 
 class HotLoopLimits(Struct, frozen=True, kw_only=True):
     """The limits beyond which a key counts as hot. They apply to the writes that changed one object while the
-    reconciled object had one generation. For writes to the spec of the reconciled object itself, all generations count.
+    generation of the reconciled object stayed the same. For writes to the spec of the reconciled object itself, all
+    generations count.
 
-    A key is hot after more than ``writes`` changing writes in ``seconds``, or after more than ``repeats`` writes in
-    ``within`` seconds that have the same body as an earlier write and follow a change of the written object alone.
+    A key is hot after more than ``writes`` changing writes in ``seconds`` seconds. It is also hot after more than
+    ``repeats`` repetitions in ``within`` seconds; a repetition has the same body as an earlier write and was made by a
+    reconcile that a change of the written object caused.
 
     Raises:
         ValueError: a number is not positive.
@@ -147,12 +149,12 @@ class HotLoopDetector:
     """Counts changing writes per key and written object; see `HotLoopLimits`.
 
     The reconciles of a hot key are held back for 1 second at first, and after each further change for twice as long as
-    before, at most 60 s. The key is no longer hot when its object has a new
-    generation (unless the writes are to the spec of that object), or when the limit's period, ``seconds`` or
-    ``within``, has passed without a change. Without ``limits`` no key is ever hot.
+    before, at most 60 s. The key is no longer hot when its object has a new generation (unless the writes are to the
+    spec of that object), or when the limit's period, ``seconds`` or ``within``, has passed without a change. Without
+    ``limits`` no key is ever hot.
 
     Memory is bounded: the detector remembers the 4096 keys whose reconciles wrote last, and for each key the 4096
-    objects that were written last. It remembers them for as long as the limits look back.
+    objects that were written last. It remembers them for the longest period of the limits.
     """
 
     def __init__(self, log: BoundLogger, read: Read, limits: HotLoopLimits | None) -> None:

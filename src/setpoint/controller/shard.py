@@ -199,8 +199,8 @@ class ShardGuard:
                 await asyncio.sleep(0)
 
     def _accepted(self, predicates: Sequence[Test], key: ObjectKey, head: Any) -> bool:
-        """Whether the predicates accept the object. A predicate that raises an exception keeps it out, as for an
-        event.
+        """Whether the predicates accept the object. A predicate that raises an exception rejects it, just as it would
+        reject an event.
         """
         try:
             return all(test(None, head) for test in predicates)

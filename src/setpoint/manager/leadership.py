@@ -48,7 +48,7 @@ class Leadership(Protocol):
         ...
 
     def may_act(self) -> bool:
-        """Whether this process leads, and no other process can have taken over yet, by its own clock."""
+        """Whether this process leads, and no other process can have taken over yet, according to the local clock."""
         ...
 
     def check(self, tolerance: float) -> str:

@@ -116,7 +116,7 @@ class ShardLease:
 
     async def release(self) -> None:
         """Releases the Lease for the last time, so that the other members need not wait for it to expire. Tries for at
-        most ``renew_deadline`` seconds; errors of the server or the connection are logged, not raised.
+        most ``renew_deadline`` seconds; server and connection errors are logged, not raised.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.sharding.renew_deadline

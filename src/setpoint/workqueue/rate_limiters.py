@@ -80,7 +80,7 @@ class ItemFastSlowRateLimiter(Generic[K]):
 class BucketRateLimiter(Generic[K]):
     """A token bucket for all keys together: ``burst`` tokens at once, then ``qps`` tokens per second, whatever the key.
 
-    Each call of `when` reserves a token, possibly a future token. ``clock`` returns seconds, by default the running
+    Each call to `when` reserves a token, possibly a future token. ``clock`` returns seconds, by default the running
     loop's time.
 
     Raises:
