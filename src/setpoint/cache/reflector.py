@@ -214,7 +214,7 @@ class Reflector:
         await self._watch()
 
     async def _watch(self) -> None:
-        """Watches from the last version until a list is needed; raises the error that made it necessary."""
+        """Watches from the last version until a list is needed; raises the error that made the list necessary."""
         while True:
             try:
                 await self._watch_once(self.last_resource_version, (), None)

@@ -191,7 +191,7 @@ class Store:
         object without a resource version replaces any state, and any state replaces it.
 
         Raises:
-            UnexpectedKind: the object is of a different kind than this store.
+            UnexpectedKind: the object is not of this store's kind.
             DecodeError: the object has no name, or the transform failed for it.
         """
         read = self.parser.read(encode(item))

@@ -146,7 +146,7 @@ class Client(PodConnections, Groups):
 
     @property
     def lineage(self) -> Iterator[Client]:
-        """The chain of clients from which this one was made by `over`: itself first, the original client last."""
+        """The chain of clients from which this one was made by `over`: this client first, the original client last."""
         client: Client | None = self
         while client is not None:
             yield client

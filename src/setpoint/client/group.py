@@ -56,7 +56,7 @@ class CreateOnly(Generic[K]):
         )
 
     def _placed(self, obj: K) -> K:
-        """``obj``, or a copy in the collection's namespace if it has no namespace."""
+        """``obj``, or a copy in the collection's namespace if ``obj`` has no namespace."""
         if obj.namespace or not self._namespace:
             return obj
         return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, namespace=self._namespace))

@@ -203,7 +203,7 @@ class HttpTransport(Transport):
     # -- connections and certificates -------------------------------------------------------------------------------
 
     async def _current(self) -> Pool:
-        """The pool of connections to use, which is a new one after certificates have changed."""
+        """The pool of connections to use. After certificates have changed, it is a new pool."""
         certificate: ClientCertificate | None = None
         if self._https:
             certificate = await self._config.credentials.certificate()

@@ -126,7 +126,7 @@ class Response(ABC):
         """The lines of the body, in batches as they arrive. This saves one await per line compared with `lines`.
 
         Raises:
-            TransportError: see `chunks`; also, the stream ended within a line.
+            TransportError: as for `chunks`, or the stream ended in the middle of a line.
         """
         framer = LineFramer()
         async for chunk in self.chunks():

@@ -34,7 +34,7 @@ class Known(NamedTuple):
 
 
 class AppliedChildren:
-    """The applied children of all keys: about 500 bytes for each child. They are forgotten when the process ends.
+    """The applied children of all keys. Each child takes about 500 bytes. They are forgotten when the process ends.
 
     For each key, only the `MAX_SELECTORS` pairs of resource and selector that `Context.keep` used last are remembered.
     """

@@ -1,4 +1,4 @@
-"""Barriers make a reconcile of a key see every write of the key's previous reconcile.
+"""Barriers ensure that a reconcile of a key sees every write of the key's previous reconcile.
 
 The server answers every write with the resulting resource version. Before the key is reconciled again, the caches that
 its reconcile reads must have reached those versions. Other keys do not wait.

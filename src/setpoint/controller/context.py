@@ -122,7 +122,7 @@ class Context(ContextReads):
         return self._env.client
 
     def state(self, kind: type[S]) -> S:
-        """The object that the program's lifespan yields, such as an HTTP session. Its class is ``kind``.
+        """The object that the program's lifespan yields, such as an HTTP session. It is an instance of ``kind``.
 
         Raises:
             LookupError: the program has no lifespan.

@@ -116,7 +116,7 @@ class Declaration(Generic[K]):
 
     @property
     def field_manager(self) -> str:
-        """The field manager under which contexts write: the full name, truncated to the maximum length on servers."""
+        """The field manager under which contexts write: the full name, truncated to `MANAGER_LENGTH` characters."""
         return self.full_name[:MANAGER_LENGTH]
 
     @property

@@ -78,7 +78,8 @@ class Environment:
         self.log = log
         self.program = program
         self.is_guarded = is_guarded
-        """Whether another process may take over keys of this run: processes share the keys or elect a leader."""
+        """Whether another process may take over keys of this run, because processes share the keys or elect a leader.
+        """
         self.informers: dict[GroupVersionResource, Informer[Any]] = {}
         """The informers of all declared kinds, once the run is prepared."""
         self.scopes: dict[GroupVersionResource, str] = {}

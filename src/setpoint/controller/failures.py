@@ -34,8 +34,8 @@ class Outdated(Exception):
 
 
 class Unsettled(Outdated):
-    """It is not yet known whether an action was carried out in an external system; it will be known after
-    ``seconds``.
+    """It is not yet known whether an action was carried out in an external system; it will be known after ``seconds``
+    seconds.
     """
 
     def __init__(self, message: str, seconds: float) -> None:
@@ -59,8 +59,8 @@ class Failure(NamedTuple):
     """The treatment of an exception.
 
     ``result`` is its label in metrics; ``retry`` says whether there is another attempt without a change; ``after`` is a
-    lower bound of the delay in seconds; ``level`` is the level of the log record; ``traceback`` says whether the record
-    shows a traceback.
+    lower bound for the delay, in seconds; ``level`` is the level of the log record; ``traceback`` says whether the
+    record shows a traceback.
     """
 
     result: str

@@ -32,7 +32,8 @@ MAX_DELAY: Final = 60.0
 MAX_KEYS: Final = 4096
 MAX_OBJECTS: Final = 4096
 MAX_SPINS: Final = 1000
-"""The maximum number of reconciles within `HotLoopLimits.seconds` that change nothing and ask for the next at once."""
+"""The maximum number of reconciles within `HotLoopLimits.seconds` that change nothing and ask for the next one at once.
+"""
 SOON: Final = 0.01
 """The number of seconds below which an ``after`` counts as "at once". It is not 0 because a program that computes the
 remaining time of a period may get a result as short as one tick of the clock.
@@ -43,7 +44,7 @@ _ANY: Final = -1
 """The value that stands for every generation."""
 _SAYS_NOTHING: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _VERSION: Final = re.compile(rb'"resourceVersion":"[^"]*",?')
-"""The pattern of the version that the body of a write names. Bodies that differ only in the version count as equal."""
+"""A pattern that matches the version in the body of a write. Bodies that differ only in the version count as equal."""
 
 Read = Callable[[Resource, ObjectKey], Awaitable[dict[str, Any] | None]]
 """A function that returns the object as it is on the server, with managed fields; None if it can't be read."""
@@ -154,7 +155,7 @@ class HotLoopDetector:
     ``limits`` no key is ever hot.
 
     Memory is bounded: the detector remembers the 4096 keys whose reconciles wrote last, and for each key the 4096
-    objects that were written last. It remembers them for the longest period of the limits.
+    objects that were written last. It remembers them for the longer of the periods ``seconds`` and ``within``.
     """
 
     def __init__(self, log: BoundLogger, read: Read, limits: HotLoopLimits | None) -> None:

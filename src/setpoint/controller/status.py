@@ -15,8 +15,8 @@ from setpoint.meta.fields import alternatives, bare, fields_of
 from setpoint.patch import merge_patch
 
 RECONCILED = "Reconciled"
-"""The condition that says that the last reconcile failed, and why, if the controller is named after its kind. Every
-other controller has a condition of its own, `Controller.failure_condition`.
+"""The condition that reports the failure of the last reconcile and the reason, for a controller that is named after its
+kind. Every other controller has a condition of its own, `Controller.failure_condition`.
 """
 MAX_MESSAGE = 1024
 _CONDITIONS = "conditions"
@@ -29,9 +29,8 @@ _fingerprint = msgspec.json.Encoder(enc_hook=str).encode
 class StatusDraft:
     """An object's status at the beginning of a reconcile, and the patch to write at its end.
 
-    *Guarantees*: ``observed_generation`` is the generation that was reconciled; a condition's
-    ``last_transition_time`` moves exactly when its ``status`` does; a condition that was set carries the generation
-    that it was set for.
+    *Guarantees*: ``observed_generation`` is the generation that was reconciled; a condition's ``last_transition_time``
+    changes exactly when its ``status`` changes; a condition that was set carries the generation that it was set for.
 
     The patch is the difference from the JSON that was read, so fields that are unknown to the model or belong to other
     managers stay. Conditions are identified by their ``type``, as in upstream's schemas

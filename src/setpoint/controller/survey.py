@@ -53,7 +53,7 @@ class Listing(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def merged(listings: Iterable[Listing], limit: int) -> Listing:
-    """A single listing made of the listings of several processes, with at most ``limit`` objects."""
+    """A single listing made from the listings of several processes, with at most ``limit`` objects."""
     counts: dict[str, int] = {}
     objects: list[Listed] = []
     matched = 0

@@ -43,7 +43,7 @@ class Read(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """One run of the reconcile function for a key. Times are seconds of the loop's clock.
+    """One run of the reconcile function for a key. Times are in seconds on the loop's clock.
 
     ``result`` is the value of the metrics' label (success, requeue, requeue_after, error) or ``handed over``,
     ``detail`` is the reason or the error, and ``next_in`` is the number of seconds until the next planned attempt, None
@@ -79,9 +79,9 @@ class Attempt(NamedTuple):
 class Timeline:
     """The last attempts of the keys that were reconciled last.
 
-    Memory is bounded: ``max_keys`` keys with ``max_attempts`` attempts each; the key without an attempt for the longest
-    time is forgotten first. If the last attempt of a forgotten key failed and is not retried, that attempt is kept,
-    because nothing else records it; this applies to at most `MAX_FAILED` keys.
+    Memory is bounded: ``max_keys`` keys with ``max_attempts`` attempts each; the key whose last attempt is the oldest
+    is forgotten first. If the last attempt of a forgotten key failed and is not retried, that attempt is kept, because
+    nothing else records it; this applies to at most `MAX_FAILED` keys.
     """
 
     __slots__ = ("_attempts", "_failed", "max_attempts", "max_keys")

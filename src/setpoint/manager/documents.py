@@ -129,7 +129,7 @@ def is_secret(obj: Mapping[str, Any]) -> bool:
 
 def redacted(obj: dict[str, Any]) -> bool:
     """Hides the secret parts of ``obj`` in place; returns whether there were any. The secret parts are the values of a
-    Secret's data and annotations, because some programs keep a copy of the whole object in an annotation.
+    Secret's data, and those of its annotations, because some programs keep a copy of the whole object in an annotation.
     """
     if not is_secret(obj):
         return False

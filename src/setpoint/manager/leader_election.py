@@ -375,7 +375,7 @@ class LeaderElector:
         return (spec.lease_transitions or 0) if spec is not None else 0
 
     def _valid(self, now: float) -> bool:
-        """Whether the record is younger than its own duration, by the local clock."""
+        """Whether the record is younger than its own duration, according to the local clock."""
         spec = self._observed_spec
         duration = (spec.lease_duration_seconds or 0) if spec is not None else 0
         return self._observed_at + duration > now

@@ -14,7 +14,7 @@ class LeadershipLost(Exception):
 class Leadership(Protocol):
     """An election in which at most one process leads at any time.
 
-    All times are times of the running loop.
+    All times are on the running loop's clock.
     """
 
     @property

@@ -26,7 +26,7 @@ class Lapsed(Exception):
 
 
 class ShardLease:
-    """The Lease that shows the other members that this process is alive, and its view.
+    """The Lease that shows the other members that this process is alive, and which view it has.
 
     ``member`` is the id of the current life, ``""`` before the first. `renewed_at` is the loop time just before the
     last successful renewal was sent; the lease's duration counts from that time.

@@ -188,8 +188,8 @@ class WorkQueue(Generic[K]):
 
     def priority(self, key: K) -> int | None:
         """The priority of a waiting key. For a key in processing, it is the priority with which the key was handed out
-        or, if the key was added again since, with which it will be handed out next. None for a key that is not in the
-        queue.
+        or, if the key has been added again since, with which it will be handed out next. None for a key that is not in
+        the queue.
         """
         return self._priorities.get(key, 0) if key in self._states else None
 

@@ -132,8 +132,9 @@ class _Collected:
 class MergedPages:
     """The debug pages of all processes.
 
-    A page about controllers is a list with an entry for every process, which includes its number. A page about one key
-    comes from the process that has the key. ``?process=NUMBER`` selects the process to profile, 0 by default.
+    A page about controllers is a list with an entry for every process; each entry includes the number of its process. A
+    page about one key comes from the process that has the key. ``?process=NUMBER`` selects the process to profile, 0 by
+    default.
     """
 
     def __init__(self, processes: Asked) -> None:
