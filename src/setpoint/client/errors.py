@@ -120,7 +120,7 @@ class ApiError(Exception):
 
     @property
     def causes(self) -> list[StatusCause]:
-        """The causes of the error that the server reported, one for each invalid field."""
+        """The causes of the error that the server reported, usually one for each field at fault."""
         return self.status.details.causes if self.status.details is not None else []
 
     def _describe(self) -> str:

@@ -15,7 +15,7 @@ T = TypeVar("T", bound=Object)
 class Caches:
     """The caches of every kind that a controller declares, for its mapping functions.
 
-    A cache may be slightly behind the server. When the change of an object is mapped, the cache of the object's kind
+    A cache may be slightly behind the server. When a change to an object is mapped, the cache of the object's kind
     shows that change or a newer state. An object that appears in another cache later causes an event of its own.
     """
 
