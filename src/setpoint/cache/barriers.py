@@ -19,7 +19,7 @@ class Barrier(NamedTuple):
 
 
 class Barriers:
-    """The writes that a cache has not yet seen, and the callers that wait for writes."""
+    """The writes that a cache has not yet seen, and the callers that wait for them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -60,9 +60,9 @@ class Compressor:
     """Compresses with the newest dictionary, and can decompress with every dictionary that it has used.
 
     Each compressed document has a scheme, a small integer: `PLAIN`, `UNTRAINED`, or the number of a dictionary. A
-    compressed document is never larger than the original. Dictionaries are kept for ever, because any part of the
-    program may still hold a record that was compressed with an old one (a snapshot, a handler's mailbox); therefore
-    there are at most `MAX_DICTIONARIES`.
+    compressed document is never larger than the original. Dictionaries are kept for ever, because a snapshot, a
+    handler's mailbox or any other part of the program may still hold a record that was compressed with an old
+    dictionary; therefore there are at most `MAX_DICTIONARIES`.
     """
 
     def __init__(self) -> None:

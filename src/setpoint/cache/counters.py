@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 Cause = Literal["closed", "idle", "broken", "expired", "throttled", "refused", "very-short", "error"]
-"""The ways in which a watch ends."""
+"""The reasons for the end of a watch."""
 
 
 class Counters(Struct):
@@ -27,9 +27,9 @@ class Counters(Struct):
     ends: dict[str, int] = {}
     relists: dict[str, int] = {}
     last_byte_at: float | None = None
-    """The loop's time of the last bytes of a watch; None before the first."""
+    """The loop time at which the last bytes of a watch arrived; None before the first bytes."""
     heard_at: float | None = None
-    """The loop's time of the server's last message, in a watch or as a complete list; None before the first."""
+    """The loop time of the server's last message (in a watch, or a complete list); None before the first message."""
 
     def count_end(self, cause: Cause) -> None:
         self.ends[cause] = self.ends.get(cause, 0) + 1

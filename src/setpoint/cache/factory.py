@@ -120,7 +120,7 @@ class InformerFactory:
         transform: Transform | None = None,
         keep_managed_fields: bool = False,
     ) -> Informer[K]:
-        """A handle to the informer of this scope; all handles of equal scope share one informer.
+        """A handle to the informer of this scope; all handles with the same scope share one informer.
 
         ``namespace``: None means the factory's default, ``""`` all namespaces. ``metadata_only`` requests and keeps
         only metadata. With a ``projection``, only the metadata and the fields of that class are kept. ``transform``
@@ -233,10 +233,10 @@ class InformerFactory:
         """Waits until every cache that may hold the object has seen a write to it; returns False if that takes longer
         than ``timeout`` seconds, or if a cache stops first.
 
-        The ``resource_version`` in the answer to a write identifies it: a cache has seen it when the object, or the
-        whole cache, is at that version or a later one. A deletion that was answered without a version is identified by
-        ``deleted`` and ``uid``: a cache has seen it when the object is gone, is being deleted, or has been replaced by
-        a different one.
+        A write is identified by the ``resource_version`` in its answer: a cache has seen the write when the object, or
+        the whole cache, is at that version or a later one. A deletion that was answered without a version is identified
+        by ``deleted`` and ``uid``: a cache has seen the deletion when the object is gone, is being deleted, or has been
+        replaced by a different one.
 
         Returns True at once if no informer follows that collection. Versions are compared as numbers (KEP-5504). A
         version that is not a number has been seen only when the object has exactly that version.

@@ -1,4 +1,4 @@
-"""Parses the lines of a watch stream, but only the parts of each line that are needed."""
+"""Parses only the necessary parts of each line of a watch stream."""
 
 from __future__ import annotations
 

@@ -112,8 +112,8 @@ class Indexes:
         return hash((self.epoch, values, head.uid)) & _MASK
 
     def change(self, key: str, old: Record | None, values: Values | None) -> None:
-        """Updates the indexes after a change of the object at ``key``. ``old`` is its record before the change, and
-        ``values`` are its values after the change; each is None if the object was or is absent.
+        """Updates the indexes after a change of the object at ``key``. ``old`` is its record before the change, None if
+        the object did not exist. ``values`` are its values after the change, None if the object no longer exists.
         """
         if old is None:
             for index, new_values in zip(self._all, values or (), strict=values is not None):

@@ -25,11 +25,11 @@ K = TypeVar("K", bound=Object)
 class Informer(Generic[K]):
     """A handle to a shared informer, with typed reads, handlers and indexes.
 
-    `InformerFactory.informer` returns it. Handles of equal scope share one stream and one store. When the last handle
-    is closed (`close`, or leaving ``async with``), the stream ends and the store is dropped.
+    `InformerFactory.informer` returns it. Handles with the same scope share one stream and one store. When the last
+    handle is closed (`close`, or leaving ``async with``), the stream ends and the store is dropped.
 
-    For the guarantees to handlers see `HandlerRegistration`. A handler that is added later first receives the existing
-    objects.
+    For the guarantees that handlers have, see `HandlerRegistration`. A handler that is added later first receives the
+    existing objects.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Informer(Generic[K]):
         resync: float | None = None,
         name: str = "",
     ) -> HandlerRegistration:
-        """Registers handlers of changes.
+        """Registers handlers for changes.
 
         ``on_add(head, initial)``, ``on_update(old, new)`` and ``on_delete(head, final_state_unknown)`` receive heads
         and flags; they may be functions or coroutine functions. ``on_change(heads)`` replaces ``on_update`` in handlers

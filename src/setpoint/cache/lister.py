@@ -24,7 +24,7 @@ AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 
 
 class Readable(Protocol):
-    """The source of a `Lister`: a `Store` or a `Snapshot` of one."""
+    """The source of a `Lister`: a `Store`, or a `Snapshot` of a store."""
 
     @property
     def last_sync_resource_version(self) -> str: ...
@@ -51,8 +51,8 @@ class Lister(Generic[K]):
     - An object that can't be decoded does not make a list fail: it is left out, and the error is logged once for each
       state of the object. `heads` and `keys` include the object, and `get` raises its error.
 
-    A list that is limited to a namespace, an owner, a value of an index, or the value of one of up to 32 labels does
-    not scan the cache. ``as_`` is a smaller struct to decode into; other fields are not decoded.
+    A list that is limited to a namespace, an owner, a value of an index, or a value of a label (for up to 32 labels)
+    does not scan the cache. ``as_`` is a smaller struct to decode into; other fields are not decoded.
     """
 
     __slots__ = ("_indexes", "_kind", "_readable", "_resource", "_told")

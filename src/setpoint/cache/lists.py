@@ -104,8 +104,8 @@ class ListSplitter:
             raise WatchBroken(f"not a complete list: {problem}; it begins with {document[:200]!r}") from None
 
     def _split(self, data: bytes, items: list[bytes]) -> int:
-        """Appends to ``items`` those that end before a text that looks like the beginning of the next item; returns the
-        position after the last of them.
+        """Appends to ``items`` every item that is followed by text that looks like the beginning of another item;
+        returns the position after the last appended item.
         """
         position = _skip(data, 0)
         if self._separator is None:

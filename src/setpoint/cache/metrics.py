@@ -1,6 +1,7 @@
 """Metrics of informers. They are collected at each scrape and cost nothing per event.
 
-Where client-go has a metric, its name is used: ``reflector_*`` as in its reflector metrics, ``informer_*`` as in 1.36.
+A metric that client-go also has is named as in client-go: ``reflector_*`` as in its reflector metrics, and
+``informer_*`` as in Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -148,7 +149,9 @@ class InformerMetrics:
 
 
 def _age(moment: float) -> float | None:
-    """Seconds since ``moment``, in the running loop's time; None if no loop runs (a scrape from another thread)."""
+    """Seconds since ``moment``, a time on the running loop's clock; None if no loop runs (a scrape from another
+    thread).
+    """
     try:
         return asyncio.get_running_loop().time() - moment
     except RuntimeError:

@@ -115,7 +115,9 @@ class ObjectParser:
         return head_in(document[len(self._prefix) : end])
 
     def _read_any(self, raw: bytes) -> Item:
-        """The object in a document with its keys in any order, or with anything else that Go's decoder tolerates."""
+        """The object in a document whose keys are in any order, or that is unusual in any other way that Go's decoder
+        tolerates.
+        """
         try:
             members, problem = _members(raw)
         except DecodeError as malformed:
@@ -153,7 +155,7 @@ class ObjectParser:
 
     def _transformed(self, raw: bytes, members: _Members, transform: Transform) -> tuple[bytes, _Members, str]:
         """The object after the transform, and the results of `_members` for it. If the object is nested too deeply, it
-        is returned unchanged, with its ``members`` and that reason.
+        is returned unchanged, with its ``members`` and a message that gives this reason.
         """
         try:
             document = plain(raw)

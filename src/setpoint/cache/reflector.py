@@ -72,7 +72,7 @@ class Reflector:
       established. A watch that ended within a second without a change is an error: the collection is listed again,
       after a wait.
     - `ReflectorBackoff` determines the waits.
-    - Each watch asks the server to end it after a random time between one and two ``min_watch_timeout`` (at least 5
+    - Each watch asks the server to end it after a random time between once and twice ``min_watch_timeout`` (at least 5
       minutes). A stream counts as dead and is resumed if it receives no byte for ``idle_timeout`` or, if the server
       sends bookmarks, for the time that `Rhythm` allows.
     - Without ``bookmarks`` the server is not asked for any, so a watch of a quiet collection costs nothing; but when it
@@ -214,7 +214,7 @@ class Reflector:
         await self._watch()
 
     async def _watch(self) -> None:
-        """Watches from the last version until a list is needed; raises the error that made it necessary."""
+        """Watches from the last version until a list is needed; raises the error that made the list necessary."""
         while True:
             try:
                 await self._watch_once(self.last_resource_version, (), None)

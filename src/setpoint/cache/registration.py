@@ -133,7 +133,8 @@ class HandlerRegistration:
         """Unregisters the handler. When this method returns, no call is running and none will follow. Removing it again
         does nothing.
 
-        In a call from the handler itself the method returns at once, and the running call is the last.
+        If the handler itself calls this method, the method returns at once, and the running call of the handler is the
+        last.
         """
         self.detach()
         if self.started and self._pump is not asyncio.current_task():

@@ -12,7 +12,7 @@ from setpoint.meta import FieldSelector, Resource, Selector
 class Scope(NamedTuple):
     """The collection that an informer watches, and the parts of its objects that the informer keeps.
 
-    Informers of equal scope share one stream and one store.
+    Informers with the same scope share one stream and one store.
     """
 
     resource: Resource

@@ -29,7 +29,7 @@ _PARTIAL = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,appli
 class SharedInformer:
     """The stream, the store and the handlers of one `Scope`; an `Informer` is a user's handle to it.
 
-    ``run`` does the work until it is cancelled, and can't be run again.
+    ``run`` does the work until it is cancelled, and can be called only once.
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 *Guarantees*
 
 - Each read sees a single state of the store, which does not change until the reading coroutine awaits.
-- Repeated reads return objects in the same order, oldest first, which depends only on the changes received.
+- Repeated reads return objects in the same order (oldest first). The order depends only on the changes received.
 - An object and its index entries change in one step, so an index never lists an object that lacks the value.
 - The results of reads belong to the caller: documents are decompressed for each read, so nothing is shared.
 - `Store.snapshot` returns a view that later changes don't affect.
@@ -134,7 +134,7 @@ class Store:
         return sorted(self._indexes.named(name).values())
 
     def labelled(self, selector: Selector) -> Iterable[str] | None:
-        """Keys that include those of all objects that ``selector`` matches, or None if no index helps.
+        """A superset of the keys of the objects that ``selector`` matches, or None if no index helps.
 
         A label that is selected by value is indexed from then on, up to 32 labels.
         """
@@ -191,7 +191,7 @@ class Store:
         object without a resource version replaces any state, and any state replaces it.
 
         Raises:
-            UnexpectedKind: the object is of a different kind than this store.
+            UnexpectedKind: the object is not of this store's kind.
             DecodeError: the object has no name, or the transform failed for it.
         """
         read = self.parser.read(encode(item))

@@ -12,7 +12,7 @@ _DRIFT = 1.3
 _WORTH = 0.85
 
 SAMPLES = 160
-"""The number of documents with which a dictionary is trained and evaluated; in a small store, up to twice as many."""
+"""The number of documents on which a dictionary is trained and evaluated; in a small store, up to twice as many."""
 SAMPLE_BYTES = 64 * 1024
 """The maximum size of a document that is used for training, in bytes."""
 
@@ -21,8 +21,8 @@ class Training:
     """Tracks how well documents compress.
 
     A new dictionary is due when a store reaches 128, 2048 and 32768 objects. It is also due after a window of 1024
-    documents whose compressed size, relative to the original, is more than 30 % larger than that of the documents with
-    which the newest dictionary was evaluated.
+    documents that compress worse: their compressed size, as a fraction of the original size, is more than 30 % larger
+    than for the documents on which the newest dictionary was evaluated.
     """
 
     __slots__ = ("_at", "_compressor", "_next", "_puts", "_ratio", "_raw", "_small")

@@ -47,8 +47,8 @@ class Client(PodConnections, Groups):
 
     *Caveats*
 
-    - The server may have carried out a verb that ends in a `TransportError` with ``sent``. Only reads are sent again
-      after such an error.
+    - The server may have carried out a verb that ends in a `TransportError` whose ``sent`` is true. Only reads are sent
+      again after such an error.
     - A client belongs to one event loop.
 
     ``get``, ``list``, ``pages``, ``patch``, ``delete`` and ``delete_all`` also accept the name of a kind, in kubectl's
@@ -146,7 +146,7 @@ class Client(PodConnections, Groups):
 
     @property
     def lineage(self) -> Iterator[Client]:
-        """The chain of clients from which this one was made by `over`: itself first, the original client last."""
+        """The chain of clients from which this one was made by `over`: this client first, the original client last."""
         client: Client | None = self
         while client is not None:
             yield client
@@ -182,7 +182,7 @@ class Client(PodConnections, Groups):
         """Sends any request, with this client's retries, and returns the body of the answer.
 
         Write observers are not called. ``timeout`` is in seconds and applies to each attempt. ``verb``, ``resource``
-        and ``key`` are used only in messages of errors.
+        and ``key`` are used only in error messages.
 
         Raises:
             ApiError: the server answered with an error.

@@ -26,8 +26,8 @@ BATCH = 256
 class ObjectList(Sequence[K], Generic[K]):
     """The objects of a list, or of one page of a list, in the server's order.
 
-    Each object is decoded on first access; later accesses return the same object. `heads` has names, labels and other
-    metadata without decoding the rest.
+    Each object is decoded on first access; later accesses return the same object. `heads` gives access to names, labels
+    and other metadata without decoding the other fields.
 
     ``metadata.resource_version`` is the version from which a watch may start; ``metadata.continue_`` is the token of
     the next page.
@@ -56,7 +56,7 @@ class ObjectList(Sequence[K], Generic[K]):
 
     @property
     def heads(self) -> Sequence[Head]:
-        """The metadata of all objects, at the same indexes as the objects, without decoding the rest.
+        """The metadata of all objects, at the same indexes as the objects. The other fields are not decoded.
 
             [pods[place] for place, head in enumerate(pods.heads) if "app" in head.labels]
 
@@ -187,7 +187,7 @@ def decode_list(kind: type[K], body: bytes) -> ObjectList[K]:
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """Pauses cyclic garbage collection. The collector would otherwise traverse all decoded objects again and again
-    without freeing any, and take most of the time of a long list. The block must not await.
+    without freeing any, which would take most of the time needed to decode a long list. The block must not await.
 
     Freezing and unfreezing moves new objects to the oldest generation without traversing them; later collections still
     find them. In a program that has frozen objects of its own, this step is skipped, because it would unfreeze them.

@@ -38,7 +38,9 @@ class Impersonation:
             )
 
     def headers(self) -> list[tuple[str, str]]:
-        """The request headers; characters in keys of ``extra`` that a header name can't hold are percent-encoded."""
+        """The request headers. Characters that a header name can't contain are percent-encoded in the keys of
+        ``extra``.
+        """
         if not self.user:
             return []
         headers = [("impersonate-user", self.user)]

@@ -14,13 +14,13 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 __all__ = ["Broken", "Connection", "Late"]
 
 READ_BUFFER = 1 << 18
-"""Bytes of a body that are buffered before reading from the socket pauses."""
+"""The number of body bytes to buffer before the connection stops reading from the socket."""
 MAX_HEAD = 1 << 18
-"""The most bytes that may arrive without any byte of a body: a head and the interim heads before it, or trailers and
-chunk extensions. The connection is closed if there are more.
+"""The maximum number of bytes that may arrive without any byte of a body: a head and the interim heads before it, or
+trailers and chunk extensions. The connection is closed if there are more.
 """
 MAX_HEADERS = 1000
-"""The most header lines of an answer. The connection is closed if there are more."""
+"""The maximum number of header lines in an answer. The connection is closed if there are more."""
 SMALL = 4096
 """Parts of a body that have fewer bytes than this are merged, because a separate object for a chunk of one byte takes
 forty bytes.
@@ -126,7 +126,9 @@ class Connection(asyncio.Protocol):
             self.transport.write(head + body if body else head)
 
     async def head(self, deadline: float | None, idle: float | None) -> None:
-        """Waits until ``status`` and ``headers`` are set. ``deadline`` is in the loop's time, ``idle`` in seconds."""
+        """Waits until ``status`` and ``headers`` are set. ``deadline`` is a loop time, and ``idle`` is a number of
+        seconds.
+        """
         while self._headless:
             await self._wait(deadline, idle)
 

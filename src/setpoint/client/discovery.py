@@ -30,8 +30,8 @@ class Discovered:
 
     Attributes:
         resources: the resources in the server's order of groups; within a group the preferred version comes first.
-        failed: the group versions that could not be discovered, with the reasons: an aggregated API server may be down,
-            for example.
+        failed: the group versions that could not be discovered, with the reasons (for example, an aggregated API server
+            is down).
     """
 
     resources: tuple[Resource, ...]
@@ -87,7 +87,7 @@ class _Group(Struct, rename="camel"):
 
 
 class _Root(Struct):
-    """An answer of ``/api`` or ``/apis``. The ``kind`` of an aggregated answer is ``APIGroupDiscoveryList``."""
+    """An answer from ``/api`` or ``/apis``. The ``kind`` of an aggregated answer is ``APIGroupDiscoveryList``."""
 
     kind: str = ""
     items: list[_AggregatedGroup] | None = None

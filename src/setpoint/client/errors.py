@@ -48,7 +48,7 @@ class CredentialsError(TransportError):
     refused.
 
     Nothing was sent. Components that survive an outage of the server (informers, leader election) also survive an
-    outage of their credentials' source.
+    outage of the source of their credentials.
     """
 
     def __init__(self, message: str) -> None:
@@ -79,7 +79,7 @@ class ApiError(Exception):
         resource: the plural with its group and subresource, such as ``deployments.apps/scale``, or the path if there is
             no resource.
         key: ``namespace/name`` of an object, ``namespace/`` of a collection in a namespace, otherwise ``""``.
-        retry_after: the seconds after which the server asks for a retry, or None.
+        retry_after: the number of seconds that the server says to wait before a retry, or None if it does not say.
     """
 
     reason_name: ClassVar[str] = ""
@@ -120,7 +120,7 @@ class ApiError(Exception):
 
     @property
     def causes(self) -> list[StatusCause]:
-        """The server's causes of the error, one for each field in error."""
+        """The causes of the error that the server reported, usually one for each field at fault."""
         return self.status.details.causes if self.status.details is not None else []
 
     def _describe(self) -> str:
@@ -265,7 +265,7 @@ def error_from_status(
 
 _NOTHING_THERE = "the server could not find the requested resource"
 _NO_GROUP = b"404 page not found"
-"""The answer of an API server that does not serve the group, as for custom resources that are not installed."""
+"""The answer from an API server that does not serve the group, for example if custom resources are not installed."""
 
 
 def error_from(
@@ -297,8 +297,8 @@ def error_from(
 
 
 def retry_after_of(headers: Mapping[str, str]) -> float | None:
-    """The seconds of a ``Retry-After`` header; None if there is no such header or it is a date (API servers send
-    seconds).
+    """The number of seconds in a ``Retry-After`` header; None if there is no such header or it contains a date (API
+    servers send seconds).
     """
     value = headers.get("retry-after", "")
     return float(value) if value.isascii() and value.isdigit() and len(value) <= 9 else None

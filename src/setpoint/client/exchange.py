@@ -15,13 +15,13 @@ from setpoint.client.transport import MAX_BODY, Request, Response, TransportErro
 __all__ = ["Exchange", "late"]
 
 PIECE = 1 << 20
-"""The most bytes that are decompressed at a time, so that a tiny compressed body can't fill the memory."""
+"""The maximum number of bytes to decompress at a time, so that a tiny compressed body can't fill the memory."""
 SLICE = 1 << 16
-"""The most compressed bytes that are fed to the decompressor at a time, because it copies the input after each gzip
-member.
+"""The maximum number of compressed bytes to feed to the decompressor at a time, because it copies the input after each
+gzip member.
 """
 MAX_EMPTY = 100
-"""The most empty members of a compressed body: a few are legal; thousands are an attack."""
+"""The maximum number of empty members in a compressed body. A few are legal; thousands are an attack."""
 
 
 class Opener(Protocol):
@@ -30,7 +30,7 @@ class Opener(Protocol):
     shown: str
 
     async def open(self, request: Request) -> tuple[Pool, Connection, float | None]:
-        """A connection that has received the head of the answer, the connection's pool, and the deadline in the loop's
+        """A connection that has received the head of the answer, the connection's pool, and the deadline as a loop
         time.
         """
         ...
@@ -47,8 +47,8 @@ class Opener(Protocol):
 
 
 class Exchange:
-    """One request and its answer. ``async with`` gives the answer; leaving it returns the connection to its pool, or
-    closes the connection if the answer was not read completely.
+    """One request and its answer. ``async with`` gives the answer; leaving the block returns the connection to its
+    pool, or closes the connection if the answer was not read completely.
     """
 
     __slots__ = ("_connection", "_pool", "_request", "_transport")

@@ -28,8 +28,8 @@ TIMEOUT = 60.0
 _MAX_OUTPUT = 1 << 20
 _SHOWN = 2000
 _LAST_WORDS = 1.0
-"""The most seconds for which stderr is still read after a failed plugin has ended. Without this limit, a child process
-that holds stderr open would delay the error.
+"""The maximum number of seconds for which stderr is still read after a failed plugin has ended. Without this limit, a
+child process that holds stderr open would delay the error.
 """
 
 

@@ -28,7 +28,7 @@ __all__ = ["HttpTransport"]
 logger = logging.getLogger("setpoint.client")
 
 MAX_REFUSAL = 1 << 20
-"""The most bytes of the body with which a server refuses a WebSocket."""
+"""The maximum size of the body with which a server refuses a WebSocket, in bytes."""
 RELOAD_PERIOD = 10.0
 """Seconds between two checks of the certificate files."""
 
@@ -112,9 +112,9 @@ class HttpTransport(Transport):
 
     async def open(self, request: Request) -> tuple[Pool, Connection, float | None]:
         """A connection that has received the head of the answer, the connection's pool, and the deadline for the whole
-        answer in the loop's time.
+        answer as a loop time.
 
-        Obtaining credentials has deadlines of its own; ``request.timeout`` starts when they are available.
+        ``request.timeout`` starts when the credentials are available; obtaining them has deadlines of its own.
         """
         authorization, pool = await self._who()
         again = True
@@ -203,7 +203,7 @@ class HttpTransport(Transport):
     # -- connections and certificates -------------------------------------------------------------------------------
 
     async def _current(self) -> Pool:
-        """The pool of connections to use, which is a new one after certificates have changed."""
+        """The pool of connections to use. After certificates have changed, it is a new pool."""
         certificate: ClientCertificate | None = None
         if self._https:
             certificate = await self._config.credentials.certificate()
@@ -227,8 +227,8 @@ class HttpTransport(Transport):
         return self._https and asyncio.get_running_loop().time() >= self._next_look
 
     def _reload(self, certificate: ClientCertificate | None) -> bool:
-        """Loads changed files; returns whether they are in use now. While the new files are invalid (such as between
-        the writes of two files), the old ones stay in use.
+        """Loads changed files; returns whether they are in use now. While the new files are invalid (for example
+        because only one of two has been written), the old ones stay in use.
         """
         if self._pool is None:
             return True

@@ -25,11 +25,11 @@ __all__ = ["Handshake", "HttpSocket"]
 HEARTBEAT: Final = 30.0
 """Seconds between pings; if a pong does not arrive within half that time, the connection is closed."""
 MAX_MESSAGE: Final = 16 << 20
-"""The most bytes of a message; API servers send a container's output in parts of 32 KiB."""
+"""The maximum size of a message, in bytes; API servers send a container's output in parts of 32 KiB."""
 READ_BUFFER: Final = 1 << 18
-"""Bytes of messages that are buffered before reading from the socket pauses."""
+"""The number of message bytes to buffer before the connection stops reading from the socket."""
 GOODBYE: Final = 5.0
-"""Seconds for the server to read the messages that were sent, and to answer a close frame."""
+"""Seconds that the server has to read the messages that were sent, and to answer a close frame."""
 
 
 class Handshake:
@@ -54,8 +54,8 @@ class Handshake:
         """The subprotocol that the server chose; ``headers`` are those of the 101 answer.
 
         Raises:
-            TransportError: the answer is not that of a WebSocket server, is the answer to a different request, or
-                chooses a protocol that was not offered. The message begins with ``what``.
+            TransportError: the answer is not from a WebSocket server, is the answer to a different request, or chooses
+                a protocol that was not offered. The message begins with ``what``.
         """
         protocol = headers.get("sec-websocket-protocol", "")
         if headers.get("upgrade", "").lower() != "websocket" or headers.get("sec-websocket-accept") != self._accept:

@@ -21,7 +21,7 @@ __all__ = ["InProcessTransport"]
 
 
 class Answer(Protocol):
-    """The answer of a handler. A body that is a stream is closed with ``aclose()`` if it has that method."""
+    """The answer from a handler. A body that is a stream is closed with ``aclose()`` if it has that method."""
 
     @property
     def status(self) -> int: ...

@@ -5,7 +5,9 @@ from __future__ import annotations
 __all__ = ["MAX_LINE", "LineFramer", "LineTooLong"]
 
 MAX_LINE = 16 << 20
-"""The most bytes of a line; a longer line breaks the stream. An object of a real server has at most about 3 MiB."""
+"""The maximum size of a line, in bytes; a longer line breaks the stream. Real servers send objects of at most about 3
+MiB.
+"""
 
 
 class LineTooLong(ValueError):

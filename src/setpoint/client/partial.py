@@ -25,7 +25,7 @@ class PartialObjectMetadata(Object, omit_defaults=True):
 
 
 def metadata_only(kind: type[Object] | Resource) -> type[PartialObjectMetadata]:
-    """The class for objects of ``kind`` reduced to their metadata. The same resource always gives the same class."""
+    """The class of ``kind`` objects reduced to their metadata. Calls with the same resource return the same class."""
     return _class_of(kind if isinstance(kind, Resource) else resource_of(kind))
 
 

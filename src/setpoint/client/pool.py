@@ -12,8 +12,9 @@ from setpoint.client.transport import TransportError
 __all__ = ["Pool"]
 
 KEEP_ALIVE = 50.0
-"""Seconds for which an idle connection is kept: fewer than the 60 after which load balancers drop one, and the 90 of
-API servers. A write over a connection that the server is just closing fails, because it must not be sent twice.
+"""Seconds for which an idle connection is kept. The connection is then closed before a load balancer (after 60 seconds)
+or an API server (after 90 seconds) drops it. A write over a connection that the server is just closing fails, because
+it must not be sent twice.
 """
 
 

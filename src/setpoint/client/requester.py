@@ -27,12 +27,14 @@ IDLE_TIMEOUT = 330.0
 without bookmarks ends after this time, or when the server ends it (after five to ten minutes), whichever comes first.
 """
 EXEMPT = "/apis/coordination.k8s.io/"
-"""Paths with this prefix never wait for the limiter: a leader that can't renew its lease in time loses it."""
+"""Requests to paths with this prefix never wait for the limiter: a leader that can't renew its lease in time loses it.
+"""
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _MAX_WARNINGS = 1000
 MAX_ERROR = 4 << 20
-"""The most bytes of the body of an error; a Status that names every field of an object is shorter."""
+"""The maximum size of the body of an error answer, in bytes; a Status that names every field of an object is shorter.
+"""
 
 
 class Requester:
@@ -80,7 +82,7 @@ class Requester:
         key: str = "",
     ) -> bytes:
         """The body of the answer. ``timeout`` is in seconds and applies to each attempt; ``verb``, ``resource`` and
-        ``key`` are used only in messages.
+        ``key`` are used only in error messages.
 
         Raises:
             ApiError: the server answered with an error.
@@ -144,7 +146,7 @@ class Requester:
         resource: Resource | str = "",
         key: str = "",
     ) -> AbstractAsyncContextManager[Response]:
-        """A streamed answer; leaving the context closes it. The request is retried as by `request` until the head of an
+        """A streamed answer; leaving the context closes it. The request is retried as in `request` until the head of an
         answer has arrived; the caller handles later errors.
 
         Raises:

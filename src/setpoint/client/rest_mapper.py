@@ -12,7 +12,7 @@ from setpoint.meta import GroupKind, GroupVersionKind, Resource
 __all__ = ["AmbiguousMatchError", "NoMatchError", "RestMapper"]
 
 REFRESH_PERIOD = 1.0
-"""Seconds after a discovery during which an unknown name does not cause another one."""
+"""Seconds after a discovery during which an unknown name does not cause another discovery."""
 
 
 class NoMatchError(LookupError):

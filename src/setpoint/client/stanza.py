@@ -1,4 +1,4 @@
-"""Stanzas: the clusters, users and contexts of a kubeconfig, each with its file, for the messages of errors."""
+"""Stanzas: the clusters, users and contexts of a kubeconfig, each with its file, for error messages."""
 
 from __future__ import annotations
 

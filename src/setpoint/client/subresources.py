@@ -108,7 +108,8 @@ class Subresources(ClientBase):
     ) -> Status:
         """Evicts a pod, subject to its disruption budgets. If ``pod`` is a `Pod`, its uid is a precondition.
 
-        Servers before 1.22 know only evictions of ``policy/v1beta1``; they get a second request in that version.
+        Servers before 1.22 support only evictions of ``policy/v1beta1``; for them, the request is repeated in that
+        version.
 
         Raises:
             TooManyRequests: a budget does not allow the eviction now; see ``retry_after``.

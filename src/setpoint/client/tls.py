@@ -138,8 +138,8 @@ def _reason(problem: ssl.SSLError) -> str:
 
 @contextmanager
 def _as_file(data: bytes, path: Path | None) -> Iterator[str]:
-    """The name of a temporary file with ``data``, because the ssl module can't load bytes; ``path`` if ``data`` is
-    empty. Only its owner can read the temporary file, which is deleted when the block ends.
+    """The name of a temporary file that contains ``data``, because the ssl module can't load bytes; ``path`` if
+    ``data`` is empty. Only its owner can read the temporary file, which is deleted when the block ends.
     """
     if not data:
         yield str(path)

@@ -18,7 +18,7 @@ __all__ = ["Request", "Response", "Transport", "TransportError"]
 
 DEFAULT_TIMEOUT = 30.0
 MAX_BODY = 1 << 30
-"""The most bytes of an answer; a longer one counts as endless."""
+"""The maximum size of an answer, in bytes; a longer answer counts as endless."""
 
 
 class TransportError(Exception):
@@ -26,7 +26,7 @@ class TransportError(Exception):
 
     Attributes:
         sent: whether the request may have reached the server. False means that it certainly did not, so a retry can't
-            carry it out twice.
+            cause it to be carried out twice.
         reset: whether an established connection broke. For reads, an immediate retry is worthwhile.
         timed_out: whether a deadline passed.
     """
@@ -81,7 +81,7 @@ class Request:
         )
 
     def __repr__(self) -> str:
-        """The request without its parts that may be secret: the values in the query (such as a command), the headers
+        """The request without the parts that may be secret: the values in the query (such as a command), the headers
         and the body.
         """
         names = "&".join(name for name, _ in self.query)
@@ -126,7 +126,7 @@ class Response(ABC):
         """The lines of the body, in batches as they arrive. This saves one await per line compared with `lines`.
 
         Raises:
-            TransportError: see `chunks`; also, the stream ended within a line.
+            TransportError: as for `chunks`, or the stream ended in the middle of a line.
         """
         framer = LineFramer()
         async for chunk in self.chunks():

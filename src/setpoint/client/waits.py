@@ -20,7 +20,7 @@ class Waits:
         self._open: dict[Deadline, None] = {}  # in their order, as sets are not
 
     def until(self, deadline: float | None, what: str) -> Wait:
-        """A context, ``async with waits.until(...)``, whose block is cancelled at the loop's time ``deadline`` (None:
+        """A context, ``async with waits.until(...)``, whose block is cancelled at the loop time ``deadline`` (None:
         never), and when `close` is called.
 
         Raises (on entering or leaving):

@@ -106,7 +106,8 @@ class Watch(Generic[K]):
 
     Raises (while iterating):
         ApiError: the server refused the watch.
-        TransportError: the stream broke, or was silent for its idle timeout. A normal end only ends the iteration.
+        TransportError: the stream broke, or was silent for its idle timeout. If the server ends the watch normally,
+            only the iteration ends.
     """
 
     def __init__(self, open: AbstractAsyncContextManager[Response], kind: type[K], resource: Resource) -> None:

@@ -118,11 +118,11 @@ class Writing(ClientBase):
     ) -> K:
         """Replaces the stored object with ``obj`` (PUT). *This drops fields that the model of* ``obj`` *does not know*.
 
-        If ``obj`` has a resource version, only that version is replaced; otherwise the changes of other clients are
+        If ``obj`` has a resource version, only that version is replaced; otherwise changes by other clients are
         overwritten.
 
         Raises:
-            Conflict: the object was changed since it was read.
+            Conflict: the object has changed since it was read.
         """
         _check(obj, "replace")
         resource = resource_of(type(obj))

@@ -13,8 +13,8 @@ class Applied(NamedTuple):
     """This process's record of a child that it applied.
 
     ``desired`` is a digest of the fields that were sent, and ``carried`` is a digest of the same fields as the server
-    stored them (with defaults, the server's spelling and the changes made by webhooks). ``version`` is the newest
-    resource version that is known to hold the stored values.
+    stored them (with defaults, values in the server's spelling, and the changes made by webhooks). ``version`` is the
+    newest resource version that is known to hold the stored values.
     """
 
     uid: str
@@ -34,7 +34,7 @@ class Known(NamedTuple):
 
 
 class AppliedChildren:
-    """The applied children of all keys: about 500 bytes for each child. They are forgotten when the process ends.
+    """The applied children of all keys. Each child takes about 500 bytes. They are forgotten when the process ends.
 
     For each key, only the `MAX_SELECTORS` pairs of resource and selector that `Context.keep` used last are remembered.
     """

@@ -1,4 +1,4 @@
-"""Barriers make a reconcile of a key see every write of the key's previous reconcile.
+"""Barriers ensure that a reconcile of a key sees every write of the key's previous reconcile.
 
 The server answers every write with the resulting resource version. Before the key is reconciled again, the caches that
 its reconcile reads must have reached those versions. Other keys do not wait.
@@ -75,8 +75,9 @@ class WriteBarriers:
             self._barriers.setdefault(key, {})[gvr, written] = barrier
 
     def doubt(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
-        """Marks the resources as in doubt, so `settle` returns them and they are read live: a create ended without an
-        answer, or a cache is behind and a live read failed. Resources without a cache are ignored.
+        """Marks the resources as in doubt, so `settle` returns them and they are read live. Call this method when a
+        create has ended without an answer, or when a cache is behind and a live read has failed. Resources without a
+        cache are ignored.
         """
         if known := self._caches.keys() & gvrs:
             self._doubtful.setdefault(key, set()).update(known)

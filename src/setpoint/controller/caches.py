@@ -15,8 +15,8 @@ T = TypeVar("T", bound=Object)
 class Caches:
     """The caches of every kind that a controller declares, for its mapping functions.
 
-    A cache may be slightly behind the server. When an event is mapped, the cache of the changed kind shows that change
-    or a newer state. An object that appears in another cache later causes an event of its own.
+    A cache may be slightly behind the server. When a change to an object is mapped, the cache of the object's kind
+    shows that change or a newer state. An object that appears in another cache later causes an event of its own.
     """
 
     __slots__ = ("_informers", "_name", "client", "cluster")
@@ -27,7 +27,7 @@ class Caches:
         self._informers = informers
         self._name = name
         self.client = client
-        """The client, for reads that no cache can answer, in a mapping function that is a coroutine function."""
+        """The client. Mapping functions that are coroutine functions can use it for reads that no cache can answer."""
         self.cluster = cluster
         """The name of the cluster in a fleet; ``""`` is the manager's own."""
 

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 from setpoint.meta import ObjectKey
 
 MAX_CAUSES: Final = 16
-"""The maximum number of remembered causes of one reconcile: the first, and the newest ones."""
+"""The maximum number of causes to remember for one reconcile. The first cause and the newest ones are kept."""
 
 _TOLERANCE: Final = 0.001
 """The number of seconds by which a planned reconcile (``after``, ``retry``) may begin early: its delay begins shortly
@@ -21,10 +21,11 @@ Change = Literal["create", "update", "delete", "sync", "external", "after", "ret
 class Cause(NamedTuple):
     """One reason for a reconcile.
 
-    ``change`` is the kind of event on the object ``key`` of ``kind``, whose new version is ``resource_version``. The
-    change ``sync`` stands for an object that existed at the start or was delivered again, and ``external`` for a source
-    outside the cluster. If no object of the cluster caused the reconcile (``external``, or a reconcile that the
-    controller itself has planned: ``after`` and ``retry``), ``kind``, ``key`` and ``resource_version`` are empty.
+    ``change`` is the type of the event. ``kind`` and ``key`` name the changed object, and ``resource_version`` is its
+    new version. The change ``sync`` stands for an object that existed at the start or was delivered again, and
+    ``external`` for a source outside the cluster. If no object of the cluster caused the reconcile (``external``, or a
+    reconcile that the controller itself has planned: ``after`` and ``retry``), ``kind``, ``key`` and
+    ``resource_version`` are empty.
     """
 
     change: Change
@@ -32,7 +33,7 @@ class Cause(NamedTuple):
     key: ObjectKey | str = ""
     resource_version: str = ""
     at: float | None = None
-    """The loop's time at which the cause makes the reconcile due; None if that is not known."""
+    """The loop time at which the cause makes the reconcile due; None if that is not known."""
 
     def __str__(self) -> str:
         return f"{self.change} of {self.kind} {self.key}" if self.kind else self.change

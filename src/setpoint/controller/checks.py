@@ -32,8 +32,8 @@ class InvalidObject(TerminalError):
 class Check(Verdict):
     """The second argument of a function that checks an object: it collects the errors, as an admission review does.
 
-    ``operation`` and ``old`` have the values of a create, because the former state of the object is unknown here. Rules
-    about changes belong in webhooks or in the rules of the CustomResourceDefinition.
+    ``operation`` and ``old`` are as for a create, because the former state of the object is unknown here. Rules about
+    changes belong in webhooks or in the rules of the CustomResourceDefinition.
     """
 
     __slots__ = ("_context", "dry_run", "name", "namespace", "old", "operation", "subresource", "uid")

@@ -45,7 +45,7 @@ class _Child(NamedTuple, Generic[T]):
 
 
 class Children(Generic[T]):
-    """The work of one call of `Context.keep`."""
+    """The work of one call to `Context.keep`."""
 
     def __init__(
         self,
@@ -118,9 +118,9 @@ class Children(Generic[T]):
         return [result[child.key] for child in children if child.key in result]
 
     async def _look_again(self) -> None:
-        """Checks before a deletion or a creation that the owner is unchanged on the server, if caches may begin with
-        lists of any age: such a cache may show a state from before this program's start. Raises `Outdated` if the owner
-        has changed.
+        """If caches may begin with lists of any age, checks before a deletion or a creation that the owner is unchanged
+        on the server, because such a cache may show a state from before this program's start. Raises `Outdated` if the
+        owner has changed.
         """
         informer = self._env.informers.get(self._env.resource.gvr)
         if self._context.age is not None and informer is not None and informer.may_begin_old:
@@ -149,7 +149,9 @@ class Children(Generic[T]):
         return made
 
     def _claim(self, prepared: list[T]) -> None:
-        """Refuses a call that wants objects which an earlier call in this reconcile would delete, or the reverse."""
+        """Refuses a call that wants objects which an earlier call in this reconcile would delete, or that would delete
+        objects which an earlier call wants.
+        """
         labels = [obj.labels for obj in prepared]
         for gvr, selector, others in self._context.kept:
             if gvr == self._resource.gvr and (
@@ -327,8 +329,8 @@ class Children(Generic[T]):
     async def _all(self, writes: Mapping[ObjectKey, Write]) -> list[Exception]:
         """Makes the writes in batches and returns the failures.
 
-        After a failed reconcile of the parent, the first batch is a single write and each later one is twice as
-        large, so the server is not flooded with writes that it refuses. Children that failed last time come
+        After a failed reconcile of the parent, the first batch is a single write and each later batch is twice as large
+        as the one before, so the server is not flooded with writes that it refuses. Children that failed last time come
         last, so they do not block others for ever. A batch with a failure is the last.
         """
         size = AT_ONCE if self._context.failures == 0 else 1

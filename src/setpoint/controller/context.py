@@ -33,7 +33,7 @@ T = TypeVar("T", bound=Object)
 S = TypeVar("S")
 
 current: ContextVar[Context | None] = ContextVar("setpoint_reconcile", default=None)
-"""The context of the reconcile for which the current task works; writes are attributed to it."""
+"""The context of the reconcile that the current task belongs to. The task's writes are attributed to that reconcile."""
 
 
 class Context(ContextReads):
@@ -51,7 +51,7 @@ class Context(ContextReads):
     *Status.* `status` is the status of the object; change it in place. It is written once, when the function has
     returned or raised an exception, and only if it changed.
 
-    A context is valid for one call of the function. Do not keep it.
+    A context is valid for one call to the function. Do not keep it.
     """
 
     __slots__ = ("_log", "_memory", "_wrote", "age", "causes", "failures", "kept", "settled", "warning", "writes")
@@ -73,7 +73,7 @@ class Context(ContextReads):
         self._wrote = wrote
         self._log: BoundLogger | None = None
         self.kept: builtins.list[tuple[GroupVersionResource, Selector, builtins.list[dict[str, str]]]] = []
-        """The calls of `keep` so far: resource, selector and labels of each."""
+        """The calls to `keep` so far, each with its resource, selector and labels."""
         self.causes = causes
         """The causes of this reconcile (see `Cause`), oldest first, at most 16."""
         self.failures = failures
@@ -103,8 +103,8 @@ class Context(ContextReads):
 
     @property
     def guarded(self) -> bool:
-        """Whether writes have to be guarded against another process that may take over the key: one that shares the
-        controller's keys or takes part in its election.
+        """Whether writes have to be guarded against another process that may take over the key because it shares the
+        controller's keys or takes part in the leader election.
         """
         return self._env.is_guarded
 
@@ -117,13 +117,13 @@ class Context(ContextReads):
 
     @property
     def client(self) -> Client:
-        """The client, for requests for which a context has no method. Writes through it count as writes of this
+        """The client, for requests that a context has no method for. Writes through it count as writes of this
         reconcile: the next reconcile of the key sees them.
         """
         return self._env.client
 
     def state(self, kind: type[S]) -> S:
-        """The object that the program's lifespan yields, such as an HTTP session. Its class is ``kind``.
+        """The object that the program's lifespan yields, such as an HTTP session. It is an instance of ``kind``.
 
         Raises:
             LookupError: the program has no lifespan.
@@ -229,7 +229,7 @@ class Context(ContextReads):
             pods = await ctx.keep(Pod, [pod_of(mykind, number) for number in range(mykind.spec.numpods)])
 
         The children of a kind are the objects that the reconciled object controls, in the declared cache; with
-        ``selector`` only those whose labels match it. Each wanted object is prepared as by `apply`. Wanted objects that
+        ``selector`` only those whose labels match it. Each wanted object is prepared as in `apply`. Wanted objects that
         have ``generate_name`` instead of a name must be alike; only their number counts.
 
         Returns the wanted children in the order in which they were given (generated names last), as they are after this
@@ -250,7 +250,7 @@ class Context(ContextReads):
           of the key reads live and sends each missing child again under the same name, so no surplus child is created.
         - An object with another owner is not touched. An object with a wanted name and without a controller is taken
           over only with ``adopt``, or if it belonged to this object before.
-        - While the reconciled object is being deleted, nothing is created or changed, only deleted.
+        - While the reconciled object is being deleted, children are only deleted, not created or changed.
         - If caches begin with lists of any age (``InformerFactory(first_list="any")``), nothing is deleted or created
           before a live read has shown that the reconciled object is still as in the cache; otherwise the reconcile is
           put off.
@@ -263,8 +263,8 @@ class Context(ContextReads):
         At most eight requests are under way at once; for a key that has failed before, one first, then two, then four.
         When a request fails, the requests under way are awaited and no other request is begun. The next call writes the
         failed children last, so a child that is always refused does not block the other children. If the only failures
-        are deletions that the server refused, or wanted names with another owner, the other wanted children are still
-        applied.
+        are deletions that the server refused, or wanted names that objects of another owner already have, the other
+        wanted children are still applied.
 
         Raises:
             UndeclaredRead: the controller declares no cache of that kind.
@@ -282,8 +282,8 @@ class Context(ContextReads):
         return await children.keep(wanted)
 
     async def create(self, obj: T, *, controlled: bool = True) -> T:
-        """Creates ``obj``, prepared as by `apply`, and returns the created object. With ``generate_name`` the server
-        chooses the name.
+        """Creates ``obj``, which is prepared as in `apply`, and returns the created object. With ``generate_name`` the
+        server chooses the name.
 
         If the answer is lost, or the reconcile is cancelled before the answer comes, the object may or may not exist.
         In that case the next reconcile of the key reads that kind live.

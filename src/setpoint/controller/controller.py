@@ -59,7 +59,7 @@ class Controller(Declaration[K]):
         leader_only: whether only the elected leader may run it.
         sync_timeout: seconds that the caches may take to sync at the start.
         hot_loop: limits beyond which a key in a hot loop is slowed down: by default 30 changes of one object in 30 s,
-            or 10 repetitions of the same change in 10 minutes, while the spec asks for nothing new. None for no limits.
+            or 10 repetitions of the same change in 10 minutes, while the spec stays the same. None for no limits.
 
     Raises:
         TypeError: ``kind`` has no resource.
@@ -90,7 +90,7 @@ class Controller(Declaration[K]):
         random: Random | None = None,
         **options: Any,
     ) -> RunningController[K]:
-        """A run of this declaration that has not been started; ``options`` are those of `RunningController`."""
+        """A new run of this declaration, which is not started yet. ``options`` are those of `RunningController`."""
         if (tracer := find_tracer()) is not None:
             client = traced(client, tracer)
         return RunningController(self, client, factory, now=now, random=random or Random(), **options)

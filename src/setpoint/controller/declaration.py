@@ -36,8 +36,8 @@ CONDITION_LENGTH: Final = 316
 """The maximum length of a condition's type in upstream's schemas, in characters."""
 
 Reconcile: TypeAlias = Callable[[K, Context], Awaitable[Outcome | None]]
-"""A coroutine function of the user that compares the wanted state of an object with its actual state, and brings the
-actual state one step closer.
+"""A coroutine function, written by the user, that compares the wanted state of an object with its actual state and
+brings the actual state one step closer to the wanted state.
 """
 
 SyncReconcile: TypeAlias = Callable[[K, Any], Outcome | None]
@@ -116,9 +116,7 @@ class Declaration(Generic[K]):
 
     @property
     def field_manager(self) -> str:
-        """The field manager of the writes of contexts: the full name, truncated to the length that the server
-        allows.
-        """
+        """The field manager under which contexts write: the full name, truncated to `MANAGER_LENGTH` characters."""
         return self.full_name[:MANAGER_LENGTH]
 
     @property

@@ -58,9 +58,9 @@ class Detail(msgspec.Struct, rename="camel", kw_only=True):
     explanation: Explanation
     conditions: list[ConditionTold]
     owned: list[Owned]
-    """The owned objects in the caches of this process, at most `MOST` including the objects that these own in turn."""
+    """The owned objects in the caches of this process, at most `MOST`, counting the objects that they own in turn."""
     events: list[EventTold]
-    """The events of the last minutes; see `EventRecorder.about`."""
+    """The events of the last few minutes; see `EventRecorder.about`."""
 
 
 def detail(
@@ -73,7 +73,7 @@ def detail(
 ) -> Detail:
     """The details of an object. The call needs the running loop; it makes no request and changes nothing.
 
-    ``among`` is as for `setpoint.controller.explain.explain`.
+    ``among`` has the same meaning as in `setpoint.controller.explain.explain`.
     """
     informer = run.informers.get(run.controller.resource.gvr)
     document = informer.store.get(key) if informer is not None else None
@@ -140,7 +140,7 @@ def conditions_of(read: Mapping[str, Any]) -> Iterator[ConditionTold]:
 
 
 def _says(read: dict[str, Any]) -> str:
-    """The state of an object in a few words from its status; ``""`` if the status gives none."""
+    """A few words from the status of an object that describe its state; ``""`` if the status contains none."""
     status = read.get("status")
     if not isinstance(status, dict):
         return ""

@@ -1,4 +1,4 @@
-"""Echoes: events of the controller's own writes that carry no new information."""
+"""Echoes: events that the controller's own writes cause and that carry no new information."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def expect_echo(
     status: dict[str, Any] | None = None,
     ignoring: Collection[str] = (),
 ) -> None:
-    """Remembers the version ``after`` if this controller alone changed the object since ``before``: the event of such a
-    write must not end the back-off of a key that fails.
+    """Remembers the version ``after`` if this controller alone changed the object since ``before``: the event that such
+    a write causes must not end the back-off of a failing key.
 
     ``status`` is the merge patch of the status that was sent; ``ignoring`` names other changes that the write made to
     the metadata.

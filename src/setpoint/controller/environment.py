@@ -77,7 +77,8 @@ class Environment:
         self.log = log
         self.program = program
         self.is_guarded = is_guarded
-        """Whether another process may take over keys of this run: processes share the keys or elect a leader."""
+        """Whether another process may take over keys of this run, because processes share the keys or elect a leader.
+        """
         self.informers: dict[GroupVersionResource, Informer[Any]] = {}
         """The informers of all declared kinds, once the run is prepared."""
         self.caches = Caches(self.informers, self.name, client, cluster)
@@ -87,8 +88,8 @@ class Environment:
         return str(UUID(int=self.random.getrandbits(128), version=4))
 
     def covers(self, resource: Resource, key: ObjectKey, labels: dict[str, str] | None) -> bool:
-        """Whether the declared cache will show the object. Without ``labels``, a cache with a selector is taken to
-        cover only the objects that it shows already.
+        """Whether the declared cache will show the object. Without ``labels``, a cache with a selector is assumed to
+        cover only the objects that it already shows.
         """
         informer = self.informers.get(resource.gvr)
         if informer is None:

@@ -3,7 +3,7 @@
 Reporting an event does not wait for the server, and the caller does not see the server's refusals. Each report goes
 through three filters before it is sent:
 
-* *series*: a repeated report is not a new Event but increases the count of the first (KEP-383);
+* *series*: a repeated report does not make a new Event, but increases the count of the first one (KEP-383);
 * *aggregation*: after ten reports in ten minutes that differ only in their text, further ones are combined into one
   Event;
 * *spam*: one controller may make 25 reports about an object at once, and then one every 5 minutes; repeated reports
@@ -145,7 +145,7 @@ class EventRecorder:
         self._wake.set()
 
     def about(self, uid: str) -> list[tuple[Event, int, datetime]]:
-        """The events about the object that were sent and that the recorder remembers, each with the number of reports
+        """The events about the object that the recorder has sent and still remembers, each with the number of reports
         and the time of the last report; the newest comes last. An event is remembered for `SERIES_IDLE` seconds after
         its last report, unless there are more than `MAX_OBJECTS` events. The call needs the running loop.
         """

@@ -74,8 +74,8 @@ async def apply_child(env: Environment, memory: Memory, owner: Object, child: T,
 
 
 async def _confirm(env: Environment, owner: Object) -> None:
-    """Raises `Outdated` if caches may begin with lists of any age and the server has no object with the owner's uid any
-    more, or one that is being deleted while ``owner`` is not.
+    """If caches may begin with lists of any age, checks the owner on the server. Raises `Outdated` if no object with
+    the owner's uid exists there any more, or if that object is being deleted and ``owner`` does not show it yet.
     """
     informer = env.informers.get(env.resource.gvr)
     if informer is None or not informer.may_begin_old:

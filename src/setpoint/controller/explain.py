@@ -73,8 +73,8 @@ def facts_of(
 
 
 def unsynced(run: RunningController[Any]) -> list[str]:
-    """The caches that have not synced yet, each with the server's last answer. If all caches have synced but still have
-    to catch up with the writes of other processes, a sentence that says so.
+    """The caches that have not synced yet, each with the server's last answer; or, if all caches have synced but still
+    have to catch up with the writes of other processes, a sentence that says so.
     """
     found = [
         f"the cache of {gvr.resource} is not synced: {why_not(informer) or 'the server has not answered yet'}"
@@ -126,8 +126,8 @@ class Moment(msgspec.Struct, rename="camel", kw_only=True):
 
     at: datetime
     started: float
-    """The start by the event loop's clock. Unlike ``at``, which also depends on the wall clock's corrections, it is the
-    same in every answer.
+    """The start time on the event loop's clock. Unlike ``at``, which also depends on corrections of the wall clock, it
+    is the same in every answer.
     """
     waited: float | None
     settled: float
@@ -171,7 +171,7 @@ def explain(
 ) -> Explanation:
     """The explanation of an object's state. The call needs the running loop; it changes nothing.
 
-    ``among`` are all running controllers of the process, in any cluster. If they are given, the explanation names the
+    ``among`` contains all running controllers of the process, in any cluster. If it is given, the explanation names the
     controllers that remove the finalizers of an object that is being deleted.
     """
     facts = facts_of(run, ObjectKey(key), among)

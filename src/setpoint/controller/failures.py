@@ -1,4 +1,4 @@
-"""Failures: how an exception of a reconcile affects the next attempt."""
+"""Failures: how an exception in a reconcile affects the next attempt."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ BUGS: Final = (
     TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError,
     NotImplementedError,
 )  # fmt: skip
-"""The exceptions that indicate a mistake in the program, not a refusal by the server. They are counted as panics are in
-Go.
+"""The exceptions that indicate a mistake in the program, not a refusal by the server. They are counted in the same way
+as panics in Go.
 """
 
 
@@ -34,8 +34,8 @@ class Outdated(Exception):
 
 
 class Unsettled(Outdated):
-    """It is not yet known whether an action was carried out in an external system; it will be known after
-    ``seconds``.
+    """It is not yet known whether an action was carried out in an external system; it will be known after ``seconds``
+    seconds.
     """
 
     def __init__(self, message: str, seconds: float) -> None:
@@ -59,8 +59,8 @@ class Failure(NamedTuple):
     """The treatment of an exception.
 
     ``result`` is its label in metrics; ``retry`` says whether there is another attempt without a change; ``after`` is a
-    lower bound of the delay in seconds; ``level`` is the level of the log record; ``traceback`` says whether the record
-    shows a traceback.
+    lower bound for the delay, in seconds; ``level`` is the level of the log record; ``traceback`` says whether the
+    record shows a traceback.
     """
 
     result: str
@@ -116,8 +116,8 @@ def _weight(failure: Failure) -> tuple[bool, bool, int, float]:
 
 
 def is_conflict(problem: Exception) -> bool:
-    """Whether the write met a newer version. That is an ordinary event: the reconcile is tried again on the newer
-    version.
+    """Whether the write failed because the object has a newer version. That is an ordinary event: the reconcile is
+    tried again on the newer version.
     """
     if isinstance(problem, ExceptionGroup):
         return all(map(is_conflict, problem.exceptions))

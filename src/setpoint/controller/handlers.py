@@ -35,11 +35,11 @@ def itself(old: Head | None, new: Head | None) -> Iterable[ObjectKey]:
 
 
 def owner(resource: Resource, *, any_owner: bool = False) -> Handler:
-    """A handler that returns the keys of an object's owners of the kind ``resource``: only the managing controller, or
-    every owner with ``any_owner``.
+    """A handler that returns the keys of an object's owners that are of the kind ``resource``: only the managing
+    controller or, with ``any_owner``, every owner.
 
-    References match by group and kind in any version. The owner is in the namespace of the dependent, or in no
-    namespace if its kind is cluster-scoped.
+    References are compared by group and kind; the version may differ. The owner is in the namespace of the dependent,
+    or in no namespace if its kind is cluster-scoped.
     """
     group, kind, namespaced = resource.group, resource.kind, resource.namespaced
     group_prefix = f"{group}/" if group else ""

@@ -32,7 +32,8 @@ MAX_DELAY: Final = 60.0
 MAX_KEYS: Final = 4096
 MAX_OBJECTS: Final = 4096
 MAX_SPINS: Final = 1000
-"""The maximum number of reconciles within `HotLoopLimits.seconds` that change nothing and ask for the next at once."""
+"""The maximum number of reconciles within `HotLoopLimits.seconds` that change nothing and ask for the next one at once.
+"""
 SOON: Final = 0.01
 """The number of seconds below which an ``after`` counts as "at once". It is not 0 because a program that computes the
 remaining time of a period may get a result as short as one tick of the clock.
@@ -43,7 +44,7 @@ _ANY: Final = -1
 """The value that stands for every generation."""
 _SAYS_NOTHING: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _VERSION: Final = re.compile(rb'"resourceVersion":"[^"]*",?')
-"""The pattern of the version that the body of a write names. Bodies that differ only in the version count as equal."""
+"""A pattern that matches the version in the body of a write. Bodies that differ only in the version count as equal."""
 
 Read = Callable[[Resource, ObjectKey], Awaitable[dict[str, Any] | None]]
 """A function that returns the object as it is on the server, with managed fields; None if it can't be read."""
@@ -51,10 +52,12 @@ Read = Callable[[Resource, ObjectKey], Awaitable[dict[str, Any] | None]]
 
 class HotLoopLimits(Struct, frozen=True, kw_only=True):
     """The limits beyond which a key counts as hot. They apply to the writes that changed one object while the
-    reconciled object had one generation. For writes to the spec of the reconciled object itself, all generations count.
+    generation of the reconciled object stayed the same. For writes to the spec of the reconciled object itself, all
+    generations count.
 
-    A key is hot after more than ``writes`` changing writes in ``seconds``, or after more than ``repeats`` writes in
-    ``within`` seconds that have the same body as an earlier write and follow a change of the written object alone.
+    A key is hot after more than ``writes`` changing writes in ``seconds`` seconds. It is also hot after more than
+    ``repeats`` repetitions in ``within`` seconds; a repetition has the same body as an earlier write and was made by a
+    reconcile that a change of the written object caused.
 
     Raises:
         ValueError: a number is not positive.
@@ -147,12 +150,12 @@ class HotLoopDetector:
     """Counts changing writes per key and written object; see `HotLoopLimits`.
 
     The reconciles of a hot key are held back for 1 second at first, and after each further change for twice as long as
-    before, at most 60 s. The key is no longer hot when its object has a new
-    generation (unless the writes are to the spec of that object), or when the limit's period, ``seconds`` or
-    ``within``, has passed without a change. Without ``limits`` no key is ever hot.
+    before, at most 60 s. The key is no longer hot when its object has a new generation (unless the writes are to the
+    spec of that object), or when the limit's period, ``seconds`` or ``within``, has passed without a change. Without
+    ``limits`` no key is ever hot.
 
     Memory is bounded: the detector remembers the 4096 keys whose reconciles wrote last, and for each key the 4096
-    objects that were written last. It remembers them for as long as the limits look back.
+    objects that were written last. It remembers them for the longer of the periods ``seconds`` and ``within``.
     """
 
     def __init__(self, log: BoundLogger, read: Read, limits: HotLoopLimits | None) -> None:

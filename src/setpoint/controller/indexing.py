@@ -33,8 +33,8 @@ class DeclaredIndex(NamedTuple):
 
 
 def having(objects: Iterable[T], indexes: Iterable[DeclaredIndex], index: tuple[str, str], kind: type[T]) -> list[T]:
-    """The ``objects``, read live, that a lister would find in an index. ``index`` is the name of the index and the
-    wanted value.
+    """Those of ``objects``, which were read live, that a lister would find in an index. ``index`` is the name of the
+    index and the wanted value.
 
     Raises:
         KeyError: the controller declares no index of that name for ``kind``.

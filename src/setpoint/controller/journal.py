@@ -1,8 +1,8 @@
-"""Journal: a record on an object of the resources that a controller creates and deletes for it in an external system.
+"""Journal: an object's record of the resources that a controller creates and deletes for it in an external system.
 
 An external system may carry out a create although its answer is lost, or although the process dies before it can save
 the answer. A process that then repeats the create makes a second resource. The journal writes the intent before the
-create and the result after it, as an annotation of the object, so a later process knows that it may find a resource.
+create and the result after it, as an annotation on the object, so a later process knows that a resource may exist.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class Journal:
     async def ensure(self, ctx: Context, *, create: Create, find: Find) -> str:
         """Creates the resource if it does not exist, and returns its id.
 
-        An exception of ``create`` propagates to the reconcile; the next reconcile looks for a resource that may have
-        been created.
+        An exception that ``create`` raises propagates to the reconcile; the next reconcile looks for a resource that
+        may have been created.
 
         Raises:
             Unsettled: it is not known yet whether the resource exists; the reconcile is tried again when it is known.

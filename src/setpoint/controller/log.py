@@ -7,7 +7,7 @@ from collections.abc import MutableMapping
 from typing import Any, Final
 
 _ARGUMENTS: Final = frozenset({"exc_info", "extra", "stack_info", "stacklevel"})
-"""The keywords of `logging`; every other one is a field."""
+"""The keyword arguments that `logging` takes; any other keyword argument is a field."""
 
 
 class BoundLogger(logging.LoggerAdapter[logging.Logger]):

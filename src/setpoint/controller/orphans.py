@@ -47,8 +47,8 @@ class Orphans:
         return key in self._doubtful
 
     def asked(self, key: ObjectKey, cached: str, found: str) -> None:
-        """Notes the answer of the server. ``cached`` is the uid in the cache, and ``found`` is the uid on the
-        server, ``""`` if the object does not exist there.
+        """Notes the server's answer. ``cached`` is the uid in the cache, and ``found`` is the uid on the server, ``""``
+        if the object does not exist there.
         """
         self._doubtful.discard(key)
         if cached != found:

@@ -18,8 +18,8 @@ class Done(Struct, frozen=True, gc=False):
 
 
 class After(Struct, frozen=True, gc=False):
-    """The state is as wanted. The next reconcile begins in ``seconds``, or earlier if something changes. Earlier
-    failures are forgotten.
+    """The state is as wanted. The next reconcile begins in ``seconds`` seconds, or earlier if something changes.
+    Earlier failures are forgotten.
     """
 
     seconds: float
@@ -49,8 +49,8 @@ def done() -> Outcome:
 
 
 def after(seconds: float, reason: str = "") -> Outcome:
-    """The outcome that asks for the next reconcile in ``seconds`` (from the end of this reconcile), or as soon as
-    something changes.
+    """The outcome that asks for the next reconcile in ``seconds`` seconds (from the end of this reconcile), or as soon
+    as something changes.
 
     Raises:
         ValueError: ``seconds`` is negative or not finite.
@@ -59,7 +59,7 @@ def after(seconds: float, reason: str = "") -> Outcome:
 
 
 def retry(reason: str = "", after: float | None = None) -> Outcome:
-    """The outcome that asks for the next reconcile with back-off; ``after`` is a lower bound of the delay in seconds.
+    """The outcome that asks for the next reconcile with back-off; ``after`` is a lower bound for the delay, in seconds.
 
     Raises:
         ValueError: ``after`` is negative or not finite.

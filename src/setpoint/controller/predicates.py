@@ -115,7 +115,7 @@ finalizers_changed = updates_where(lambda old, new: old.finalizers != new.finali
 deletion_started = updates_where(
     lambda old, new: old.deletion_timestamp is None and new.deletion_timestamp is not None, "deletion_started"
 )
-"""Accepts, of all updates, only those that request a deletion. Created and deleted objects are always accepted."""
+"""Accepts an update only if it requests a deletion. Created and deleted objects are always accepted."""
 
 is_deleting = objects_where(lambda head: head.deletion_timestamp is not None, "is_deleting")
 

@@ -33,7 +33,7 @@ _UNTRACED = nullcontext()
 
 
 class Reconciler(Generic[K]):
-    """Calls the user's function for a key, and takes the steps around the call that make it safe.
+    """Calls the user's function for a key, and takes the steps before and after the call that make it safe.
 
     The order is: wait for the barriers, read the object, add the finalizer, call the function (with its deadline),
     write the status if it changed, remove the finalizer if the clean-up is done. After that nothing is written.
@@ -304,8 +304,8 @@ class Reconciler(Generic[K]):
         return outcome
 
     async def _patch_finalizers(self, obj: K, patch: list[dict[str, Any]]) -> K | None:
-        """The object after the patch of its finalizers; None if the object is gone. Raises `Outdated` if the object
-        is not the one for which the patch was made.
+        """Patches the finalizers and returns the resulting object; None if the object is gone. Raises `Outdated` if the
+        object is not the one for which the patch was made.
         """
         try:
             return await self._env.client.patch(

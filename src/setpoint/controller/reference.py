@@ -7,7 +7,7 @@ from setpoint.models.core_v1 import ObjectReference
 
 
 def reference_to(obj: Object) -> ObjectReference:
-    """A reference to ``obj`` at its version; a field whose value is unknown is left out."""
+    """A reference to ``obj`` that includes its version; a field whose value is unknown is left out."""
     resource = resource_of(type(obj))
     return ObjectReference(
         api_version=resource.api_version,

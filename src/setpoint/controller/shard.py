@@ -47,7 +47,9 @@ class Shard(Protocol):
         ...
 
     def on_change(self, listener: Callable[[Share], None]) -> Callable[[], None]:
-        """Calls ``listener`` with every new share as soon as it changes. The returned function removes the listener."""
+        """Calls ``listener`` with the new share at every change of the share. The returned function removes the
+        listener.
+        """
         ...
 
     def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
@@ -122,8 +124,8 @@ class ShardGuard:
             self._shard.end(name, key)
 
     def wants(self, key: ObjectKey) -> bool:
-        """Whether a reconcile of the key may be requested: the key is in a share of this process, or no share is known
-        yet. For any other key, a reconcile is requested as soon as the key comes to this process.
+        """Whether a reconcile of the key may be requested, because the key is in a share of this process or no share is
+        known yet. For any other key, a reconcile is requested as soon as the key comes to this process.
         """
         if not self._shares:
             return True
@@ -199,8 +201,8 @@ class ShardGuard:
                 await asyncio.sleep(0)
 
     def _accepted(self, predicates: Sequence[Test], key: ObjectKey, head: Any) -> bool:
-        """Whether the predicates accept the object. A predicate that raises an exception keeps it out, as for an
-        event.
+        """Whether the predicates accept the object. A predicate that raises an exception counts as a rejection, as it
+        does for events.
         """
         try:
             return all(test(None, head) for test in predicates)
@@ -209,7 +211,9 @@ class ShardGuard:
             return False
 
     async def _catch_up(self) -> None:
-        """Waits until every cache is as new as the server was when the call began, with all writes of former owners."""
+        """Waits until every cache is as new as the server was when the call began, and shows all writes of former
+        owners.
+        """
         for gvr in self._env.informers:
             self._behind = f": {gvr.resource}"
             while not await self._caught_up_with(gvr):  # noqa: ASYNC110 - what is waited for is the server's

@@ -25,7 +25,7 @@ class ProgramState:
         self._value = _NOTHING
 
     def of(self, kind: type[T]) -> T:
-        """The object, whose class is ``kind``.
+        """The object, which is an instance of ``kind``.
 
         Raises:
             LookupError: there is no object.

@@ -15,8 +15,8 @@ from setpoint.meta.fields import alternatives, bare, fields_of
 from setpoint.patch import merge_patch
 
 RECONCILED = "Reconciled"
-"""The condition with which a controller that is named after its kind reports that its last reconcile failed, and why.
-Each other controller has a condition of its own, `Controller.failure_condition`.
+"""The condition that reports the failure of the last reconcile and the reason, for a controller that is named after its
+kind. Every other controller has a condition of its own, `Controller.failure_condition`.
 """
 MAX_MESSAGE = 1024
 _CONDITIONS = "conditions"
@@ -29,9 +29,8 @@ _fingerprint = msgspec.json.Encoder(enc_hook=str).encode
 class StatusDraft:
     """An object's status at the beginning of a reconcile, and the patch to write at its end.
 
-    *Guarantees*: ``observed_generation`` is the generation that was reconciled; a condition's
-    ``last_transition_time`` moves exactly when its ``status`` does; a condition that was set carries the generation
-    that it was set for.
+    *Guarantees*: ``observed_generation`` is the generation that was reconciled; a condition's ``last_transition_time``
+    changes exactly when its ``status`` changes; a condition that was set carries the generation that it was set for.
 
     The patch is the difference from the JSON that was read, so fields that are unknown to the model or belong to other
     managers stay. Conditions are identified by their ``type``, as in upstream's schemas
@@ -78,7 +77,7 @@ class StatusDraft:
     ) -> Json | None:
         """The merge patch of the status; None if there is nothing to write.
 
-        ``observed`` says whether the reconcile came far enough for the status to describe this generation. ``onto`` is
+        ``observed`` says whether the reconcile got far enough for the status to describe this generation. ``onto`` is
         the newer state of the object, if it has changed since it was read: the patch makes the same changes there. With
         ``yields``, a field of ``onto`` whose value differs both from the value that was read and from this draft's
         value stays as it is in ``onto``, and `contested` names it.
@@ -239,8 +238,8 @@ def _by_type(conditions: list[Any]) -> dict[str, Any] | None:
 
 
 def _spell_out(wanted: Json, status: Any) -> None:
-    """Writes plain values that equal their default, which objects otherwise leave out. A server adds no defaults to
-    a status, and ``kubectl get`` should show ``0`` and not an empty column.
+    """Adds to ``wanted`` the plain values that equal their defaults, because they are otherwise left out. A server adds
+    no defaults to a status, and ``kubectl get`` should show ``0`` and not an empty column.
     """
     for field in fields_of(type(status)):
         if field.encode_name in wanted or field.name == "observed_generation":  # 0 there means never

@@ -1,4 +1,4 @@
-"""StatusWriter: writes the drafts of statuses to the server, with failures reported in them."""
+"""StatusWriter: writes drafts of statuses to the server, and reports failures in them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class StatusWriter(Generic[K]):
     async def _tell_refusal(
         self, refusal: Exception, draft: StatusDraft, context: Context, *, first: Exception | None = None
     ) -> None:
-        """Writes the reason of the failure into the previous status, if the server refused the new status. ``first``
+        """Writes the reason for the failure into the previous status, if the server refused the new status. ``first``
         is the earlier failure of the reconcile, if there was one.
         """
         if isinstance(refusal, TransportError | StatusNotServed) or is_conflict(refusal):

@@ -53,7 +53,7 @@ class Listing(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def merged(listings: Iterable[Listing], limit: int) -> Listing:
-    """A single listing made of the listings of several processes, with at most ``limit`` objects."""
+    """A single listing made from the listings of several processes, with at most ``limit`` objects."""
     counts: dict[str, int] = {}
     objects: list[Listed] = []
     matched = 0
@@ -86,9 +86,9 @@ class Survey:
         here: bool = False,
         among: Iterable[RunningController[Any]] | None = None,
     ) -> Listing:
-        """Lists the first ``limit`` objects whose key contains all words of ``find`` (in any case) and whose state is
-        one of ``states`` (all, by default). With ``here``, objects of other processes are left out. ``among`` is as for
-        `setpoint.controller.explain.explain`.
+        """Lists the first ``limit`` objects whose key contains all words of ``find`` (ignoring case) and whose state is
+        one of ``states`` (all, by default). With ``here``, objects of other processes are left out. ``among`` has the
+        same meaning as in `setpoint.controller.explain.explain`.
         """
         words, wanted = find.lower().split(), frozenset(states)
         counts: dict[str, int] = {}

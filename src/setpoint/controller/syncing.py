@@ -1,4 +1,4 @@
-"""Syncing: the wait for caches at the start of a controller, and the messages of a wait that fails."""
+"""Syncing: the wait for caches at the start of a controller, and the error messages when the wait fails."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ async def synced_by(informer: Informer[Any], deadline: float, who: str, log: Bou
     """Waits until the cache has synced, but not beyond ``deadline``, a time on the loop's clock.
 
     Raises:
-        CacheSyncError: the cache did not sync in time, or the server kept refusing its requests for `REFUSED_GRACE`;
-            the error has the server's last answer.
+        CacheSyncError: the cache did not sync in time, or the server kept refusing its requests for `REFUSED_GRACE`
+            seconds; the error has the server's last answer.
     """
     loop = asyncio.get_running_loop()
     refused_since: float | None = None

@@ -1,4 +1,4 @@
-"""Timelines: the recent attempts of each key, in bounded memory, for the question why an object does not change."""
+"""Timelines: the recent attempts of each key, in bounded memory, to explain why an object does not change."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Read(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """One run of the reconcile function for a key. Times are seconds of the loop's clock.
+    """One run of the reconcile function for a key. Times are in seconds on the loop's clock.
 
     ``result`` is the value of the metrics' label (success, requeue, requeue_after, error) or ``handed over``,
-    ``detail`` is the reason or the error, and ``next_in`` is the number of seconds after which the controller has
-    planned the next attempt, None if it has planned none. ``waited`` is the time that the key was in the queue before,
-    None if unknown. ``settled`` is the part of the duration that the caches took to show the writes of the last
-    reconcile, and ``age`` is the age of the reconciled object in the cache (see `Read`).
+    ``detail`` is the reason or the error, and ``next_in`` is the number of seconds until the next planned attempt, None
+    if no attempt is planned. ``waited`` is the time that the key spent in the queue before the attempt, None if
+    unknown. ``settled`` is the part of the duration that the caches took to show the writes of the last reconcile, and
+    ``age`` is the age of the reconciled object in the cache (see `Read`).
     """
 
     started: float
@@ -79,8 +79,8 @@ class Attempt(NamedTuple):
 class Timeline:
     """The last attempts of the keys that were reconciled last.
 
-    Memory is bounded: ``max_keys`` keys with ``max_attempts`` each; the key without an attempt for the longest time is
-    forgotten first. If the last attempt of a forgotten key failed and is not retried, that attempt is kept, because
+    Memory is bounded: ``max_keys`` keys with ``max_attempts`` attempts each; the key whose last attempt is the oldest
+    is forgotten first. If the last attempt of a forgotten key failed and is not retried, that attempt is kept, because
     nothing else records it; this applies to at most `MAX_FAILED` keys.
     """
 

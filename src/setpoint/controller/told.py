@@ -1,4 +1,4 @@
-"""Told: the records of one run's work: causes, reconciles, writes, metrics."""
+"""Told: the records of one run's work, which are causes, reconciles, writes and metrics."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Told:
         """The reconciles under way."""
 
     def heard(self, record: WriteRecord) -> None:
-        """Notes a write through the run's client. It counts as a write of the reconcile for which the current task
-        works.
+        """Notes a write through the run's client. It counts as a write of the reconcile that the current task belongs
+        to.
         """
         context = current.get()
         if context is not None and self.running.get(context.key) is context:

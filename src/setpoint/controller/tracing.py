@@ -1,8 +1,8 @@
 """Tracing: OpenTelemetry spans of reconciles and of their requests, if OpenTelemetry's API is installed and configured.
 
-A span ``reconcile CONTROLLER`` lasts from the read of the object to its outcome. It records the cause of the reconcile
-and the number of seconds in the queue (``setpoint.queue_wait``). The requests of the reconcile are its children and
-carry its trace to the API server (W3C ``traceparent``).
+A span ``reconcile CONTROLLER`` lasts from the reading of the object to the outcome. It records the cause of the
+reconcile and the number of seconds in the queue (``setpoint.queue_wait``). The requests of the reconcile are its
+children and carry its trace to the API server (W3C ``traceparent``).
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Known(NamedTuple):
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """All facts on which a verdict depends. Times are seconds of the loop's clock."""
+    """All facts on which a verdict depends. Times are in seconds on the loop's clock."""
 
     key: ObjectKey
     now: float
@@ -76,7 +76,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(NamedTuple):
-    """The state of a key and its reason. ``since`` and ``until`` are times of the loop's clock, or None if there is no
+    """The state of a key and its reason. ``since`` and ``until`` are times on the loop's clock, or None if there is no
     such time.
     """
 
@@ -87,7 +87,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(facts: Facts) -> Verdict:
-    """The state of the key and its reason. The order of the checks decides if several states apply."""
+    """The state of the key and its reason. If several states apply, the order of the checks decides."""
     last = facts.attempts[-1] if facts.attempts else None
     if facts.running_since is not None:
         return _running(facts, facts.running_since)

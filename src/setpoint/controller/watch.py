@@ -19,7 +19,7 @@ class WatchedKind(NamedTuple):
     kind: type[Object]
     role: Literal["for", "owns", "watches", "reads"]
     owners: Handler | None = None
-    """The handler of ``owns``, from a child's heads to the keys of its owners."""
+    """The handler of ``owns``, which maps the heads of a child to the keys of its owners."""
     map: MapFunction | None = None
     """The mapping function of ``watches``."""
     predicates: tuple[Test, ...] = ()

@@ -36,8 +36,8 @@ class TokenAccess:
         self._remembered: dict[tuple[bytes, _What], tuple[float, Answer | None]] = {}
 
     async def check(self, path: str, headers: Mapping[str, str]) -> Answer | None:
-        """None if the request is allowed, otherwise the refusal: status 401 or 403, or 500 if the API server could not
-        be asked.
+        """None if the request is allowed, otherwise the refusal: status 401 or 403, or 500 if the request to the API
+        server failed.
         """
         return await self._check(path, headers)
 

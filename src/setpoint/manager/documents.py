@@ -16,9 +16,9 @@ from setpoint.meta.yaml_text import to_yaml
 PATH: Final = "/debug/yaml"
 HIDDEN: Final = "(hidden)"
 LARGEST: Final = 256 * 1024
-"""The most bytes of an object that is shown as YAML."""
+"""The maximum size of an object that is shown as YAML, in bytes."""
 _LONGEST: Final = 4 * LARGEST
-"""The most characters of the YAML, which is longer than the JSON because nested values are indented."""
+"""The maximum number of characters in the YAML, which is longer than the JSON because nested values are indented."""
 
 ObjectAccess = Callable[[GroupResource, ObjectKey, Mapping[str, str]], Awaitable[Answer | None]]
 """A function of ``(resource, key, lower-case headers)`` that returns the refusal, or None if the caller may ``get`` the
@@ -105,7 +105,7 @@ def as_yaml(obj: dict[str, Any], size: int) -> tuple[str, str]:
     """The object as YAML, without its managed fields and hidden parts, and a sentence that names the omissions. For an
     object that is too large, a comment takes the place of the YAML.
 
-    ``obj`` is changed; ``size`` is the number of its bytes.
+    ``obj`` is changed; ``size`` is its size in bytes.
     """
     hidden = "Not shown: managed fields."
     if is_secret(obj):
@@ -128,8 +128,8 @@ def is_secret(obj: Mapping[str, Any]) -> bool:
 
 
 def redacted(obj: dict[str, Any]) -> bool:
-    """Hides the secret parts of ``obj`` in place; returns whether there were any. They are the values of a Secret's
-    data and annotations: some programs keep a copy of the whole object in an annotation.
+    """Hides the secret parts of ``obj`` in place; returns whether there were any. The secret parts are the values of a
+    Secret's data, and those of its annotations, because some programs keep a copy of the whole object in an annotation.
     """
     if not is_secret(obj):
         return False

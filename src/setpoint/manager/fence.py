@@ -21,7 +21,7 @@ class WriteRefused(TransportError):
 
 class Fence(Protocol):
     def may_act(self) -> bool:
-        """Whether no other process can have taken over yet, by this process's clock."""
+        """Whether no other process can have taken over yet, according to this process's clock."""
         ...
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:

@@ -14,7 +14,9 @@ from setpoint.meta import Object, ObjectKey
 
 logger = logging.getLogger("setpoint.fleet")
 ClusterMap: TypeAlias = Callable[[str, Head], Iterable[ObjectKey | str]]
-"""A function, ``map(cluster, head)``, that returns the keys in the manager's own cluster for an object in a cluster."""
+"""A function, ``map(cluster, head)``, that returns the keys in the manager's own cluster for an object in a cluster of
+the fleet.
+"""
 
 
 class FleetListener(Protocol):

@@ -90,7 +90,7 @@ class Group:
 
     async def stop(self, deadline: float | None, *, within: float = CANCEL_WITHIN) -> bool:
         """Stops all runnables, by ``stop()`` or, if they have no such method, by cancelling them. Those that still run
-        at the loop's time ``deadline`` (None: without limit) are cancelled; for ``within`` see `cancel`.
+        at the loop time ``deadline`` (None: without limit) are cancelled; for ``within`` see `cancel`.
 
         Returns whether all runnables ended before the deadline.
         """

@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     body: bytes
     content_type: str = "text/plain; charset=utf-8"
     headers: Mapping[str, str] = MappingProxyType({})
-    """Further headers. The answers of child processes have none."""
+    """Additional headers. Answers from child processes have none."""
 
 
 Handler = Callable[[str, Mapping[str, list[str]], Mapping[str, str]], Answer | Awaitable[Answer]]
@@ -46,7 +46,7 @@ LOOK_EVERY: Final = 10.0
 
 def split_address(address: str) -> tuple[str, int] | None:
     """The host and port of a bind address in the usual form, such as ``:8080`` or ``127.0.0.1:8080``; None for ``"0"``
-    and ``""``, which mean off.
+    and ``""``, which switch the server off.
 
     Raises:
         ValueError: ``address`` has another form.
@@ -115,7 +115,8 @@ class HttpServer:
         """Serves until the call is cancelled.
 
         Raises:
-            OSError: the address cannot be bound, or the certificate cannot be used; the message names it.
+            OSError: the address cannot be bound, or the certificate cannot be used. The message names the address or
+                the files.
         """
         from aiohttp import web
 

@@ -29,8 +29,8 @@ logger = logging.getLogger("setpoint.fleet")
 
 
 class _Refused(NamedTuple):
-    """An unusable kubeconfig, and the loop's time for the next attempt: the kubeconfig may refer to a file that does
-    not exist yet.
+    """An unusable kubeconfig, and the loop time of the next attempt. That attempt may succeed, because the kubeconfig
+    may refer to a file that does not exist yet.
     """
 
     text: bytes

@@ -39,8 +39,8 @@ class LeaderElection:
 
     ``name`` and ``namespace`` are those of the Lease; ``identity`` names this candidate and must be unique. Times are
     in seconds: other candidates wait ``lease_duration`` before they take over, a leader gives up after
-    ``renew_deadline`` without a successful renewal, and all candidates try every ``retry_period``. With
-    ``release_on_cancel``, a leader that stops releases its lease.
+    ``renew_deadline`` without a successful renewal, and all candidates try to get or renew the lease every
+    ``retry_period``. With ``release_on_cancel``, a leader that stops releases its lease.
 
     Raises:
         ValueError: ``lease_duration > renew_deadline > 1.2 * retry_period > 0`` does not hold, ``lease_duration`` is
@@ -88,8 +88,8 @@ class LeaderElector:
     - At most one candidate believes that it leads at any time, as long as clocks run at the same rate and a leader's
       work ends when `renew` raises. `may_act` is stricter: it is False from the moment at which others may take over,
       even in a process that was suspended and does not know yet.
-    - A leader that is cancelled releases its lease (unless ``release_on_cancel`` is false), so the next one takes over
-      within a retry period.
+    - A leader that is cancelled releases its lease (unless ``release_on_cancel`` is false), so the next leader takes
+      over within a retry period.
 
     *Caveats*: there is no fencing token. A request that was sent before the lease expired may arrive afterwards.
     """
@@ -148,11 +148,11 @@ class LeaderElector:
 
     @property
     def until(self) -> float:
-        """The loop's time at which other candidates may take the lease; ``-inf`` if this candidate does not lead."""
+        """The loop time at which other candidates may take the lease; ``-inf`` if this candidate does not lead."""
         return self._renewed_at + self.election.lease_duration if self.is_leader else float("-inf")
 
     def may_act(self) -> bool:
-        """Whether this candidate leads, and no other can have taken the lease yet, by this process's clock."""
+        """Whether this candidate leads, and no other can have taken the lease yet, according to the local clock."""
         return asyncio.get_running_loop().time() < self.until
 
     def check(self, tolerance: float) -> str:
@@ -190,7 +190,7 @@ class LeaderElector:
         """Keeps the lease until the call is cancelled.
 
         Raises:
-            LeadershipLost: the lease could not be renewed for ``renew_deadline``, or another candidate has it.
+            LeadershipLost: the lease could not be renewed for ``renew_deadline`` seconds, or another candidate has it.
         """
         loop = asyncio.get_running_loop()
         period = self.election.retry_period
@@ -212,8 +212,8 @@ class LeaderElector:
                 await asyncio.sleep(min(period, max(deadline - loop.time(), 0.0)))
 
     async def release(self) -> None:
-        """Releases the lease if this candidate holds it. Tries for at most ``renew_deadline`` seconds; errors of the
-        server or the connection are logged, not raised.
+        """Releases the lease if this candidate holds it. Tries for at most ``renew_deadline`` seconds; server and
+        connection errors are logged, not raised.
         """
         if not self.is_leader:
             return
@@ -375,7 +375,7 @@ class LeaderElector:
         return (spec.lease_transitions or 0) if spec is not None else 0
 
     def _valid(self, now: float) -> bool:
-        """Whether the record is younger than its own duration, by the local clock."""
+        """Whether the record is younger than its own duration, according to the local clock."""
         spec = self._observed_spec
         duration = (spec.lease_duration_seconds or 0) if spec is not None else 0
         return self._observed_at + duration > now

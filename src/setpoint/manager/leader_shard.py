@@ -14,7 +14,7 @@ from setpoint.meta import ObjectKey
 
 
 class _Endless(Deadline):
-    """A deadline that never passes. A single instance is for any number of blocks.
+    """A deadline that never passes. A single instance serves any number of blocks.
 
     A reconcile of a leader needs no deadline, because no other process waits for the leader's keys. A block with this
     deadline costs an eighth of one with a `Deadline` that may be moved.
@@ -62,7 +62,7 @@ class LeaderShard:
         return self._leadership.may_act()
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:
-        """Whether `may_act` is true. The key needs no check: a reconcile of it has begun, so it is in the partition,
+        """Whether `may_act` is true. The key needs no check: its reconcile has begun, so the key is in the partition,
         which never changes.
         """
         return self._leadership.may_act()

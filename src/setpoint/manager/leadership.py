@@ -14,7 +14,7 @@ class LeadershipLost(Exception):
 class Leadership(Protocol):
     """An election in which at most one process leads at any time.
 
-    All times are times of the running loop.
+    All times are on the running loop's clock.
     """
 
     @property
@@ -48,7 +48,7 @@ class Leadership(Protocol):
         ...
 
     def may_act(self) -> bool:
-        """Whether this process leads, and no other process can have taken over yet, by its own clock."""
+        """Whether this process leads, and no other process can have taken over yet, according to the local clock."""
         ...
 
     def check(self, tolerance: float) -> str:

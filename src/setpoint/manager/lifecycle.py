@@ -187,7 +187,7 @@ class Lifecycle:
         return [name for group in self._groups.values() for name in group.hanging]
 
     def _noted(self, problem: Exception) -> Exception:
-        """``problem``, with notes of the other errors."""
+        """``problem``, with the other errors added as notes."""
         if self._ended is not None and self._ended is not problem:
             problem.add_note(f"then also: {type(self._ended).__name__}: {self._ended}")
         return problem

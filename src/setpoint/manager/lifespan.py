@@ -18,7 +18,7 @@ async def opened(
     """Enters the lifespan, and makes its object available to reconciles.
 
     The lifespan is always left as if the block had ended normally. If both the block and leaving the lifespan fail, the
-    block's error is raised, with a note of the lifespan's error.
+    block's error is raised, with the lifespan's error added as a note.
     """
     if made is None:
         yield

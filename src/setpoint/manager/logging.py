@@ -23,7 +23,7 @@ def configure(
     stream: TextIO | None = None,
     fields: Mapping[str, Any] = MappingProxyType({}),
 ) -> logging.Handler:
-    """Sends the records of at least the ``level``, from all loggers, to ``stream`` (standard error by default). The
+    """Sends the records of all loggers to ``stream`` (standard error by default), except those below ``level``. The
     ``fields`` are added to each record.
 
     Returns the handler, so that programs can remove it. In this package, only the commands call this function.

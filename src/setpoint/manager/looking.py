@@ -25,7 +25,7 @@ MANAGER: Final = "/debug/manager"
 OBJECTS: Final = "/debug/objects"
 DETAILS: Final = "/debug/details"
 MOST: Final = 500
-"""The most objects in one answer."""
+"""The maximum number of objects in one answer."""
 USUAL: Final = 100
 _JSON: Final = "application/json"
 
@@ -137,7 +137,7 @@ class ObjectsPage:
         self._survey = Survey()
 
     async def objects(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-        """The answer of ``/debug/objects``."""
+        """The answer from ``/debug/objects``."""
         controllers = self._find()
         asked = asked_for(query, controller=("controller", controllers), state=("state", URGENCY))
         if isinstance(asked, Answer):
@@ -171,7 +171,7 @@ class ObjectsPage:
 def asked_for(query: Mapping[str, list[str]], **known: tuple[str, Collection[str]]) -> int | Answer:
     """The number of objects that a request asks for (``limit``), or the refusal of an invalid parameter.
 
-    ``known`` maps each parameter to a noun for its values and the values that exist.
+    ``known`` maps each parameter to a pair: a noun for the parameter's values, and the values that exist.
     """
     for parameter, (noun, values) in known.items():
         unknown = next((name for name in query.get(parameter, ()) if name not in values), None)

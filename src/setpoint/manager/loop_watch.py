@@ -22,7 +22,8 @@ REMEMBERED: Final = 30.0
 
 class LoopWatch:
     """Reports every time the event loop is blocked for longer than ``threshold`` seconds, with the task and its line of
-    code: in the log while the block lasts, in metrics, and in `problem` for `REMEMBERED` seconds afterwards.
+    code. The report is in the log while the block lasts, in metrics, and in `problem` for `REMEMBERED` seconds
+    afterwards.
 
     ``who`` returns a name for the work of a task. It is called in the watching thread.
 

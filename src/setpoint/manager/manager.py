@@ -70,7 +70,7 @@ class Manager:
             single leader. Everything else runs in every process.
         fleet: other clusters, and the controllers that run in all of them.
         processes: child processes that run the controllers instead of this process. They work while this process leads,
-            and its servers show their metrics, health and debug pages.
+            and this process's servers show their metrics, health and debug pages.
         serving: the servers for metrics, debug pages and health; none by default.
         runtime: the clock, the random numbers, the name for events, the time for a stop.
         namespace: the only namespace of all caches, including those of the fleet.

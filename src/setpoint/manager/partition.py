@@ -13,8 +13,8 @@ from setpoint.meta import ObjectKey
 class Partition:
     """The partition with number ``index`` out of ``count``: a `setpoint.controller.shard.Share` that never changes.
 
-    Every key of every controller is in exactly one of the partitions ``0`` to ``count - 1``, which is the same one in
-    all processes.
+    Every key of every controller is in exactly one of the partitions ``0`` to ``count - 1``: the same one in all
+    processes.
     """
 
     index: int = 0

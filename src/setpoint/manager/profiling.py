@@ -24,7 +24,7 @@ RATE: Final = 100
 """The number of samples per second."""
 MAX_FRAMES: Final = 64
 MAX_STACKS: Final = 20_000
-"""The most distinct stacks of a profile; all others are counted together."""
+"""The maximum number of distinct stacks in a profile; any further stacks are counted together."""
 _HEAP_FRAMES: Final = 12
 _HEAP_LINES: Final = 60
 

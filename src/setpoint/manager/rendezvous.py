@@ -1,6 +1,6 @@
 """Rendezvous hashing: every key belongs to the member that has the highest score for it.
 
-When a member leaves, only its keys move, and they spread over the other members. When a member joins, it takes keys
+When a member leaves, only its keys move, and they are spread over the other members. When a member joins, it takes keys
 from all other members, and no other key moves. The score depends on the identity of the member, not on its life.
 """
 

@@ -26,7 +26,7 @@ class Lapsed(Exception):
 
 
 class ShardLease:
-    """The Lease that shows the other members that this process is alive, and its view.
+    """The Lease that shows the other members that this process is alive, and which view it has.
 
     ``member`` is the id of the current life, ``""`` before the first. `renewed_at` is the loop time just before the
     last successful renewal was sent; the lease's duration counts from that time.
@@ -116,7 +116,7 @@ class ShardLease:
 
     async def release(self) -> None:
         """Releases the Lease for the last time, so that the other members need not wait for it to expire. Tries for at
-        most ``renew_deadline`` seconds; errors of the server or the connection are logged, not raised.
+        most ``renew_deadline`` seconds; server and connection errors are logged, not raised.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.sharding.renew_deadline

@@ -110,7 +110,7 @@ class ShardMember:
             self._wake.set()
 
     def may_act(self) -> bool:
-        """Whether no other process can have taken this process's keys yet, by its own clock."""
+        """Whether no other process can have taken this process's keys yet, according to this process's clock."""
         return self._lease.age() < self.sharding.lease_duration
 
     def may_write(self, controller: str, key: ObjectKey) -> bool:

@@ -42,7 +42,7 @@ class Peer:
         self.observed_at = observed_at
 
     def gone(self, asked_at: float) -> bool:
-        """Whether the peer has released its Lease, or was already dead at ``asked_at``: the loop's time just before a
+        """Whether the peer has released its Lease, or was already dead at ``asked_at``: the loop time just before a
         request whose answer still showed this version of the Lease.
         """
         return not self.id or asked_at - self.observed_at >= self.duration

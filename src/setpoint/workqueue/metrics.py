@@ -1,6 +1,6 @@
 """The metrics of a work queue, under the names that client-go and controller-runtime use.
 
-A queue without metrics has no cost for them and does not read the clock.
+A queue without metrics does not pay for them: it does not even read the clock.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ DURATION_BUCKETS: Final = tuple(float(f"1e{exponent}") for exponent in range(-8,
 """The upper bounds of the buckets of durations, in seconds, as in controller-runtime: twelve, from 10 ns to 1000 s."""
 
 LABELS: Final = ("name", "controller")
-"""The labels that client-go and controller-runtime use for the queue's name. Both get the name."""
+"""The labels that client-go and controller-runtime use for the queue's name. Both labels have that name as their value.
+"""
 
 
 class MeasuredQueue(Protocol):
@@ -51,7 +52,7 @@ class QueueMetrics(Protocol):
         ...
 
     def retried(self) -> None:
-        """Counts a call of `DelayingQueue.add_after`, even if the delay is 0."""
+        """Counts a call to `DelayingQueue.add_after`, even if the delay is 0."""
         ...
 
 

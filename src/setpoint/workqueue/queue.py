@@ -30,7 +30,7 @@ class WorkQueue(Generic[K]):
     - Keys with higher priorities come first; keys with equal priorities come in the order in which they became ready.
       No key starves: while keys of several priorities wait, one of every ``ageing`` keys that are handed out has a
       lower priority than the highest, and the lower priorities alternate (`ReadyList`).
-    - Waiting workers are served in the order of their calls. The cancellation of a waiting worker loses no key.
+    - Waiting workers are served in the order of their calls. No key is lost when a waiting worker is cancelled.
     - After `shut_down`, ready keys are still handed out; after that, `get` raises `ShutDown`.
     - The queue starts no task and no thread; memory is bounded by the number of distinct keys.
 
@@ -94,7 +94,7 @@ class WorkQueue(Generic[K]):
             self._free += 1
 
     async def get(self) -> K:
-        """The next key, after a wait if none is ready. The caller must call `done` with it.
+        """Waits for the next ready key and returns it. The caller must call `done` with this key.
 
         Raises `ShutDown` when the queue is shut down and no key is ready.
         """
@@ -188,8 +188,8 @@ class WorkQueue(Generic[K]):
 
     def priority(self, key: K) -> int | None:
         """The priority of a waiting key. For a key in processing, it is the priority with which the key was handed out
-        or, if the key was added again since, with which it will be handed out next. None for a key that is not in the
-        queue.
+        or, if the key has been added again since, with which it will be handed out next. None for a key that is not in
+        the queue.
         """
         return self._priorities.get(key, 0) if key in self._states else None
 

@@ -80,7 +80,7 @@ class ItemFastSlowRateLimiter(Generic[K]):
 class BucketRateLimiter(Generic[K]):
     """A token bucket for all keys together: ``burst`` tokens at once, then ``qps`` tokens per second, whatever the key.
 
-    Each call of `when` reserves a token, possibly a future token. ``clock`` returns seconds, by default the running
+    Each call to `when` reserves a token, possibly a future token. ``clock`` returns seconds, by default the running
     loop's time.
 
     Raises:
@@ -177,12 +177,12 @@ class JitterRateLimiter(Generic[K]):
 
 
 def default_controller_rate_limiter() -> RateLimiter[Any]:
-    """client-go's default limiter: 5 ms to 1000 s for each key, and for all keys together 10 per second after a
-    burst of 100.
+    """client-go's default limiter: 5 ms to 1000 s for each key, and for all keys together 10 attempts per second after
+    a burst of 100.
     """
     return MaxOfRateLimiter(ItemExponentialFailureRateLimiter(0.005, 1000.0), BucketRateLimiter(10, 100))
 
 
 def default_item_based_rate_limiter() -> RateLimiter[Any]:
-    """client-go's default limiter for single keys: 1 ms to 1000 s for each key, without a common limit."""
+    """client-go's default limiter for single keys: 1 ms to 1000 s for each key, without a limit across keys."""
     return ItemExponentialFailureRateLimiter(0.001, 1000.0)

@@ -92,7 +92,9 @@ class ReadyList(Generic[K]):
         return key
 
     def __iter__(self) -> Iterator[K]:
-        """The keys from the highest priority to the lowest, each FIFO: the order of pops without ageing."""
+        """The keys from the highest priority to the lowest, FIFO within a priority. This is the order of pops without
+        ageing.
+        """
         for priority in sorted(self._lines, reverse=True):
             yield from self._lines[priority].living()
 

@@ -18,7 +18,7 @@ from setpoint.manager.processes.parent import VARIABLE, Seat
 SILENT_AFTER: Final = 5.0
 """Seconds without a message after which a process is not ready."""
 STUCK_AFTER: Final = 30.0
-"""Seconds without a message after which a process is not healthy, either."""
+"""Seconds without a message after which a process is unhealthy as well."""
 
 
 class ChildProcess:
@@ -78,7 +78,7 @@ class ChildProcess:
                 waiting.cancel()
 
     async def ask(self, path: str, query: Mapping[str, list[str]], *, within: float) -> Answer | None:
-        """Requests the page at ``path`` from the process and returns its answer; None if there is none in time."""
+        """Requests the page at ``path`` from the process and returns its answer; None if no answer arrives in time."""
         self._asks += 1
         waiting = self._asked[self._asks] = asyncio.get_running_loop().create_future()
         number = self._asks
@@ -91,7 +91,7 @@ class ChildProcess:
             self._asked.pop(number, None)
 
     def silence(self) -> float:
-        """Seconds since the last message of the process."""
+        """Seconds since the last message from the process."""
         return asyncio.get_running_loop().time() - self._heard_at
 
     def unready(self) -> str:

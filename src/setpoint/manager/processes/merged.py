@@ -20,7 +20,7 @@ LABEL: Final = "process"
 SUPERVISOR: Final = "supervisor"
 """The label's value for the metrics of the supervisor itself."""
 WITHIN: Final = 3.0
-"""Seconds for which a page waits for the answers of the processes."""
+"""Seconds for which a page waits for answers from the processes."""
 PROFILED_WITHIN: Final = profiling.MAX_SECONDS + 30.0
 _ELSEWHERE: Final = "not in this shard"
 _UP: Final = "setpoint_process_up"
@@ -132,8 +132,9 @@ class _Collected:
 class MergedPages:
     """The debug pages of all processes.
 
-    A page about controllers is a list with an entry for every process, which includes its number. A page about one key
-    comes from the process that has the key. ``?process=NUMBER`` selects the process of a profile, 0 by default.
+    A page about controllers is a list with an entry for every process; each entry includes the number of its process. A
+    page about one key comes from the process that has the key. ``?process=NUMBER`` selects the process to profile, 0 by
+    default.
     """
 
     def __init__(self, processes: Asked) -> None:

@@ -13,17 +13,17 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 MOST_WAITING: Final = 1_000_000
-"""The most bytes that wait for a process that does not read. Further messages to it are dropped."""
+"""The maximum number of bytes that wait for a process that does not read them. Further messages to it are dropped."""
 
 
 class Lead(msgspec.Struct, tag=True):
-    """The permission for the child process to act, until a time of the machine's monotonic clock."""
+    """The permission for the child process to act, until a time on the machine's monotonic clock."""
 
     until: float
 
 
 class Lost(msgspec.Struct, tag=True):
-    """The message that the supervisor has lost its lease, so all work must end at once."""
+    """The message saying that the supervisor has lost its lease, so all work must end at once."""
 
     reason: str
 

@@ -1,5 +1,6 @@
-"""The child process's side of the link to the supervisor: the supervisor's lease, and the connection over which the
-supervisor tells the child whether it may act and requests pages, and the child reports its state.
+"""The child process's side of the link to the supervisor: the supervisor's lease, and the connection. Over the
+connection, the supervisor requests pages and tells the child whether the child may act, and the child reports its
+state.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ VARIABLE: Final = "SETPOINT_CHILD_PROCESS"
 BEAT: Final = 1.0
 """Seconds between two messages about a child's state."""
 GRACE: Final = 4.0
-"""Seconds that cancelled work has for its clean-up after the supervisor lost its lease or ended."""
+"""Seconds that cancelled work has for its clean-up after the supervisor has lost its lease or ended."""
 
 
 class SupervisorLost(Exception):
@@ -35,8 +36,8 @@ class SupervisorLost(Exception):
 
 
 class Seat(msgspec.Struct):
-    """The place that a supervisor gives to a child process: its partition, its end of the channel, and the server to
-    use.
+    """The assignment that a supervisor gives to a child process: the child's partition, its end of the channel, and the
+    server to use.
     """
 
     index: int
@@ -87,11 +88,11 @@ class ParentLease:
 
     @property
     def until(self) -> float:
-        """The time at which another process may take over from the supervisor, by this machine's clock."""
+        """The time at which another process may take over from the supervisor, according to this machine's clock."""
         return self._until
 
     def may_act(self) -> bool:
-        """Whether no process can have taken over from the supervisor yet, by this machine's clock."""
+        """Whether no process can have taken over from the supervisor yet, according to this machine's clock."""
         return self._now() < self._until
 
     def check(self, tolerance: float) -> str:

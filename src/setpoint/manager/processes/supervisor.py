@@ -94,11 +94,11 @@ class Supervisor:
             child.kill()
 
     def under_way(self) -> list[str]:
-        """The running reconciles, according to the last messages of the processes."""
+        """The running reconciles, according to the last messages from the processes."""
         return [each for child in self.children.values() if child.state is not None for each in child.state.under_way]
 
     def until(self) -> float:
-        """The loop's time until which no other process can take over; ``inf`` if there is no election."""
+        """The loop time until which no other process can take over; ``inf`` if there is no election."""
         return float("inf") if self._leadership is None else self._leadership.until
 
     def lead(self) -> None:
