@@ -49,7 +49,7 @@ class CreateOnly(Generic[K]):
         field_manager: str | None = None,
         field_validation: FieldValidation | None = None,
     ) -> K:
-        """See `setpoint.client.Client.create`. An ``obj`` without a namespace is created in that of the collection;
+        """See `setpoint.client.Client.create`. An ``obj`` without a namespace is created in the collection's namespace;
         ``obj`` itself is not changed.
         """
         return self._client.create(
@@ -57,7 +57,7 @@ class CreateOnly(Generic[K]):
         )
 
     def _placed(self, obj: K) -> K:
-        """``obj``, or a copy in the collection's namespace if it has no namespace."""
+        """``obj``, or a copy in the collection's namespace if ``obj`` has no namespace."""
         if obj.namespace or not self._namespace:
             return obj
         return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, namespace=self._namespace))
