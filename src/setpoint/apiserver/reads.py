@@ -59,7 +59,7 @@ class Reads:
         )
 
     def note_served(self, group: str, version: str, plural: str, served: object) -> None:
-        """Remembers which resource was served, because definitions change as well."""
+        """Remembers which resource was served, because definitions can change too."""
         self._served[group, version, plural] = served
 
     # -- a storage ----------------------------------------------------------------------------------------------------

@@ -97,8 +97,9 @@ class Attempt(Protocol):
 
 
 class Replay:
-    """Repeats the work of one request until it succeeds, and holds the answers of webhooks that the request has so far.
-    All attempts get the same time and the same random numbers, so they ask the same questions if no object has changed.
+    """Repeats the work of one request until it succeeds, and keeps the webhook answers that the request has received so
+    far. All attempts use the same time and the same random numbers, so they ask the same questions if no object has
+    changed.
     """
 
     __slots__ = ("_begin", "_collected", "_seed", "_slicer", "answers", "attempt", "moment", "random")

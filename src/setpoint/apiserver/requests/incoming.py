@@ -1,6 +1,6 @@
 """Decoding of incoming objects: they are checked for unknown fields and brought into the form that is stored.
 
-For built-in kinds this has the effect of Go's decoder on a typed object; for custom resources, that of structural
+For built-in kinds, the effect is that of Go's decoder on a typed object; for custom resources, it is that of structural
 schemas (pruning, then defaulting).
 """
 
@@ -76,7 +76,7 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
 
 
 def read_typed(call: Call, kind: GroupVersionKind, *, older: tuple[str, ...] = ()) -> JsonObject:
-    """The request's body, an object of a built-in kind that is never stored, with values of the right types.
+    """The object in the request's body, of a built-in kind that is never stored; its values have the right types.
 
     ``older`` are API versions in which the kind has the same form. Raises ApiStatusError.
     """
@@ -246,8 +246,8 @@ def check_fields(
     *,
     patch: bool = False,
 ) -> None:
-    """Drops the unknown fields of ``obj``. They and the ``duplicates`` are errors, lead to warnings, or are ignored, as
-    ``validation`` says; ``what`` begins the message of an error.
+    """Drops the unknown fields of ``obj``. Depending on ``validation``, these fields and the ``duplicates`` are errors,
+    lead to warnings, or are ignored; ``what`` is the beginning of an error message.
 
     Raises ApiStatusError (400; 422 if the object is the result of a ``patch``).
     """

@@ -27,7 +27,7 @@ def salvage(path: Path, log: bytes, why: str) -> list[Damage]:
     file and its log are kept next to the new one, which replaces it in one step.
 
     Raises:
-        StorageError: nothing in the file can be read, or the new one can't be written; the damaged file stays.
+        StorageError: nothing in the file can be read, or the new file can't be written; the damaged file stays.
     """
     try:
         data = path.read_bytes()

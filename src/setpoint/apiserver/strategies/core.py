@@ -116,8 +116,8 @@ class Secrets(Strategy):
 
 
 def _registry_errors(held: bytes, path: str) -> list[FieldError]:
-    """The errors in the credentials of an image registry, which must be a JSON object; the messages do not
-    show them.
+    """The errors in the credentials of an image registry, which must be a JSON object; the messages do not show the
+    credentials.
     """
     shown = "<secret contents redacted>"
     try:

@@ -89,7 +89,7 @@ class NetworkPolicies(Strategy):
 
 
 class EndpointSlices(Strategy):
-    """Endpoint slices. A change to the labels increases the generation, too."""
+    """Endpoint slices. A change to the labels also increases the generation."""
 
     generation = True
     counts_dropped = True

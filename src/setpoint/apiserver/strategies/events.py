@@ -1,4 +1,4 @@
-"""Events in both groups: ``v1`` and ``events.k8s.io/v1`` have different names for the same fields."""
+"""Events in both groups: ``v1`` and ``events.k8s.io/v1`` name the same fields differently."""
 
 from __future__ import annotations
 
