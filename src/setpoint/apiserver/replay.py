@@ -10,7 +10,8 @@ checked before each slice: if another request has changed an object that the wor
 its first write, the work is no longer interrupted. So a request reads, computes and stores as if it were alone, and
 delays no other request.
 
-Small requests are tried without slices; one that turns out to be long raises `Lengthy` and is repeated in slices.
+Small requests are tried without slices; a request that turns out to take long raises `Lengthy` and is repeated in
+slices.
 """
 
 from __future__ import annotations

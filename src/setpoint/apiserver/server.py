@@ -87,14 +87,14 @@ class ApiServer:
     bookmarks of a watch, in seconds.
 
     *Guarantees*: for resource versions, conflicts, watches and lists, the same as those of a kube-apiserver. A write is
-    stored (see the storage for its durability) only after everything that can fail, including the encoding of the
-    response, and before it is answered or visible to any watch. So a request that is answered with an error has changed
-    nothing, and no request sees part of another request's writes. (The exception is the deletion of a large collection:
-    it stores its deletions step by step, as upstream does.) The server starts with any storage: `damage` and the log
-    name the objects that can't be read or used, and all others are served. Small requests are done in one iteration of
-    the event loop. Large ones let other requests run every few milliseconds; their reads are checked again before
-    anything is stored, and if something has changed in the meantime, they start again. A request that needs webhooks
-    waits for their answers, and then works on the objects that are stored at that time.
+    stored (see the storage for its durability) only after everything that can fail has been done, including the
+    encoding of the response, and before it is answered or visible to any watch. So a request that is answered with an
+    error has changed nothing, and no request sees part of another request's writes. (The exception is the deletion of a
+    large collection: it stores its deletions step by step, as upstream does.) The server starts with any storage:
+    `damage` and the log name the objects that can't be read or used, and all others are served. Small requests are done
+    in one iteration of the event loop. Large ones let other requests run every few milliseconds; their reads are
+    checked again before anything is stored, and if something has changed in the meantime, they start again. A request
+    that needs webhooks waits for their answers, and then works on the objects that are stored at that time.
 
     ``authentication`` says how users are authenticated; without it, every client is accepted: the bearer of a service
     account's token is that account, and any other client is ``admin``. ``authorizer`` (`Rbac`) decides whether a

@@ -1,4 +1,4 @@
-"""Keys of JSON web tokens (RFC 7515 to 7519), which sign this server's tokens or verify tokens of other issuers."""
+"""Keys of JSON web tokens (RFC 7515 to 7519), which sign this server's tokens or verify tokens from other issuers."""
 
 from __future__ import annotations
 

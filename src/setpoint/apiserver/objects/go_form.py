@@ -59,8 +59,7 @@ _TOLD_APART_IN: Final = {
 elsewhere, an empty list is dropped.
 """
 _APART: Final = "+"
-"""Separates the name of a message from the names of its lists from `_TOLD_APART_IN` when both form the name of a plan.
-"""
+"""The separator in the names of plans that consist of a message name and list names (see `_TOLD_APART_IN`)."""
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ _QUOTAS: Final = "resourcequotas"
 
 
 def check_quotas(attributes: AdmissionAttributes) -> None:
-    """Counts a new object, or the increase caused by a change, in the quotas of its namespace.
+    """Counts a new object, or the increase caused by a change, against the quotas of the object's namespace.
 
     Raises ApiStatusError (403): a quota would be exceeded, the quota's usage is not known yet, or the object does not
     specify an amount that the quota counts.

@@ -1,7 +1,7 @@
 """Plugins that protect signers: only users with a permission for a signer may approve or sign its requests or write its
 trust bundles.
 
-They are CertificateApproval, CertificateSigning, CertificateSubjectRestriction and ClusterTrustBundleAttest.
+The plugins are CertificateApproval, CertificateSigning, CertificateSubjectRestriction and ClusterTrustBundleAttest.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class AdmissionAttributes:
 
     @property
     def new(self) -> JsonObject:
-        """The new object. It must not be read for a request that has none, such as a deletion."""
+        """The new object. This property must not be read for a request without a new object, such as a deletion."""
         assert self.obj is not None
         return self.obj
 

@@ -19,8 +19,7 @@ _GO = {"integer": "int", "number": "float64", "boolean": "bool", "string": "stri
 
 
 def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError) -> str:
-    """The message of Go's decoder for ``error``, a TYPE_INVALID error from schema validation, which has a path in
-    ``obj``.
+    """The message of Go's decoder for ``error``, a TYPE_INVALID error from the schema validation of ``obj``.
 
     The message is empty for base64 that Go accepts although it violates the schema's format.
     """

@@ -47,7 +47,8 @@ _GO_KINDS: Final = {list: "array", dict: "object", str: "string", bool: "bool", 
 
 
 def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
-    """The request's body, an object in JSON, YAML or protobuf, and its repeated fields. ``kind`` is the expected kind.
+    """The object in the request's body (JSON, YAML or protobuf), and its repeated fields. ``kind`` is the expected
+    kind.
 
     Raises ApiStatusError: 400, 413 or 415.
     """
@@ -76,7 +77,7 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
 
 
 def read_typed(call: Call, kind: GroupVersionKind, *, older: tuple[str, ...] = ()) -> JsonObject:
-    """The object in the request's body, of a built-in kind that is never stored; its values have the right types.
+    """The request's body as an object of a built-in kind that is never stored; its values have the right types.
 
     ``older`` are API versions in which the kind has the same form. Raises ApiStatusError.
     """

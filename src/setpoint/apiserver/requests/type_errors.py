@@ -60,7 +60,7 @@ def type_errors(
 ) -> tuple[str, list[FieldError]]:
     """The error of Go's decoder (empty if there is none), and an error for each missing field.
 
-    ``raw`` is the document from which the object was decoded, or the patch that made it; it is needed to check long
+    ``raw`` is the document from which the object was decoded, or the patch that produced it; it is needed to check long
     numbers more closely. ``grown``: the work is done in slices, and the object may be large even if ``raw`` is small.
     For custom resources only the metadata is checked, because their schema covers the rest. Nulls in lists and maps,
     which Go treats as empty values, are replaced by empty values (in place).

@@ -51,7 +51,7 @@ _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
     """The value of the single document in ``body``, with JSON types only, and the keys that occur more than once.
 
-    Keys and dates become strings. YAML 1.1 numbers (except those in base 60) become numbers, and its booleans become
+    Keys and dates become strings. The numbers (except those in base 60) and the booleans of YAML 1.1 become numbers and
     booleans. The value of an empty body is None.
 
     Raises:

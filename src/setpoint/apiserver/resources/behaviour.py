@@ -207,7 +207,7 @@ class Behaviour(Protocol):
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         """Prepares a changed object for validation. The status, if it is a subresource, has already been reset to the
-        old one.
+        old status.
         """
         ...
 

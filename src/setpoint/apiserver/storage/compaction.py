@@ -11,12 +11,13 @@ _PERIOD: Final = 300.0
 
 
 class Compaction:
-    """Keeps the oldest revision at which a list can be read; all pages of a list are read at the revision of the first.
+    """Keeps track of the oldest revision at which a list can be read; all pages of a list are read at the revision of
+    the first page.
 
     Every five minutes, the revisions that are older than the previous compaction become unreadable, so a list can be
     read at a revision for five to ten minutes. No timer is needed: on each request, the server compares the loop time
-    with ``due``, and calls `tick` once ``due`` is reached. Watches are not affected, as a kube-apiserver serves them
-    from a separate cache; the storage limits their history.
+    with ``due``, and calls `tick` once ``due`` is reached. Watches are not affected, because a kube-apiserver serves
+    them from a separate cache; the storage limits their history.
     """
 
     __slots__ = ("_mark", "due", "floor")

@@ -20,8 +20,8 @@ _FRAME: Final = 24
 _HEADER: Final = 32
 _MAGIC: Final = (0x377F0682, 0x377F0683)
 _OTHERS: Final = (2, 3, 5)
-"""The numbers of columns in all other tables: the table of facts, in the current format and in format 1, and SQLite's
-own table.
+"""The numbers of columns in the tables that do not hold objects: the table of facts, in the current format and in
+format 1, and SQLite's own table.
 """
 _FOREIGN: Final = Row(0, "", "", "", 0, b"", None)
 

@@ -1,8 +1,8 @@
-"""Checks of addresses, networks and ports, which several kinds share.
+"""Checks of addresses, networks and ports, shared by several kinds.
 
-Addresses and networks that programs understand differently are refused, as by upstream since 1.36: numbers with leading
-zeros (some read them as octal), IPv4 addresses in the form of IPv6, and networks whose address has bits set beyond the
-prefix. Values that an object already has (``known``) are accepted.
+Addresses and networks that different programs interpret differently are refused, as in upstream since 1.36: numbers
+with leading zeros (some read them as octal), IPv4 addresses in the form of IPv6, and networks whose address has bits
+set beyond the prefix. Values that an object already has (``known``) are accepted.
 """
 
 from __future__ import annotations

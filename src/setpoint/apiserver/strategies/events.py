@@ -35,7 +35,7 @@ _PAIRS: Final = (
 
 
 def convert_event(obj: dict[str, Any], api_version: str) -> dict[str, Any]:
-    """``obj``, an Event of either group, in the form of ``api_version``; changed in place."""
+    """``obj``, an Event of either group, converted (in place) to the form of ``api_version``."""
     if obj.get("apiVersion") == api_version:
         return obj
     to_new = api_version == _NEW

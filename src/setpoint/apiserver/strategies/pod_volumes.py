@@ -341,7 +341,7 @@ _SOURCES: Final[dict[str, Source]] = {
     "ephemeral": _ephemeral,
     "image": _image,
 }
-"""The sources in the order in which upstream checks them: if a volume has several, the rule of the first is applied,
-and the others are refused.
+"""The sources in the order in which upstream checks them: if a volume has several sources, the rule of the first is
+applied, and the others are refused.
 """
 _PLACES: Final = {key: place for place, key in enumerate(_SOURCES)}

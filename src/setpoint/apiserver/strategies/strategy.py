@@ -81,7 +81,7 @@ class Strategy:
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         """Prepares a changed object for validation. The status, if it is a subresource, has already been reset to the
-        old one.
+        old status.
         """
 
     def prepare_subresource_update(

@@ -89,7 +89,7 @@ class Kubelets(Protocol):
         ...
 
     def usage(self, pod: JsonObject) -> dict[str, dict[str, str]]:
-        """The usage of each running container of a pod, by the container's name: quantities by resource. The result is
-        empty for a pod of an unknown node, and while the node does not respond.
+        """The usage of each running container of a pod, by container name, as quantities by resource. The result is
+        empty for a pod on an unknown node, and while the node does not respond.
         """
         ...

@@ -22,9 +22,9 @@ _MANY: Final = "This pod has more than one PodDisruptionBudget, which the evicti
 def spend(call: Call, pod: JsonObject, *, dry_run: bool) -> None:
     """Counts a pod's eviction against its budget; does nothing if there is no budget or the eviction does not count.
 
-    A budget whose status was never set does not protect pods here, because the status is set by a controller, and there
-    may not be a controller. Raises ApiStatusError: 429 if the budget is used up or its status is out of date, 403 if
-    its status allows a negative number of disruptions, 500 if the pod has several budgets.
+    A budget whose status was never set does not protect pods here, because there may not be a controller that sets the
+    status. Raises ApiStatusError: 429 if the budget is used up or its status is out of date, 403 if its status allows a
+    negative number of disruptions, 500 if the pod has several budgets.
     """
     if (pod.get("status") or {}).get("phase") in _UNGUARDED or pod["metadata"].get("deletionTimestamp"):
         return

@@ -98,7 +98,7 @@ def remove(
     """Deletes an object or marks it for deletion. Returns its last state (as stored) and whether it has been removed.
     Raises ApiStatusError.
 
-    ``admit``: whether webhooks are called for the deletion. ``check`` may raise to refuse the deletion; it
+    ``admit``: whether webhooks are called for the deletion. ``check`` may raise an exception to refuse the deletion; it
     returns whether it changed the object, which is then stored even if it is already being deleted.
     """
     call.state.lengthy(len(record.value))

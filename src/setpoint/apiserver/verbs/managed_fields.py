@@ -80,7 +80,7 @@ def keep_times(new: JsonObject, old: JsonObject) -> None:
     """Restores (in place) the former times in the managedFields of ``new`` if the request has changed nothing else.
 
     The field managers can't detect this case: a value that equals the default, or zero, looks like a change until it is
-    in its stored form. Upstream does the same, and such an apply is not stored.
+    in its stored form. Upstream does the same, so an apply that changes nothing else is not stored.
     """
     entries, before = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
     if not entries or not before or entries == before or len(entries) != len(before):

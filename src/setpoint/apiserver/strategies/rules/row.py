@@ -269,7 +269,7 @@ def frozen(text: str) -> Check:
 
 
 def union(text: str, *names: str) -> Check:
-    """A check that at most one of the named fields of the object at the path is set; any further ones are forbidden."""
+    """A check that at most one of the named fields of the object at the path is set; any others are forbidden."""
 
     def check(place: Place) -> list[FieldError]:
         value = place.value or {}
