@@ -72,8 +72,9 @@ class IncomingRequest(Protocol):
 @dataclass(frozen=True, slots=True)
 class Request:
     """One request; see `IncomingRequest`. A request from the network has a ``peer``, and is authenticated if the server
-    authenticates its clients. In all other cases, the sender is the user of the request's bearer token if that token is
-    valid, and ``user`` otherwise; a ``user`` of None stands for the server's ``admin``.
+    authenticates its clients. In all other cases, the sender is the user of the request's bearer token or, without a
+    token, ``user``; a ``user`` of None stands for the server's ``admin``. An invalid token is refused if the server
+    authenticates its clients, and ignored otherwise.
     """
 
     method: str
