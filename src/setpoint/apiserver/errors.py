@@ -152,7 +152,7 @@ def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStat
 
 
 def unprocessable(message: str) -> ApiStatusError:
-    """The error for a JSON patch that can't be applied. The real server's message does not help the user, so
+    """The error for a JSON patch that can't be applied. The message of a kube-apiserver does not help the user, so
     ``message`` is appended to it.
     """
     return ApiStatusError(

@@ -60,7 +60,7 @@ class IncomingRequest(Protocol):
     def headers(self) -> Mapping[str, str]:
         """The headers, with names in lower case.
 
-        If a header occurs more than once, the first value counts, as in Go; the values of ``impersonate-`` headers are
+        If a header occurs more than once, the first value is used, as in Go; the values of ``impersonate-`` headers are
         joined by newlines, which a value can't contain.
         """
         ...
@@ -72,8 +72,9 @@ class IncomingRequest(Protocol):
 @dataclass(frozen=True, slots=True)
 class Request:
     """One request; see `IncomingRequest`. A request from the network has a ``peer``, and is authenticated if the server
-    authenticates its clients. In all other cases, the user is that of a valid bearer token of the request, or else
-    ``user``; None stands for the server's ``admin``.
+    authenticates its clients. In all other cases, the sender is the user of the request's bearer token or, without a
+    token, ``user``; a ``user`` of None stands for the server's ``admin``. An invalid token is refused if the server
+    authenticates its clients, and ignored otherwise.
     """
 
     method: str

@@ -1,8 +1,8 @@
 """The limit on the nesting of documents.
 
-A kube-apiserver refuses JSON deeper than 10,000 levels, which is the limit of Go's decoder, whose stack grows. Python's
-stack is bounded, and an accepted object must stay readable, patchable, printable and watchable, so this limit is lower
-and the same for all operations.
+A kube-apiserver accepts JSON with up to 10,000 levels, the limit of Go's decoder, because Go's stack grows as needed.
+Python's stack is bounded, and an accepted object must stay readable, patchable, printable and watchable, so the limit
+here is lower, and it is the same for all operations.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_DEPTH: Final = 256
 and are five levels deeper than the fields that they describe.
 """
 _AROUND: Final = 8
-"""The levels that a patch or review may add around an object."""
+"""The number of levels that a patch or review may add around an object."""
 TOO_DEEP: Final = f"exceeded max depth: objects may be nested {MAX_DEPTH} levels deep, managed fields included"
 
 
@@ -57,7 +57,7 @@ def too_deep(resource: Resource, obj: dict[str, Any]) -> ApiStatusError:
 
 
 def _may_be_deep(encoded: bytes) -> bool:
-    """Whether there are enough brackets to exceed the limit; nearly all objects have fewer, so they need no closer
-    look. (YAML can nest without brackets.)
+    """Whether there are enough brackets to exceed the limit; nearly all objects have fewer, and need not be examined
+    further. (YAML can nest without brackets.)
     """
     return encoded.count(b"{") + encoded.count(b"[") > MAX_DEPTH or not encoded.startswith(b"{")

@@ -33,8 +33,8 @@ class Reads:
             yield
 
     def may_pause(self) -> bool:
-        """Whether the work may be interrupted. It may not after the slice's first write, because other requests must
-        not see a part of its writes.
+        """Whether the work may be interrupted. Interruptions are not allowed after the slice's first write, because
+        other requests must not see only some of its writes.
         """
         return self._storage.revision == self._begun
 
@@ -59,7 +59,7 @@ class Reads:
         )
 
     def note_served(self, group: str, version: str, plural: str, served: object) -> None:
-        """Remembers which resource was served, because definitions change as well."""
+        """Remembers which resource was served, because definitions can change too."""
         self._served[group, version, plural] = served
 
     # -- a storage ----------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ checked before each slice: if another request has changed an object that the wor
 its first write, the work is no longer interrupted. So a request reads, computes and stores as if it were alone, and
 delays no other request.
 
-Small requests are tried without slices; one that turns out to be long raises `Lengthy` and is repeated in slices.
+Small requests are tried without slices; a request that turns out to take long raises `Lengthy` and is repeated in
+slices.
 """
 
 from __future__ import annotations
@@ -97,8 +98,9 @@ class Attempt(Protocol):
 
 
 class Replay:
-    """Repeats the work of one request until it succeeds, and holds the answers of webhooks that the request has so far.
-    All attempts get the same time and the same random numbers, so they ask the same questions if no object has changed.
+    """Repeats the work of one request until it succeeds, and keeps the webhook answers that the request has received so
+    far. All attempts use the same time and the same random numbers, so they ask the same questions if no object has
+    changed.
     """
 
     __slots__ = ("_begin", "_collected", "_seed", "_slicer", "answers", "attempt", "moment", "random")

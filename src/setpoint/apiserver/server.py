@@ -1,4 +1,4 @@
-"""The server's core: it turns a request into a response, without sockets."""
+"""The server's core, which turns a request into a response without using sockets."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ _UNKNOWN: Final = UserInfo("")
 _READS: Final = frozenset({"GET", "HEAD"})
 _WRITE_TIMEOUT: Final = 34.0
 _READ_TIMEOUT: Final = 60.0
-"""The time limits, in seconds, of requests that write and of those that only read, including their calls to webhooks;
-as in upstream.
+"""The time limits, in seconds, for requests that write and for requests that only read, including their calls to
+webhooks; as in upstream.
 """
 
 
@@ -80,33 +80,32 @@ class ApiServer:
         async with ApiServer() as server:
             response = await server.handle(Request("GET", "/api/v1/pods"))
 
-    ``storage`` holds the objects; the default is memory. It is closed with the server. ``now`` gives the wall-clock
+    ``storage`` holds the objects (by default, in memory), and is closed with the server. ``now`` gives the wall-clock
     time for timestamps, and ``random`` is the source of names and uids. ``admin`` is the user of requests that have no
-    user. ``webhook_caller`` calls webhooks; the default calls those with a ``url`` over HTTPS (a ``service`` can't be
-    reached without a resolver). It is closed with the server. ``bookmark_period`` is the time between the bookmarks of
-    a watch, in seconds.
+    user. ``webhook_caller`` calls webhooks, and is closed with the server; the default calls webhooks with a ``url``
+    over HTTPS (a ``service`` can't be reached without a resolver). ``bookmark_period`` is the time between the
+    bookmarks of a watch, in seconds.
 
-    *Guarantees*: those of a kube-apiserver about resource versions, conflicts, watches and lists. A
-    write is stored (see the storage for its durability) before it is answered or visible to any watch,
-    and after everything that can fail, including the encoding of the response: a request that is
-    answered with an error has changed nothing, and no request sees part of another request's writes. (The
-    exception is the deletion of a large collection: it stores its deletions step by step, as upstream does.)
-    The server starts with any storage: `damage` and the log name the objects that can't be read or used,
-    and the others are served. Small requests are done in one iteration of the event loop. Large ones let
-    other requests run every few milliseconds; their reads are checked again before anything is stored,
-    and if something has changed in the meantime, they start again. A request that needs webhooks waits
-    for their answers, and then works on the objects that are stored at that time.
+    *Guarantees*: for resource versions, conflicts, watches and lists, the same as those of a kube-apiserver. A write is
+    stored (see the storage for its durability) only after everything that can fail has been done, including the
+    encoding of the response, and before it is answered or visible to any watch. So a request that is answered with an
+    error has changed nothing, and no request sees part of another request's writes. (The exception is the deletion of a
+    large collection: it stores its deletions step by step, as upstream does.) The server starts with any storage:
+    `damage` and the log name the objects that can't be read or used, and all others are served. Small requests are done
+    in one iteration of the event loop. Large ones let other requests run every few milliseconds; their reads are
+    checked again before anything is stored, and if something has changed in the meantime, they start again. A request
+    that needs webhooks waits for their answers, and then works on the objects that are stored at that time.
 
     ``authentication`` says how users are authenticated; without it, every client is accepted: the bearer of a service
     account's token is that account, and any other client is ``admin``. ``authorizer`` (`Rbac`) decides whether a
     request is allowed; without it, everything is allowed. Requests from this process, which have no `Peer`, need no
     credentials in either case. ``account_tokens`` issues and verifies tokens of service accounts; the default uses a
     secret that is lost when the process ends. ``access_record`` records what clients request. ``default_objects``:
-    whether the server creates the roles, bindings, priorities and so on that a kube-apiserver creates, with APIServices
-    of custom resources and the server's own Lease; the system's namespaces exist in any case.
+    whether the server creates the roles, bindings, priorities and so on that a kube-apiserver creates, as well as the
+    APIServices of custom resources and the server's own Lease; the system namespaces exist in any case.
 
-    ``plugins_off``: the admission plugins that are turned off, by upstream's names; by default those that are useful
-    only in a complete cluster.
+    ``plugins_off``: the admission plugins that are turned off, by their names in upstream; by default, those that are
+    useful only in a complete cluster.
 
     ``audit`` logs every request from the network.
     """
@@ -168,8 +167,8 @@ class ApiServer:
 
     @property
     def kubelets(self) -> Kubelets | None:
-        """The kubelets, which serve the logs, commands and connections of containers, and the resource
-        usage behind ``metrics.k8s.io`` (not served without them); None if there are no nodes.
+        """The kubelets, which serve the logs, commands and connections of containers, and the resource usage for
+        ``metrics.k8s.io`` (a group that is not served without kubelets); None if there are no nodes.
         """
         return self.state.kubelets
 

@@ -1,4 +1,4 @@
-"""The parts of a server that request handlers share. Only `setpoint.apiserver.server` creates a `State`."""
+"""The state of a server, which all request handlers share. Only `setpoint.apiserver.server` creates a `State`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class OpenWatch(Protocol):
 
 
 class AccountTokens(Protocol):
-    """Signs the tokens of service accounts, and holds the keys and names by which the tokens are verified."""
+    """Signs the tokens of service accounts, and holds the keys and names with which the tokens are verified."""
 
     @property
     def issuers(self) -> Sequence[str]:
@@ -49,7 +49,7 @@ class AccountTokens(Protocol):
 
     @property
     def audiences(self) -> Sequence[str]:
-        """The names of this server as an audience of tokens."""
+        """The audience names by which tokens refer to this server."""
         ...
 
     @property
@@ -121,7 +121,7 @@ class State:
         self.webhook_caller = webhook_caller
         self.bookmark_period = bookmark_period
         self.kubelets: Kubelets | None = None
-        """Serve the requests about containers; None if there are no nodes."""
+        """The kubelets, which serve requests about containers; None if there are no nodes."""
         self.plugins_off = plugins_off
         self.registry = Registry()
         self.compaction = Compaction()
@@ -129,12 +129,12 @@ class State:
         self.watches: dict[OpenWatch, None] = {}
         """The open watches in the order in which they began, which is also the order in which they are ended."""
         self.address = ""
-        """The host and port at which external clients find the server, if known."""
+        """The host and port at which external clients reach the server, if known."""
         self.running = False
         self.stopping = False
         self.slicer = Slicer()
         self.notes: dict[int, dict[str, str]] = {}
-        """The annotations of requests that are written to the audit log, by the ids of the request objects."""
+        """The annotations of each request for the audit log, by the id of the request object."""
         self.metrics: Metrics | None = None
         self.at_once = False
         """Whether the current request runs without interruption."""

@@ -1,4 +1,4 @@
-"""The attributes of a request on which its authorization is based; upstream's ``authorizer.Attributes``."""
+"""The request attributes on which authorization is based (``authorizer.Attributes`` in upstream)."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Attributes:
     """The attributes of one request. Only a non-resource request has a ``path``; its ``group`` and ``resource`` are
     empty.
 
-    Attributes that a request does not have are empty: a request in all namespaces has no ``namespace``, and one for a
-    list has no ``name``.
+    Attributes that a request does not have are empty: a request for all namespaces has no ``namespace``, and a list
+    request has no ``name``.
     """
 
     user: UserInfo
@@ -99,7 +99,7 @@ def requested(method: str, path: str, query: Sequence[tuple[str, str]], user: Us
 
 
 def _listed(query: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """The verb, ``list`` or ``watch``, and the name to which a field selector limits the request (empty if none)."""
+    """The verb (``list`` or ``watch``), and the object name that a field selector requires (empty if there is none)."""
     watch, selector = None, None
     for key, value in query:
         if key == "watch" and watch is None:

@@ -1,4 +1,4 @@
-"""The protocol of authorizers, which decide whether a request is allowed and list the rules of a user."""
+"""The protocol of authorizers, which decide whether a request is allowed and list the rules that apply to a user."""
 
 from __future__ import annotations
 
@@ -43,11 +43,12 @@ class Authorizer(Protocol):
         ...
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
-        """The rules that apply to the user in ``namespace``: those of cluster role bindings, and of the role bindings
-        in it. If ``namespace`` is empty, only those of cluster role bindings, which apply in every namespace.
+        """The rules that apply to the user in ``namespace``, from cluster role bindings and from the role bindings in
+        that namespace. If ``namespace`` is empty, only the rules from cluster role bindings, which apply in every
+        namespace.
         """
         ...
 
     def role(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
-        """The rules of a ``Role`` in that namespace or of a ``ClusterRole``; None if the role does not exist."""
+        """The rules of a ``Role`` in ``namespace`` or of a ``ClusterRole``; None if the role does not exist."""
         ...

@@ -22,8 +22,8 @@ JsonObject = dict[str, Any]
 _GROUP: Final = "rbac.authorization.k8s.io"
 _EVERYTHING: Final = (Rule(("*",), ("*",), ("*",)), Rule(("*",), non_resource_urls=("*",)))
 _COLLECTED: Final = ("ownerReferences", "finalizers", "selfLink", "managedFields")
-"""The metadata that the garbage collector writes. Changes of this metadata alone need no permissions beyond the one to
-write the object.
+"""The metadata that the garbage collector writes. A change to this metadata alone needs no permission other than the
+one to write the object.
 """
 
 

@@ -119,7 +119,7 @@ class Flows:
         self._following.clear()
 
     def headers(self, asked: Attributes) -> dict[str, str]:
-        """Headers with the uid of the flow schema that matches the request, and of its priority level; empty if no
+        """Headers with the uids of the flow schema that matches the request and of its priority level; empty if no
         schema matches. If several schemas match, the one with the lowest ``matchingPrecedence`` is used.
         """
         user = asked.user

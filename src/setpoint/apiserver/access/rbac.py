@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 _GROUP: Final = "rbac.authorization.k8s.io"
 _KINDS: Final = ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
 _MOST: Final = 8192
-"""The maximum number of remembered decisions; when it is reached, all of them are forgotten."""
+"""The maximum number of remembered decisions; when it is reached, all decisions are forgotten."""
 
 
 class _Role(msgspec.Struct, frozen=True):

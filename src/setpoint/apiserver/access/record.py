@@ -26,8 +26,8 @@ _APPLY: Final = "application/apply-patch"
 
 
 class Access(msgspec.Struct, frozen=True, order=True):
-    """One line of a record's file. ``resource`` includes the subresource, as in ``pods/log``; a non-resource request
-    has a ``url`` instead.
+    """One line of a record file. ``resource`` includes the subresource, as in ``pods/log``; a non-resource request has
+    a ``url`` instead.
     """
 
     group: str
@@ -127,7 +127,7 @@ def _append(file: Path, asked: Attributes) -> None:
 
 
 def read(file: Path) -> list[Access]:
-    """The distinct requests in a record's file, sorted; empty if the file does not exist.
+    """The distinct requests in a record file, sorted; empty if the file does not exist.
 
     Raises:
         OSError: the file can't be read.

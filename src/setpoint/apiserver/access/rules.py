@@ -23,7 +23,7 @@ class Rule(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def allows(rule: Rule, attributes: Attributes) -> bool:
-    """Whether the rule by itself allows the request."""
+    """Whether this one rule allows the request."""
     if not _has(rule.verbs, attributes.verb):
         return False
     if not attributes.is_resource:
@@ -42,8 +42,8 @@ def covers(owned: Sequence[Rule], wanted: Iterable[Rule]) -> bool:
 
 
 def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """The grants of ``wanted`` that ``owned`` does not cover. Each is a rule with one verb and either one resource,
-    with at most one name, or one non-resource URL.
+    """The permissions in ``wanted`` that ``owned`` does not cover. Each is a rule with one verb and either one
+    resource, with at most one name, or one non-resource URL.
     """
     return [part for rule in wanted for part in _parts(rule) if not any(_covers(whole, part) for whole in owned)]
 
@@ -67,7 +67,7 @@ def compact(rules: Iterable[Rule]) -> list[Rule]:
 
 
 def described(rule: Rule) -> str:
-    """The rule as the errors about escalation show it: ``{APIGroups:[""], Resources:["pods"], Verbs:["get"]}``."""
+    """The rule as escalation errors show it: ``{APIGroups:[""], Resources:["pods"], Verbs:["get"]}``."""
     fields = {
         "APIGroups": rule.api_groups,
         "Resources": rule.resources,

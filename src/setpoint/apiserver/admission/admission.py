@@ -1,5 +1,5 @@
 """Admission of one request: mutating policies and webhooks run one after another, then validating policies, then all
-validating webhooks at once.
+validating webhooks concurrently.
 
 Rules: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 """
@@ -30,8 +30,8 @@ __all__ = ["Admission"]
 JsonObject = dict[str, Any]
 Phase = Literal["mutate", "validate"]
 _WARNINGS: Final = 4096
-"""The total length of the warnings, in characters, up to which each is shown in full. As in upstream, a warning that
-would exceed it is cut to `_WARNING` characters, and once the total has exceeded it, further warnings are dropped.
+"""The maximum total length, in characters, of warnings that are shown in full. As in upstream, a warning that would
+exceed it is cut to `_WARNING` characters, and once the total has exceeded it, further warnings are dropped.
 """
 _WARNING: Final = 256
 _AT_ONCE: Final = 10
@@ -65,7 +65,7 @@ class Admission:
         return bool(self._asked(hooks.mutating, attributes))
 
     def mutate(self, attributes: AdmissionAttributes) -> JsonObject:
-        """The object after mutation by webhooks and policies, with defaults; the object itself if none of them ran.
+        """The object after mutation by webhooks and policies, with defaults; the same object if none of them ran.
 
         Raises ApiStatusError for a refusal or a failure.
         """
@@ -93,8 +93,8 @@ class Admission:
         subresource: str,
         kind: tuple[str, str, str],
     ) -> JsonObject:
-        """The document after mutation and validation by policies and webhooks, for a document that is
-        not itself stored, such as a Binding. Raises ApiStatusError for a refusal or a failure.
+        """A document that is not itself stored, such as a Binding, after mutation and validation by policies and
+        webhooks. Raises ApiStatusError for a refusal or a failure.
         """
         attributes = AdmissionAttributes.of(
             self._call, served, "CREATE", document, None, options, subresource=subresource, kind=kind
@@ -104,7 +104,7 @@ class Admission:
         return made
 
     def deletions(self, batch: Sequence[AdmissionAttributes]) -> None:
-        """Runs policies and webhooks for all deletions of a batch at once. Raises ApiStatusError for the first refusal
+        """Runs policies and webhooks for all deletions of a batch together. Raises ApiStatusError for the first refusal
         or failure.
         """
         hooks = self._hooks
@@ -139,8 +139,8 @@ class Admission:
         return found
 
     def _outcomes(self, phase: Phase, batch: Sequence[AdmissionAttributes]) -> list[_Outcome]:
-        """The outcomes of a batch. Raises Suspended if an outcome is not known yet, otherwise ApiStatusError for the
-        first refusal or failure.
+        """The outcomes of a batch. Raises Suspended if an outcome is not known yet; otherwise, raises ApiStatusError
+        for the first refusal or failure, if there is one.
         """
         answers = self._replay.answers
         keys = [_key(phase, attributes) for attributes in batch]

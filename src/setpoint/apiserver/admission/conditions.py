@@ -1,4 +1,4 @@
-"""Match conditions: they select the requests for a webhook or policy, in addition to rules and selectors."""
+"""Match conditions, which restrict a webhook or policy to some requests, in addition to its rules and selectors."""
 
 from __future__ import annotations
 

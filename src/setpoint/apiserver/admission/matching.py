@@ -35,8 +35,8 @@ class Matching:
         self._objects = _selector(spec.get("objectSelector"))
 
     def wants(self, attributes: AdmissionAttributes, registry: Registry) -> ServedResource | None:
-        """The version in which the webhook or policy gets the object, according to its rules; None if no rule matches,
-        or if an exclusion rule does.
+        """The version in which the webhook or policy receives the object, according to its rules; None if no rule
+        matches, or if an exclusion rule does.
         """
         if self._excluded and self._ruled(self._excluded, attributes, registry) is not None:
             return None

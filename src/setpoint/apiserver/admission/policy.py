@@ -1,4 +1,4 @@
-"""Admission policies and their bindings: the parts that validating and mutating policies share."""
+"""Admission policies and their bindings: the common base of validating and mutating policies."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ __all__ = ["POLICY_LIMIT", "Binding", "Policy", "PolicyError"]
 
 JsonObject = dict[str, Any]
 POLICY_LIMIT = 10_000_000
-"""The maximum CEL cost of all validations of a policy, of all its audit annotations, and of each of its mutations; each
-of these budgets is for one request, binding and parameter object.
+"""The maximum CEL cost per request, binding and parameter object. The limit applies separately to all validations of a
+policy together, to all its audit annotations together, and to each of its mutations.
 """
 
 
@@ -98,16 +98,16 @@ class Policy:
         return MatchConditions(documents, ignores_failure=self.ignores_failure, environment=self.environment)
 
     def evaluation(self, values: Mapping[str, Value], budget: int) -> Evaluation:
-        """A CEL evaluation for expressions of one request, whose total cost may be at most ``budget``."""
+        """A CEL evaluation for the expressions of one request; their total cost may be at most ``budget``."""
         _ = self.environment
         return Evaluation(values, budget, Variables(self._variables, values))
 
     # -- parameters ---------------------------------------------------------------------------------------------------
 
     def params(self, binding: Binding, attributes: AdmissionAttributes, call: Call) -> list[Value]:
-        """The parameter objects to which the binding refers; the policy is evaluated once for each. The
-        list has a single null if the policy or the binding has no parameters. It is empty if no such
-        object exists and the binding does not deny requests in that case. Raises PolicyError.
+        """The parameter objects to which the binding refers; the policy is evaluated once for each. The list has a
+        single null if the policy or the binding has no parameters. It is empty if no parameter object exists and the
+        binding does not deny requests in that case. Raises PolicyError.
         """
         kind, ref = self.param_kind, binding.param_ref
         if kind is None:

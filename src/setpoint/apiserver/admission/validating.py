@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicies: their verdicts on one request.
+"""The verdicts of ValidatingAdmissionPolicies on one request.
 
 https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
 """
@@ -193,7 +193,7 @@ def check_policies(
 
 
 def _failure(policy: ValidatingPolicy, binding: Binding, denial: _Denial) -> JsonObject:
-    """A failed validation, in the form that the audit log shows."""
+    """A failed validation, in the form shown in the audit log."""
     return {
         "message": denial.message,
         "policy": policy.name,

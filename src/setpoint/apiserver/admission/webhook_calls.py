@@ -1,4 +1,4 @@
-"""Calls webhooks for one object, and sends it to each webhook in a version that the webhook accepts."""
+"""Calls webhooks for one object, which is sent to each webhook in a version that the webhook accepts."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class WebhookCalls:
         *,
         mutating: bool = True,
     ) -> JsonObject | None:
-        """The response of a webhook that allows the request; None if the match conditions do not hold, or if the call
+        """The response from a webhook that allows the request; None if the match conditions do not hold, or if the call
         failed and failures are ignored. Raises ApiStatusError for a refusal or a failure.
         """
         old = await self.version(attributes, attributes.old, attributes.served, target)

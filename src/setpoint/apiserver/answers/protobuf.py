@@ -1,8 +1,7 @@
 """Encodes objects, lists, statuses and watch events in Kubernetes' protobuf format.
 
-The bytes are those of Go's encoder: fields are in the order of their numbers, maps are in the order of their keys, and
-zero values are written for fields that are not pointers in Go. The field numbers are data; see
-``tools/generate_protobuf.py``.
+The bytes are those of Go's encoder: fields are sorted by number, maps are sorted by key, and zero values are written
+for fields that are not pointers in Go. The field numbers are data; see ``tools/generate_protobuf.py``.
 """
 
 from __future__ import annotations
@@ -275,7 +274,7 @@ _SHORT: Final = [bytes([number]) for number in range(0x80)]
 
 
 def varint(value: int) -> bytes:
-    """The varint of an integer; a negative one is encoded as 64 bits in two's complement."""
+    """An integer as a varint; a negative integer is encoded as 64 bits in two's complement."""
     if 0 <= value < 0x80:
         return _SHORT[value]
     value &= 0xFFFFFFFFFFFFFFFF

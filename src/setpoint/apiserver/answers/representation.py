@@ -37,8 +37,8 @@ _raw_metadata = msgspec.json.Decoder(_RawMetadata)
 def respond(
     document: Any, status: int = 200, *, warnings: Sequence[str] = (), media: Media = "json", pretty: bool = False
 ) -> Response:
-    """A response in the format ``media``. ``document`` is plain JSON values or, as bytes, JSON text; ``pretty`` indents
-    JSON. The ``warnings`` become a Warning header.
+    """A response in the format ``media``. ``document`` consists of plain JSON values or, if it is bytes, of JSON text;
+    ``pretty`` indents JSON. The ``warnings`` become a Warning header.
     """
     body = document if isinstance(document, bytes) else msgspec.json.encode(document)
     if media == "yaml":
@@ -205,7 +205,7 @@ class Representation:
 
 
 def _not_of_that_kind(wanted: str, served: ServedResource, kind: str, what: str) -> ApiStatusError:
-    """The error (406) for a request for the metadata of one object where the response is a list, or the reverse."""
+    """The error (406) if the request is for the metadata of one object but the response is a list, or the reverse."""
     package = served.resource.group.partition(".")[0] or "core"
     shown = f"unstructured.Unstructured{'List' if what == 'a list' else ''}" if served.custom else f"{package}.{kind}"
     return ApiStatusError(

@@ -42,7 +42,7 @@ def table(
 
     ``columns`` are the ``additionalPrinterColumns`` of a custom resource's version. If they are empty, the table shows
     the age; None means that the resource is built in and printed as upstream prints it. ``include`` says how much of
-    the object each row contains. ``metadata`` is the list's (``resourceVersion``, ``continue``,
+    the object each row contains. ``metadata`` is that of the list (``resourceVersion``, ``continue``,
     ``remainingItemCount``). Without ``headers`` there are no column definitions: only the first event of a watch has
     them. Ages are relative to ``now``.
 

@@ -144,8 +144,8 @@ def _user(user: UserInfo) -> JsonObject:
 
 
 def _complete(reference: JsonObject, metadata: Any) -> None:
-    """Adds the namespace, name, uid and resourceVersion in the body's ``metadata`` to an object reference, where it
-    lacks them.
+    """Fills in the namespace, name, uid and resourceVersion that an object reference lacks, from the body's
+    ``metadata``.
     """
     if isinstance(metadata, dict):
         for name in ("namespace", "name", "uid", "resourceVersion"):

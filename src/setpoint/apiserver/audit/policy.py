@@ -87,9 +87,7 @@ class _Document(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fiel
 
 
 class AuditPolicy:
-    """A list of rules. The first rule that matches a request decides; a request without a matching rule is
-    not logged.
-    """
+    """A list of rules. The first rule that matches a request applies; a request that matches no rule is not logged."""
 
     def __init__(self, document: _Document) -> None:
         self._document = document

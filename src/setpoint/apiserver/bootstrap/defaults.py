@@ -1,8 +1,8 @@
 """The default objects of a kube-apiserver: roles and bindings, priorities, flow control, and the Service of the server.
 
 Most of them are in ``objects.jsonl``, which ``tools/bootstrap_objects.py`` generates from a real kube-apiserver 1.37.
-The first line of that file has sets of managed fields; each other line has an object and the index of its set. Fields
-that differ between clusters (uids, times, versions) are filled in when the objects are stored.
+The first line of that file has sets of managed fields; each of the following lines has an object and the index of its
+set. Fields that differ between clusters (uids, times, versions) are filled in when the objects are stored.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def create_defaults(state: State) -> None:
 
 def publish(state: State, host: str, port: int) -> None:
     """Stores the Service ``kubernetes`` with its endpoints, through which pods find the server at ``host``:``port``.
-    Existing objects that differ are replaced, with the same uid. If ``host`` is not a specific IPv4 address, the
+    Existing objects that differ are replaced, but keep their uids. If ``host`` is not a specific IPv4 address, the
     endpoints have ``127.0.0.1``.
     """
     moment = format_time(state.now())

@@ -26,8 +26,8 @@ _FIELDS: Final = {
 
 
 class ApiServices:
-    """Keeps an APIService for each version of a group that a CRD serves. An APIService that a client made is left
-    alone.
+    """Keeps an APIService for each version of a group that a CRD serves. An APIService that a client created is not
+    changed.
 
     Upstream does this shortly after the write; here it is part of the transaction that changes the CRD.
     """
@@ -46,7 +46,9 @@ class ApiServices:
             self._state.storage.put(home.collection, "", name, value, expected=0)
 
     def unserve(self, crd: str, group: str, versions: Iterable[str]) -> None:
-        """Deletes the APIServices for those of the versions that no CRD other than ``crd`` serves."""
+        """Deletes the APIServices for these versions of the group, except for versions that a CRD other than ``crd``
+        serves.
+        """
         home, state = self._home(), self._state
         others = {
             item.resource.version

@@ -1,4 +1,4 @@
-"""Conversion webhooks of CRDs: they convert custom objects between versions.
+"""Conversion webhooks of CRDs, which convert custom objects between versions.
 
 As in upstream's ``webhook_converter.go``, a converted object must have the same kind, name, namespace and uid as
 before. Of its metadata, only labels and annotations may change; changes to other metadata are ignored.
@@ -32,8 +32,8 @@ Conversion = tuple[Hashable, JsonObject, ServedResource]
 
 
 class ConversionWebhook:
-    """Calls the conversion webhook of one CRD (``spec.conversion.webhook``). Its answers are kept in the `Replay` of a
-    request until that request ends.
+    """Calls the conversion webhook of one CRD (``spec.conversion.webhook``). The webhook's answers are kept in the
+    `Replay` of a request until that request ends.
     """
 
     def __init__(self, state: State, config: JsonObject) -> None:

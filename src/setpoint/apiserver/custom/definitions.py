@@ -1,4 +1,6 @@
-"""Serves the resources that CustomResourceDefinitions define, and deletes their objects with the definition."""
+"""Serves the resources that CustomResourceDefinitions define, and deletes the objects of a definition that is
+deleted.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,11 @@ class CustomResources:
     """Keeps a server's registry consistent with its CRDs.
 
     Upstream's controllers react soon after a write; here the same steps follow immediately: names are accepted, the CRD
-    is established, its resources are served. Each step is a separate write, so a watch sees the same events as
-    upstream, and all writes are one transaction. The registry changes after the writes are stored, when no step can
-    fail any more.
+    is established, and its resources are served. Each step is a separate write, so a watch sees the same events as
+    upstream, and all writes are one transaction. The registry changes after the writes are stored, when none of the
+    steps can fail any longer.
 
-    ``registers``: whether the served versions have APIServices.
+    ``registers``: whether an APIService is registered for each served version.
     """
 
     def __init__(self, state: State, *, registers: bool = False) -> None:
@@ -72,8 +74,8 @@ class CustomResources:
         return self._settle(record, crd)
 
     def _settle(self, record: Record, crd: JsonObject) -> Record:
-        """Updates the status and the served resources of a stored CRD; returns the resulting record. ``crd`` is its
-        object, which is changed.
+        """Updates the status and the served resources of a stored CRD; returns the resulting record. ``crd`` is the
+        record's object, and is changed in place.
         """
         for step in (self._with_names, self._with_established):
             before = crd.get("status")

@@ -36,7 +36,7 @@ _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 
 
 class DiscoveredResource(Protocol):
-    """The part of a served resource that discovery needs, for one version."""
+    """One version of a served resource, reduced to the attributes that discovery needs."""
 
     @property
     def resource(self) -> Resource: ...
@@ -47,7 +47,7 @@ Resources = Iterable[DiscoveredResource]
 
 
 def respond(path: str, registry: Resources, accept: str) -> Response | None:
-    """The answer to a GET of ``path``; None if discovery has no document at the path.
+    """The response to a GET of ``path``; None if discovery has no document at the path.
 
     ``accept`` is the request's Accept header. The result is also None for a group or version that is not served,
     because the caller's 404 is more precise. Raises ApiStatusError (406).

@@ -48,7 +48,9 @@ _STARTED: Final = tuple(
         "apiservice-registration-controller",
     )
 )
-"""The names of a kube-apiserver's checks of startup steps, all of which are complete here before a client is served."""
+"""The names of the health checks for a kube-apiserver's startup steps. In this server, all of these steps are complete
+before a client is served.
+"""
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff"}
 
@@ -57,7 +59,7 @@ def answer(state: State, request: IncomingRequest) -> Response:
     """The response for a non-resource path; for most unknown paths, a 404 in plain text.
 
     Raises ApiStatusError: 404 for an unknown path below ``/api``, ``/openapi`` or a served group, 405 for any method
-    but GET and HEAD, and 406 if discovery has none of the accepted media types.
+    other than GET and HEAD, and 406 if discovery has none of the accepted media types.
     """
     if not request.path.startswith("/"):  # ``OPTIONS *``, and CONNECT, which names a host
         return nothing()
@@ -131,8 +133,8 @@ def _described_as(path: str) -> tuple[str, ...]:
 
 
 def _issuer(state: State, request: IncomingRequest, path: str) -> Response:
-    """The response with one of the OIDC documents by which clients verify service account tokens; 404 if a secret signs
-    the tokens.
+    """The response with one of the OIDC documents with which clients verify service account tokens; 404 if the tokens
+    are signed with a secret.
     """
     tokens = state.account_tokens
     keys = tokens.jwks

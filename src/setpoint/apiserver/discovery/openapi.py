@@ -44,7 +44,7 @@ _INFO: Final = {"title": "Kubernetes", "version": "v1.37.0"}
 def respond(
     path: str, registry: Iterable[DescribedResource], *, protobuf: bool = False, issuer: bool = False
 ) -> tuple[bytes, str, str] | None:
-    """The answer to a GET of ``path``: body, entity tag (quoted) and content type; None if there is no such document.
+    """The response to a GET of ``path``: body, entity tag (quoted) and content type; None if there is no such document.
 
     With ``protobuf``, the document of version 2 is in protobuf; all others are JSON. ``issuer`` says whether this
     server publishes keys that verify its tokens.

@@ -1,4 +1,4 @@
-"""The schemas of kinds, with the names and in the form that OpenAPI documents use."""
+"""The schemas of kinds, in the form and under the names that OpenAPI documents use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ONLY_V3: Final = frozenset({"oneOf", "anyOf", "allOf", "not", "nullable"})
 
 
 class DescribedResource(Protocol):
-    """The part of a served resource that OpenAPI needs."""
+    """A served resource, reduced to the attributes that OpenAPI needs."""
 
     @property
     def resource(self) -> Resource: ...
@@ -40,8 +40,8 @@ class DescribedResource(Protocol):
 
 
 def schema_name(kind: GroupVersionKind) -> str:
-    """The name of a kind's schema: upstream's for built-in kinds; for custom resources it begins with the reversed
-    group.
+    """The name of a kind's schema: for a built-in kind, the name that upstream uses; for a custom resource, a name that
+    begins with the reversed group.
     """
     if kind.group == "meta.k8s.io" or kind.kind in ("Status", "DeleteOptions"):
         return _META + kind.kind

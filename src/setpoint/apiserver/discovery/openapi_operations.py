@@ -1,4 +1,4 @@
-"""The operations on a resource, path by path: the part that OpenAPI 2 and 3 share."""
+"""The operations on a resource, path by path, in a form common to OpenAPI 2 and 3."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def _schema_or_bool(value: Any) -> Iterable[bytes]:
 
 
 def _named(write: Writer) -> Writer:
-    """A writer for a map: a list of messages, each with a name and a value that ``write`` writes."""
+    """A writer that writes a map as a list of messages, each with a name and a value; ``write`` writes the values."""
     return lambda values: [
         b"".join((chunk(b"\x0a", name.encode()), *(chunk(b"\x12", part) for part in write(value))))
         for name, value in sorted(values.items())
@@ -109,8 +109,8 @@ def _inside(number: int, write: Writer) -> Writer:
 
 
 def _scalar(number: int) -> tuple[int, Writer]:
-    """The field number and the writer for a boolean or an integer. The number is negative, which tells `_message`
-    that the writer adds the tag itself.
+    """The field number and the writer for a boolean or an integer. The number is negative as a sign for `_message` that
+    the writer adds the tag itself.
     """
     return -number, lambda value: [varint(number << 3) + varint(int(value))] if value else []
 

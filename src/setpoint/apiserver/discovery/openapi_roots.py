@@ -64,7 +64,7 @@ _ISSUER: Final = {
 
 def root_documents(registry: Iterable[DescribedResource], *, issuer: bool) -> dict[str, Reading]:
     """The operations on paths that do not belong to resources, by path: the roots, the groups and versions of built-in
-    resources and, if ``issuer`` is True, the documents of the issuer of tokens.
+    resources and, if ``issuer`` is True, the documents of the token issuer.
     """
     made = _ROOTS | _ISSUER if issuer else dict(_ROOTS)
     for item in registry:

@@ -1,4 +1,4 @@
-"""Connections of the HTTP front. A client that is too slow or does not send HTTP gets a `Status` or is disconnected."""
+"""Connections of the HTTP front. A client that is too slow or does not send HTTP is sent a `Status` or disconnected."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The response to a request that failed or is not well-formed HTTP; the connection is closed after it. Only
-        unexpected errors are logged. Raises ``exc`` if the client has left or the connection must be broken, and
-        ConnectionError if part of a response has already been sent.
+        """The response to a request that failed or is not well-formed HTTP; the connection is closed afterwards. Only
+        unexpected errors are logged. Raises ``exc`` if the client has disconnected or the connection must be broken,
+        and ConnectionError if part of a response has already been sent.
         """
         if isinstance(exc, ClientConnectionResetError | HungUp):
             raise exc
@@ -102,8 +102,8 @@ class _Connection(web.RequestHandler):
 
 
 def _peer(transport: asyncio.BaseTransport) -> Peer:
-    """The address of the client and the user of its certificate. A certificate that can't be verified has already
-    failed the handshake.
+    """The address of the client and the user of its certificate. With a certificate that can't be verified, the
+    handshake has already failed.
     """
     address = transport.get_extra_info("peername")
     where = address[0] if isinstance(address, tuple) else ""

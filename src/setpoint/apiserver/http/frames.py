@@ -24,7 +24,7 @@ def is_asked_for(http: web.BaseRequest) -> bool:
 
 async def streamed(http: web.BaseRequest, headers: Mapping[str, str], body: AsyncIterator[bytes]) -> web.StreamResponse:
     """Sends the stream ``body`` over a WebSocket until the stream ends or the client disconnects, and returns the
-    response. JSON is sent as text messages, all other content as binary ones.
+    response. JSON is sent as text messages, all other content as binary messages.
     """
     answer = web.WebSocketResponse(compress=False)
     answer.headers["server"] = "setpoint"

@@ -42,7 +42,9 @@ class OpenAddressError(ValueError):
 
 
 class Answering(Protocol):
-    """The part of a server that a front needs: `ApiServer`, or a wrapper between it and the network."""
+    """The methods of a server that a front calls. The server is an `ApiServer`, or a wrapper between it and the
+    network.
+    """
 
     async def handle(self, request: Request) -> Response:
         """Answers one request; raises HungUp to break the connection instead."""
@@ -62,14 +64,14 @@ class HttpFront:
     ``tls``: a server-side SSL context; without it, the front serves plain HTTP. ``authority``: the certificate (PEM) of
     the CA that the kubeconfig tells clients to trust.
 
-    On exit, the front accepts no new connections, ends watches, and gives requests in progress ``grace`` seconds. When
-    a client disconnects, its watch ends at once.
+    On exit, the front accepts no new connections, ends watches, and gives requests in progress ``grace`` seconds to
+    finish. When a client disconnects, its watch ends immediately.
 
     ``authenticates``: whether ``server`` authenticates its clients. The address must be a loopback address unless there
     is a ``tls`` context and either ``server`` authenticates its clients or ``tls`` requires client certificates.
-    Requests from web pages of other origins are refused (`hosts`). A client has ``head_timeout`` seconds to
-    send the head of the first request on a connection, and ``body_timeout`` seconds to send the body of a request and
-    to take a response or a chunk of a stream.
+    Requests from web pages of other origins are refused (`hosts`). A client has ``head_timeout`` seconds to send the
+    head of the first request on a connection, and ``body_timeout`` seconds to send the body of a request and to accept
+    a response or a chunk of a stream.
 
     Raises:
         OpenAddressError: the address is not a loopback address, and there is no TLS with authentication of clients.
@@ -310,8 +312,8 @@ def _break(http: web.BaseRequest) -> None:
 
 
 async def _compressed(body: bytes) -> bytes:
-    """The body as gzip, compressed at level 1, as in upstream. The work is done in pieces, so other tasks can run in
-    between.
+    """The body as gzip, compressed at level 1, as in upstream. The body is compressed in chunks, so that other tasks
+    can run in between.
     """
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     parts = []

@@ -24,12 +24,12 @@ _INVALID: Final = "invalid bearer token"
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """The ways in which a server authenticates users, for `ApiServer`.
+    """The methods by which an `ApiServer` authenticates users.
 
     ``static``: users by token (`read_tokens`). ``bootstrap``: whether bootstrap tokens are accepted. ``oidc``:
     providers of identity tokens. ``anonymous``: whether a request without credentials is made as ``system:anonymous``;
-    otherwise it gets 401. The TLS context of the front verifies client certificates, and `AccountTokens` verifies
-    tokens of service accounts; valid ones are always accepted.
+    otherwise it is refused with 401. The TLS context of the front verifies client certificates, and `AccountTokens`
+    verifies tokens of service accounts; valid certificates and tokens of service accounts are always accepted.
     """
 
     static: Mapping[str, UserInfo] = field(default_factory=dict)
@@ -39,8 +39,8 @@ class Authentication:
 
 
 class TokenUsers:
-    """Finds the user of a token, from one server's `Authentication`, its tokens of service accounts, and
-    its storage.
+    """Finds the user of a token with the help of one server's `Authentication`, its service account tokens, and its
+    storage.
     """
 
     def __init__(self, storage: Storage, accounts: AccountTokens, authentication: Authentication | None) -> None:

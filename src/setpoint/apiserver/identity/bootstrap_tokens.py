@@ -22,7 +22,7 @@ _DEFAULT_GROUP: Final = "system:bootstrappers"
 
 
 def bootstrapper(storage: Storage, now: datetime, token: str) -> UserInfo | None:
-    """The user of a bootstrap token; None if the token is of a different kind, unknown, expired, or not for
+    """The user of a bootstrap token; None if the token is of a different kind, unknown, expired, or not meant for
     authentication.
     """
     match = _TOKEN.fullmatch(token)

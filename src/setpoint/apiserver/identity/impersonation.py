@@ -1,6 +1,4 @@
-"""Impersonation: the user that the ``Impersonate-`` headers of a request name, and the permissions to act
-as that user.
-"""
+"""Impersonation: the user named by a request's ``Impersonate-`` headers, and the permissions to act as that user."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ _NODE_NAME: Final = "authentication.kubernetes.io/node-name"
 
 
 def wanted(request: IncomingRequest) -> UserInfo | None:
-    """The user that the impersonation headers name; None if there are no such headers or they are empty.
+    """The user named by the impersonation headers; None if there are no such headers or they are empty.
 
     Raises:
         ApiStatusError: 400 for a group, uid or extra value without a user.
@@ -68,13 +66,13 @@ def wanted(request: IncomingRequest) -> UserInfo | None:
 def act_as(user: UserInfo, attributes: Attributes | None = None, authorizer: Authorizer | None = None) -> UserInfo:
     """The impersonated user. If the headers name no groups, the user has the default groups for that kind of user.
 
-    ``attributes`` are the request's, with the requester as their user. Without ``attributes`` or an authorizer, any
-    user may act as any other. Otherwise the requester needs the permissions of a constrained mode
+    ``attributes`` are those of the request, with the requester as their user. Without ``attributes`` or an authorizer,
+    any user may act as any other. Otherwise the requester needs the permissions of a constrained mode
     (``impersonate:user-info``, ``:serviceaccount``, ``:arbitrary-node``, ``:associated-node``, each with
     ``impersonate-on:…:VERB`` for the request itself) or those of plain ``impersonate``. Source: KEP-5284.
 
     Raises:
-        ApiStatusError: 403 naming the first missing permission.
+        ApiStatusError: 403, naming the first missing permission.
     """
     if authorizer is None or attributes is None:
         return _completed(user, _groups(user, constrained=False))
@@ -120,7 +118,7 @@ def _checked(user: UserInfo, attributes: Attributes, authorizer: Authorizer, mod
 
 
 class _Questions:
-    """Asks the authorizer for the permissions of one mode. Its methods raise ApiStatusError (403)."""
+    """Asks the authorizer about the permissions of one mode. Its methods raise ApiStatusError (403)."""
 
     def __init__(self, requester: UserInfo, authorizer: Authorizer, mode: str) -> None:
         self._authorizer = authorizer
@@ -200,7 +198,7 @@ class _Questions:
 
 
 def _groups(user: UserInfo, *, constrained: bool) -> tuple[str, ...]:
-    """The groups that the headers name; if they name none, the default groups of the user's kind."""
+    """The groups named by the headers; if they name none, the default groups for the user's kind."""
     if user.groups:
         return user.groups
     if constrained and node_of(user.name) is not None:

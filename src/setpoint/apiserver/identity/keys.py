@@ -1,4 +1,4 @@
-"""Keys of JSON web tokens (RFC 7515 to 7519), which sign this server's tokens or verify tokens of other issuers."""
+"""Keys of JSON web tokens (RFC 7515 to 7519), which sign this server's tokens or verify tokens from other issuers."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _CURVES: Final = {
     "ES384": ("secp384r1", "SHA384", 48),
     "ES512": ("secp521r1", "SHA512", 66),
 }
-"""The curve, the hash, and the length of half a signature in bytes."""
+"""The curve, the hash, and the length in bytes of half a signature, for each algorithm."""
 _SECRET_HEADER: Final = b'{"alg":"HS256","typ":"JWT"}'
 _FORGED: Final = "go-jose/go-jose: error in cryptographic primitive"
-"""Upstream's message for a signature by an unknown key."""
+"""Upstream's message for a signature made with an unknown key."""
 
 
 class BadKeyError(ValueError):
@@ -110,7 +110,7 @@ class PublicKey:
     algorithm: str = ""
 
     def check(self, algorithm: str, text: bytes, signature: bytes) -> bool:
-        """Whether this key made the signature."""
+        """Whether the signature was made with this key."""
         if self.algorithm and self.algorithm != algorithm:
             return False
         from cryptography.exceptions import InvalidSignature
@@ -156,8 +156,8 @@ class PublicKey:
 
 
 class PemKeys:
-    """RSA or ECDSA keys in PEM. ``signing`` is a private key. Each item of ``verifying`` is the contents of a PEM file:
-    the signatures of the public keys, private keys and certificates in it are also accepted.
+    """RSA or ECDSA keys in PEM. ``signing`` is a private key. Each item of ``verifying`` is the contents of a PEM file;
+    signatures that match a public key, private key or certificate in it are also accepted.
 
     Raises:
         BadKeyError: a key can't be read.
@@ -203,7 +203,7 @@ class PemKeys:
 
 
 def check_signature(token: str, header: JsonObject, keys: Sequence[PublicKey]) -> None:
-    """Raises BadTokenError if none of the keys made the token's signature."""
+    """Raises BadTokenError if the token's signature was not made with any of the keys."""
     text, _, signature = token.rpartition(".")
     named, algorithm = header.get("kid"), header.get("alg")
     raw = _decoded(signature)
@@ -305,7 +305,7 @@ def _publics(pem: bytes) -> list[PublicKey]:
 
 
 def _identified(key: Any) -> PublicKey:
-    """The key, with the hash of its public part as its name, as in upstream."""
+    """The key; as in upstream, its name is the hash of its public part."""
     from cryptography.hazmat.primitives import serialization
 
     form = serialization.PublicFormat.SubjectPublicKeyInfo

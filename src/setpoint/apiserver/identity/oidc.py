@@ -18,7 +18,8 @@ __all__ = ["OidcProvider"]
 
 @dataclass(frozen=True, slots=True)
 class OidcProvider:
-    """One provider: it accepts tokens of ``issuer`` for ``client_id`` that one of ``keys`` has signed.
+    """One provider, which accepts a token if ``issuer`` issued it for ``client_id`` and it is signed with one of
+    ``keys``.
 
     ``username_claim`` and ``groups_claim`` name the claims with the user and the groups. ``username_prefix`` and
     ``groups_prefix`` are prepended to the values of these claims. A ``username_prefix`` of ``-`` means no prefix; None
@@ -37,7 +38,7 @@ class OidcProvider:
     algorithms: Sequence[str] = ("RS256",)
 
     def user_of(self, now: datetime, token: str) -> UserInfo | None:
-        """The user of a token; None if the token is not a JSON web token or a different issuer issued it.
+        """The user of a token; None if the token is not a JSON web token or comes from a different issuer.
 
         Raises:
             BadTokenError: the token is not valid.

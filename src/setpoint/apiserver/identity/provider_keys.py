@@ -23,8 +23,8 @@ class ProviderKeys:
     """The keys with which a provider signs: ``keys`` at first, later the results of ``fetch``.
 
     The keys are fetched again when a token names an unknown key, or when a token has to be verified and the keys are
-    more than an hour old. A failed fetch (`BadKeyError`) is logged, and the former keys stay. Without ``fetch``, the
-    keys never change.
+    more than an hour old. A failed fetch (`BadKeyError`) is logged, and the former keys remain in use. Without
+    ``fetch``, the keys never change.
     """
 
     def __init__(

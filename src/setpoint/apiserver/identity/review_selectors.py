@@ -1,4 +1,4 @@
-"""Selectors in access reviews: they say which objects of a list or watch the review covers.
+"""Selectors in access reviews, which determine the objects of a list or watch that a review covers.
 
 https://kubernetes.io/docs/reference/access-authn-authz/authorization/#authorizing-api-requests-with-field-or-label-selectors
 """

@@ -11,7 +11,7 @@ __all__ = ["read_tokens"]
 
 
 def read_tokens(path: Path) -> dict[str, UserInfo]:
-    """The users in the file, by token; if two lines have the same token, the last line counts.
+    """The users in the file, by token; if several lines have the same token, the last one is used.
 
     Raises:
         OSError: the file can't be read.

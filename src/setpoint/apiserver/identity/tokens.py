@@ -50,8 +50,8 @@ _PREFIX: Final = "authentication.kubernetes.io"
 class AccountTokens:
     """Issues and verifies tokens of service accounts.
 
-    ``issuers``: the issuers whose tokens are accepted; new tokens name the first one. ``audiences``: the names of this
-    server as an audience; by default, the first issuer.
+    ``issuers``: the issuers whose tokens are accepted; new tokens name the first one. ``audiences``: the audience names
+    of this server; by default, only the first issuer.
     """
 
     def __init__(self, keys: TokenKeys, *, issuers: Sequence[str] = (AUDIENCE,), audiences: Sequence[str] = ()) -> None:
@@ -75,12 +75,12 @@ class AccountTokens:
     def user_of(
         self, storage: Storage, now: datetime, token: str, audiences: Sequence[str]
     ) -> tuple[UserInfo, list[str]] | None:
-        """The user of a token, and those of ``audiences`` for which it is valid. None if the token is not a JSON
-        web token or a different issuer issued it.
+        """The user of a token, and those of ``audiences`` for which it is valid. None if the token is not a JSON web
+        token or comes from a different issuer.
 
         Raises:
-            BadTokenError: the token is forged, expired or for other audiences, or the object it is bound to is
-                gone.
+            BadTokenError: the token is forged, expired or for other audiences, or the object to which it is bound no
+                longer exists.
         """
         try:
             _, claims = claims_of(token)
@@ -181,7 +181,7 @@ def _errors(seconds: int, bound: JsonObject | None, attestations: Any) -> list[F
 
 
 def _bound(call: Call, reference: JsonObject) -> JsonObject:
-    """The claims of a token that name the object to which it is bound."""
+    """The token claims that name the object to which the token is bound."""
     group, _, version = (reference.get("apiVersion") or "").rpartition("/")
     kind, name = reference.get("kind") or "", reference.get("name") or ""
     shown = f"{group}/{version}, Kind={kind}"

@@ -23,7 +23,7 @@ ANONYMOUS: Final = "system:anonymous"
 AUTHENTICATED: Final = "system:authenticated"
 UNAUTHENTICATED: Final = "system:unauthenticated"
 CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
-"""The key among a user's extra values that holds the id of the request's credential."""
+"""The key of the user's extra value that holds the id of the request's credential."""
 ANONYMOUS_USER: Final = UserInfo(ANONYMOUS, groups=(UNAUTHENTICATED,))
 _ACCOUNT: Final = "system:serviceaccount:"
 _NODE: Final = "system:node:"

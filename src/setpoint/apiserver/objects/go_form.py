@@ -59,8 +59,7 @@ _TOLD_APART_IN: Final = {
 elsewhere, an empty list is dropped.
 """
 _APART: Final = "+"
-"""The separator, in the name of a plan, between the name of a message and the names of its lists from `_TOLD_APART_IN`.
-"""
+"""The separator in the names of plans that consist of a message name and list names (see `_TOLD_APART_IN`)."""
 
 
 @dataclass(slots=True)
@@ -71,12 +70,14 @@ class _Plan:
     """The treatment and the type of each field, by name."""
     always: dict[str, Any] = field(default_factory=dict)
     structs: dict[str, str] = field(default_factory=dict)
-    """The types of the fields whose structs contain a field that is always written, by the names of the fields."""
+    """The types, by field name, of the fields whose structs contain a field that is always written."""
 
 
 @cache
 def _plan(message: str) -> _Plan | None:
-    """The plan for a message; None if the fields of the message are not known. Its JSON then stays as it was sent."""
+    """The plan for a message; None if the fields of the message are not known, in which case its JSON stays as it was
+    sent.
+    """
     message, _, apart = message.partition(_APART)
     found = go_fields(message)
     if found is None:

@@ -54,7 +54,7 @@ class GoField(NamedTuple):
 
 
 def is_message(name: str) -> bool:
-    """Whether the fields of a message of that name are known."""
+    """Whether the fields of the message ``name`` are known."""
     return name in _table()
 
 

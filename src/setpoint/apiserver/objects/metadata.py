@@ -68,7 +68,9 @@ def metadata_errors(
     *,
     custom: bool = False,
 ) -> list[FieldError]:
-    """The errors in the metadata of a new or changed object. The finalizers of a ``custom`` object need no domain."""
+    """The errors in the metadata of a new or changed object. The finalizers of a ``custom`` object need not have a
+    domain.
+    """
     errors: list[FieldError] = []
     generate = metadata.get("generateName")
     if generate:

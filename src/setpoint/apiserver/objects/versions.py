@@ -53,8 +53,8 @@ class Versions:
     def encoded(self, served: ServedResource, record: Record) -> bytes:
         """The bytes of a stored object in the served version.
 
-        Custom objects that were written before a change to their schema get the schema's current defaults, just as
-        upstream applies them when it reads from etcd.
+        Custom objects that were written before a change to their schema are given the schema's current defaults, just
+        as upstream applies them when it reads from etcd.
         """
         stored = served.stored_as
         if record.revision < stored.defaults_since or (served.has_defaults and stored is not served):
@@ -71,7 +71,7 @@ class Versions:
         return self.converted(served, record.value)
 
     def encoded_all(self, served: ServedResource, records: Sequence[Record]) -> list[bytes]:
-        """Like `encoded`, for many objects; a conversion webhook gets them together, not one by one."""
+        """Like `encoded`, for many objects; a conversion webhook receives them together, not one by one."""
         if not served.asks or self._replay is None:
             return [self.encoded(served, record) for record in pace(records)]
         return self._replay.batch(lambda: [self.encoded(served, record) for record in pace(records)])
@@ -116,8 +116,8 @@ class Versions:
 
 
 def stores_after(served: ServedResource, revision: int) -> None:
-    """Notes that an object of the served version is about to be stored after ``revision``. Defaults of
-    the stored version may be missing from such an object; they are set when it is read.
+    """Records that an object of the served version is about to be stored after ``revision``. Defaults of the stored
+    version may be missing from this object; they are set when it is read.
     """
     stored = served.stored_as
     if stored is not served and stored.has_defaults:  # which are filled in when it is read

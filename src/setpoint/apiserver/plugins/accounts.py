@@ -18,7 +18,7 @@ _PREFIX: Final = "kube-api-access-"
 _PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _SECONDS: Final = 3607
-"""The lifetime of a token in seconds; as in upstream, where this value shows that the pod did not ask for the token
+"""The lifetime of a token, in seconds. As in upstream, this value shows that the token was not requested by the pod
 itself.
 """
 
@@ -26,9 +26,9 @@ itself.
 def mount_token(attributes: AdmissionAttributes) -> None:
     """Mounts a token into a new pod, and adds the account's image pull secrets if the pod has none.
 
-    The token is not mounted if ``automountServiceAccountToken`` is false in the pod or, if the pod does not
-    set it, in the account. A pod whose account does not exist is left alone, because a server without a
-    control plane does not create accounts. (Upstream refuses the pod.)
+    The token is not mounted if ``automountServiceAccountToken`` is false in the pod or, if the pod does not set it, in
+    the account. A pod whose account does not exist is not changed, because a server without a control plane does not
+    create accounts. (Upstream refuses the pod.)
     """
     spec, metadata = attributes.spec, attributes.new["metadata"]
     if attributes.old is not None or attributes.subresource or _MIRROR in (metadata.get("annotations") or {}):

@@ -69,7 +69,7 @@ _NAMES: Final[Mapping[Plugin, str]] = {
     check_declared_features: "NodeDeclaredFeatureValidator",
     check_allocatable: "PodResizeValidator",
 }
-"""Upstream's names of the plugins, by which they are turned off."""
+"""The names of the plugins in upstream, by which they can be turned off."""
 
 
 def mutates(attributes: AdmissionAttributes) -> bool:

@@ -1,5 +1,5 @@
-"""PodSecurity: the labels of a namespace say which Pod Security Standards are enforced for its pods and which only lead
-to warnings or audit annotations.
+"""PodSecurity: the labels of a namespace determine which Pod Security Standards are enforced for its pods and which
+only lead to warnings or audit annotations.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _standard(labels: dict[str, str], mode: str, errors: list[FieldError]) -> _S
 
 
 def _policy_of(attributes: AdmissionAttributes) -> _Policy | None:
-    """The policy of the object's namespace; None if the namespace sets none or does not exist."""
+    """The policy of the object's namespace; None if the namespace sets no policy or does not exist."""
     record = attributes.call.storage.get("namespaces", "", attributes.namespace)
     if record is None or _MARK not in record.value:
         return None

@@ -45,7 +45,7 @@ _SYSCTLS: Final = {
     "net.ipv4.tcp_slow_start_after_idle": 37,
     "net.ipv4.tcp_notsent_lowat": 37,
 }
-"""The safe sysctls, and the minor version of the policy since which each is safe."""
+"""The safe sysctls, each with the first minor version of the policy in which it is safe."""
 _SELINUX: Final = {"": 0, "container_t": 0, "container_init_t": 0, "container_kvm_t": 0, "container_engine_t": 31}
 _FREE_VOLUMES: Final = frozenset(
     {
@@ -348,8 +348,8 @@ _REPLACED: Final = {
     "procMount": 35,
     "seccompProfile_baseline": 19,
 }
-"""The checks of ``baseline`` that ``restricted`` replaces with stricter ones, and the minor version since which it does
-so.
+"""The checks of ``baseline`` that ``restricted`` replaces with stricter ones, each with the first minor version in
+which it is replaced.
 """
 
 

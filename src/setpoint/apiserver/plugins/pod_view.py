@@ -32,8 +32,8 @@ class PodView:
 
     @property
     def own_users(self) -> bool:
-        """Whether this pod is exempt from the checks that user namespaces relax: it has a user namespace, in which root
-        is not the node's root, and the policy's version is at least 1.35.
+        """Whether this pod is exempt from the checks that user namespaces relax, that is, whether it has a user
+        namespace (in which root is not the node's root) and the policy's version is at least 1.35.
         """
         return self.spec.get("hostUsers") is False and self.version >= 35
 

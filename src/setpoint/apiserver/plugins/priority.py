@@ -15,8 +15,8 @@ _PREEMPTS: Final = "PreemptLowerPriority"
 
 
 def prioritize(attributes: AdmissionAttributes) -> None:
-    """Sets the priority and the preemption policy of a new pod from its class, or from the default
-    class if the pod names none. If an update leaves out either field, its old value is kept.
+    """Sets the priority and the preemption policy of a new pod from its class, or from the default class if the pod
+    names none. If an update leaves out either field, the field's old value is kept.
 
     Raises ApiStatusError (403): the class does not exist, or the pod contradicts it.
     """

@@ -1,5 +1,4 @@
-"""ResourceQuota: refuses objects that would exceed a quota, and adds accepted objects to the quota's usage
-at once.
+"""ResourceQuota: refuses objects that would exceed a quota, and adds accepted objects to the quota's usage immediately.
 
 The quota controller subtracts deleted objects, as in upstream.
 """
@@ -21,7 +20,7 @@ _QUOTAS: Final = "resourcequotas"
 
 
 def check_quotas(attributes: AdmissionAttributes) -> None:
-    """Counts a new object, or the increase caused by a change, in the quotas of its namespace.
+    """Counts a new object, or the increase caused by a change, against the quotas of the object's namespace.
 
     Raises ApiStatusError (403): a quota would be exceeded, the quota's usage is not known yet, or the object does not
     specify an amount that the quota counts.
@@ -71,7 +70,9 @@ def _counts(attributes: AdmissionAttributes) -> bool:
 
 
 def _added(attributes: AdmissionAttributes) -> Amounts:
-    """The amounts by which the request increases the usage of quotas. For an update, only amounts that grow."""
+    """The amounts by which the request increases the usage of quotas. For an update, these are only the amounts that
+    grow.
+    """
     collection, now = str(attributes.resource), attributes.call.now()
     found = usage(collection, attributes.new, now)
     if attributes.old is None:

@@ -51,8 +51,8 @@ def check_declared_features(attributes: AdmissionAttributes) -> None:
 
 
 def check_allocatable(attributes: AdmissionAttributes) -> None:
-    """Refuses a resize on a node that does not exist or is not a Linux node, or to requests above what the node can
-    allocate.
+    """Refuses a resize if the pod's node does not exist or is not a Linux node, or if the new requests exceed the
+    node's allocatable resources.
 
     Raises ApiStatusError (403).
     """

@@ -1,7 +1,7 @@
-"""Plugins that protect signers: approving or signing requests and writing trust bundles needs a permission on the
-signer.
+"""Plugins that protect signers: only users with a permission for a signer may approve or sign its requests or write its
+trust bundles.
 
-They are CertificateApproval, CertificateSigning, CertificateSubjectRestriction and ClusterTrustBundleAttest.
+The plugins are CertificateApproval, CertificateSigning, CertificateSubjectRestriction and ClusterTrustBundleAttest.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def check_attestation(attributes: AdmissionAttributes) -> None:
 
 def _organizations(text: str) -> list[str]:
     """The organizations in the subject of a certificate request (PEM in base64), which are the groups of the user to
-    whom the certificate is issued. Empty if ``text`` is not a certificate request; validation refuses it.
+    whom the certificate is issued. Empty if ``text`` is not a certificate request; validation then refuses the object.
     """
     from cryptography import x509
     from cryptography.x509.oid import NameOID

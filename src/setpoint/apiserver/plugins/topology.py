@@ -1,4 +1,4 @@
-"""PodTopologyLabels: a pod has the labels of its node's zone and region."""
+"""PodTopologyLabels: copies the zone and region labels of a node to its pods."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _COPIED: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 
 
 def copy_topology(attributes: AdmissionAttributes) -> None:
-    """Gives a new pod that names its node, or the Binding of a pod, the labels of the node's zone and region. They
-    replace labels with the same keys; a node that does not exist is ignored.
+    """Copies the zone and region labels of a node to a new pod that names the node, or to the Binding of a pod. The
+    copied labels replace labels with the same keys; a node that does not exist is ignored.
     """
     if attributes.old is not None:
         return

@@ -53,7 +53,7 @@ def _concerns(collection: str, name: str) -> bool:
 
 
 def usage(collection: str, obj: JsonObject, now: datetime) -> Amounts:
-    """The amounts that an object counts towards a quota, by the resource names that quotas use."""
+    """The amounts that an object adds to the usage of a quota, by the resource names that quotas use."""
     counted = {f"count/{collection}": _ONE}
     if collection in _COUNTED:
         counted[collection] = _ONE
@@ -67,7 +67,7 @@ def usage(collection: str, obj: JsonObject, now: datetime) -> Amounts:
 
 
 def pod_usage(pod: JsonObject, now: datetime) -> Amounts:
-    """The amounts that a pod counts towards a quota, by resource name.
+    """The amounts that a pod adds to the usage of a quota, by resource name.
 
     A pod that has ended, or was deleted and has exceeded its grace period, counts only towards
     ``count/pods``.
@@ -93,9 +93,8 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
 
 
 def unsaid(pod: JsonObject, names: Iterable[str]) -> str:
-    """An error message, worded as in upstream, that names the resources among ``names`` that a
-    container of the pod does not specify. It is empty if nothing is missing or if the pod itself
-    specifies resources.
+    """An error message, worded as in upstream, about the resources among ``names`` that a container of the pod does not
+    specify. It is empty if nothing is missing or if the pod itself specifies resources.
     """
     spec = pod.get("spec") or {}
     if amounts_of(spec, "requests") or amounts_of(spec, "limits"):

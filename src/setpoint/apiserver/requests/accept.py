@@ -29,8 +29,8 @@ class Clause(NamedTuple):
 
 
 def accepted(header: str) -> list[Clause]:
-    """The clauses of the header by preference: by descending ``q``, then those without wildcards, then in the given
-    order.
+    """The clauses of the header in order of preference: by descending ``q``, then clauses without wildcards before
+    those with wildcards, then in the given order.
     """
     found = []
     for item in header.split(",") if header.strip() else ["*/*"]:

@@ -25,7 +25,7 @@ _EXEMPT: Final = "admissionregistration.k8s.io"
 
 
 class Asked(Protocol):
-    """The parts of a request, and of the server, that admission may use."""
+    """The attributes of a request and of the server that admission may use."""
 
     path: ResourcePath
     state: State
@@ -94,7 +94,7 @@ class AdmissionAttributes:
 
     @property
     def new(self) -> JsonObject:
-        """The new object. It must not be read for a request that has none, such as a deletion."""
+        """The new object. This property must not be read for a request without a new object, such as a deletion."""
         assert self.obj is not None
         return self.obj
 
@@ -113,8 +113,8 @@ class AdmissionAttributes:
         return bool(self.options.dry_run)
 
     def stored(self, collection: str, namespace: str | None = None, *, having: bytes = b"") -> Iterator[JsonObject]:
-        """The stored objects of a collection, or those in ``namespace``, whose JSON contains the bytes ``having``. All
-        others are skipped without decoding them.
+        """The stored objects of a collection whose JSON contains the bytes ``having``, in all namespaces or only in
+        ``namespace``. All other objects are skipped without being decoded.
         """
         for record in self.call.storage.scan(collection, namespace):
             if having in record.value:
@@ -164,7 +164,7 @@ class Admission(Protocol):
         ...
 
     def mutate(self, attributes: AdmissionAttributes) -> JsonObject:
-        """The object after mutation by webhooks and policies, with defaults; the object itself if none of them ran."""
+        """The object after mutation by webhooks and policies, with defaults; the same object if none of them ran."""
         ...
 
     def validate(self, attributes: AdmissionAttributes) -> None: ...
@@ -177,11 +177,9 @@ class Admission(Protocol):
         subresource: str,
         kind: tuple[str, str, str],
     ) -> JsonObject:
-        """The document after mutation and validation, for a document that is not itself stored, such as
-        a Binding.
-        """
+        """A document that is not itself stored, such as a Binding, after mutation and validation."""
         ...
 
     def deletions(self, batch: Sequence[AdmissionAttributes]) -> None:
-        """Runs policies and webhooks for all deletions of a batch at once."""
+        """Runs policies and webhooks for all deletions of a batch together."""
         ...

@@ -1,4 +1,4 @@
-"""Request bodies: JSON, YAML or protobuf, of limited size, with the real server's error messages."""
+"""Request bodies: JSON, YAML or protobuf, of limited size, with the error messages of a kube-apiserver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 MAX_BODY: Final = 3 * 1024 * 1024
 _LONG: Final = 1 << 17
-"""For bodies of more bytes than this, `has_no_repeats` is tried before the second parser, which can't be interrupted
+"""For bodies with more bytes than this, `has_no_repeats` is tried before the second parser, which can't be interrupted
 and would take too long.
 """
 _encode: Final = msgspec.json.Encoder().encode

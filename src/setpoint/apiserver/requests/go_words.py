@@ -19,7 +19,7 @@ _GO = {"integer": "int", "number": "float64", "boolean": "bool", "string": "stri
 
 
 def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError) -> str:
-    """The message of Go's decoder for ``error``, a TYPE_INVALID of the schema's validation with a path in ``obj``.
+    """The message of Go's decoder for ``error``, a TYPE_INVALID error from the schema validation of ``obj``.
 
     The message is empty for base64 that Go accepts although it violates the schema's format.
     """
@@ -84,8 +84,8 @@ def _resolved(definitions: Any, node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _found(obj: Any, path: str) -> tuple[list[str], Any]:
-    """The steps of a path and the value there. A step is a key as the object has it, which may contain dots and
-    brackets, or ``[3]`` for the item of a list.
+    """The steps of a path and the value there. A step is a key of an object, unchanged (it may contain dots and
+    brackets), or the index of a list item, such as ``[3]``.
     """
     steps: list[str] = []
     value = obj
@@ -121,7 +121,7 @@ def _begins(path: str, key: str) -> bool:
 
 
 def _described(served: ServedResource, steps: list[str]) -> tuple[str, str]:
-    """The struct to which the field belongs, and the field's type, by their names in Go."""
+    """The Go names of the struct to which the field belongs and of the field's type."""
     definitions = schemas()
     name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
     if not served.custom:

@@ -1,6 +1,6 @@
 """Decoding of incoming objects: they are checked for unknown fields and brought into the form that is stored.
 
-For built-in kinds this has the effect of Go's decoder on a typed object; for custom resources, that of structural
+For built-in kinds, the effect is that of Go's decoder on a typed object; for custom resources, it is that of structural
 schemas (pruning, then defaulting).
 """
 
@@ -47,7 +47,8 @@ _GO_KINDS: Final = {list: "array", dict: "object", str: "string", bool: "bool", 
 
 
 def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
-    """The request's body, an object in JSON, YAML or protobuf, and its repeated fields. ``kind`` is the expected kind.
+    """The object in the request's body (JSON, YAML or protobuf), and its repeated fields. ``kind`` is the expected
+    kind.
 
     Raises ApiStatusError: 400, 413 or 415.
     """
@@ -76,7 +77,7 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
 
 
 def read_typed(call: Call, kind: GroupVersionKind, *, older: tuple[str, ...] = ()) -> JsonObject:
-    """The request's body, an object of a built-in kind that is never stored, with values of the right types.
+    """The request's body as an object of a built-in kind that is never stored; its values have the right types.
 
     ``older`` are API versions in which the kind has the same form. Raises ApiStatusError.
     """
@@ -246,8 +247,8 @@ def check_fields(
     *,
     patch: bool = False,
 ) -> None:
-    """Drops the unknown fields of ``obj``. They and the ``duplicates`` are errors, lead to warnings, or are ignored, as
-    ``validation`` says; ``what`` begins the message of an error.
+    """Drops the unknown fields of ``obj``. Depending on ``validation``, these fields and the ``duplicates`` are errors,
+    lead to warnings, or are ignored; ``what`` is the beginning of an error message.
 
     Raises ApiStatusError (400; 422 if the object is the result of a ``patch``).
     """

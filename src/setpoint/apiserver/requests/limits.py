@@ -15,7 +15,9 @@ from setpoint.apiserver.http_types import IncomingRequest
 __all__ = ["MAX_HEAD", "check"]
 
 MAX_HEAD: Final = 1 << 20
-"""The maximum number of characters in path, query and headers together; Go's servers limit bytes to the same number."""
+"""The maximum number of characters in path, query and headers together; Go's servers have the same limit, but in
+bytes.
+"""
 
 
 def check(request: IncomingRequest) -> None:

@@ -22,8 +22,8 @@ _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
 def check_timeout(pairs: Sequence[tuple[str, str]]) -> None:
-    """Raises ApiStatusError (400) if ``timeout`` is given and is not a duration (``30s`` is one). A valid
-    value has no effect, because no request takes longer than this server's own limits.
+    """Raises ApiStatusError (400) if ``timeout`` is given but is not a duration, such as ``30s``. A valid value has no
+    effect, because no request takes longer than this server's own limits.
     """
     given = next((value for name, value in pairs if name == "timeout"), "")
     if given and parse_duration(given) is None:
@@ -31,7 +31,7 @@ def check_timeout(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 class Query(Mapping[str, str]):
-    """The parameters of one request; if a parameter occurs twice, the first value counts, as in Go."""
+    """The parameters of one request; if a parameter occurs more than once, the first value is used, as in Go."""
 
     def __init__(self, pairs: tuple[tuple[str, str], ...]) -> None:
         self._values: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """Request bodies in Kubernetes' protobuf, decoded to JSON values.
 
-client-go's clients of built-in kinds send only this format when they create, update or delete (``kubectl create
-namespace`` is an example), and can't fall back to JSON. `setpoint.apiserver.answers.protobuf` encodes responses in the
+client-go's clients of built-in kinds, for example in ``kubectl create namespace``, use only this format to create,
+update and delete objects, and can't fall back to JSON. `setpoint.apiserver.answers.protobuf` encodes responses in the
 same format.
 
 The field numbers are data; see ``tools/generate_protobuf.py``. As in Go, unknown fields are dropped, and zeros are left
@@ -33,7 +33,7 @@ def decode(body: bytes) -> dict[str, Any]:
     """The object in ``body`` as plain JSON values, with ``apiVersion`` and ``kind``.
 
     Raises:
-        ValueError: the body is malformed, or its kind is not built in; the message says which.
+        ValueError: the body is malformed, or its kind is not built in; the message says which of the two.
     """
     api_version, name, raw = _envelope(body)
     try:
@@ -48,7 +48,7 @@ def decode(body: bytes) -> dict[str, Any]:
 
 def decode_event(event: bytes) -> tuple[str, dict[str, Any]]:
     """The type of a watch event, and the ``kind`` and ``metadata`` of its object; the rest is not decoded. The metadata
-    of a Status are empty.
+    of a Status is empty.
 
     ``event`` is one frame of a stream without its length; see `setpoint.apiserver.answers.protobuf.frame`.
 
@@ -73,9 +73,7 @@ def _envelope(body: bytes) -> tuple[str, str, memoryview]:
 
 
 def _part(data: memoryview, wanted: int) -> memoryview:
-    """The content of the last field with the number ``wanted``, which must not be a numeric field; empty if there is no
-    such field.
-    """
+    """The content of the last field numbered ``wanted``, which must not be numeric; empty if there is no such field."""
     found = memoryview(b"")
     for number, _, value in _fields(data):
         if number == wanted:

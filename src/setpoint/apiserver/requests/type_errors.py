@@ -1,8 +1,8 @@
 """Type checks of objects of built-in kinds.
 
-Every write needs this check, so each object is first decoded with the kind's generated model, whose
-decoder is written in C. Only if that fails or is not possible is the object validated against the
-schema, which finds the field and the reason for the error; the result of this validation is decisive.
+Every write needs this check, so each object is first decoded with the kind's generated model, whose decoder is written
+in C. Only if that fails or is not possible is the object validated against the schema. This validation finds the field
+and the reason for the error, and its result is decisive.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def type_errors(
 ) -> tuple[str, list[FieldError]]:
     """The error of Go's decoder (empty if there is none), and an error for each missing field.
 
-    ``raw`` is the document from which the object was decoded, or the patch that made it; it is needed to check long
+    ``raw`` is the document from which the object was decoded, or the patch that produced it; it is needed to check long
     numbers more closely. ``grown``: the work is done in slices, and the object may be large even if ``raw`` is small.
     For custom resources only the metadata is checked, because their schema covers the rest. Nulls in lists and maps,
     which Go treats as empty values, are replaced by empty values (in place).
@@ -178,7 +178,7 @@ def _long_number(raw: bytes) -> bool:
 
 def _names_fit(obj: dict[str, Any]) -> bool:
     """Whether ``apiVersion`` and ``kind`` in the claim templates of a StatefulSet are strings, null or missing. No
-    other built-in kind contains objects that have these fields; the models do not check them.
+    other built-in kind contains objects that have these fields, and the models do not check them.
     """
     within = (obj.get("spec") or {}).get("volumeClaimTemplates") or ()
     return all(isinstance(claim.get(key), str | None) for claim in within if claim for key in ("apiVersion", "kind"))

@@ -28,8 +28,8 @@ token.
 _MAX_NODES: Final = 300_000
 _TOO_DEEP: Final = f"exceeded max depth of {_MAX_DEPTH}"
 _DEEP_FOR_LIBYAML: Final = "exceeded maximum nesting depth"
-"""The error of newer versions of libyaml, which have a limit of their own. A document may reach it before `_MAX_DEPTH`,
-because libyaml reads ahead of the current event.
+"""The error from newer versions of libyaml, which have a limit of their own. A document may reach it before
+`_MAX_DEPTH`, because libyaml reads ahead of the current event.
 """
 _MAX_DIRECTIVES: Final = 100
 """The maximum number of directives, because each is compared with all earlier ones."""
@@ -51,7 +51,7 @@ _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
     """The value of the single document in ``body``, with JSON types only, and the keys that occur more than once.
 
-    Keys and dates are strings. The numbers (except those in base 60) and booleans of YAML 1.1 are numbers and
+    Keys and dates become strings. The numbers (except those in base 60) and the booleans of YAML 1.1 become numbers and
     booleans. The value of an empty body is None.
 
     Raises:
@@ -61,7 +61,7 @@ def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
 
 
 def parse_yaml_documents(body: bytes) -> list[Any]:
-    """The values of all documents in ``body``, each parsed like a document of `parse_yaml`. Raises ValueError."""
+    """The values of all documents in ``body``, each parsed as by `parse_yaml`. Raises ValueError."""
     return _read(body, _Reader.documents)[0]
 
 
@@ -102,7 +102,7 @@ class _Open:
         """The line of the key, counted from 1."""
         self.merges: list[Any] = []
         self.size = 1
-        """The number of nodes in it, including itself."""
+        """The number of nodes in the list or map, including itself."""
 
 
 class _Merge:
@@ -201,8 +201,8 @@ class _Reader:
             into.value[key] = value
 
     def merge(self, done: _Open, event: Any) -> None:
-        """Adds the keys of the maps that ``<<`` names, unless the map itself has them; among several maps, the first
-        one counts.
+        """Adds the keys of the maps named by ``<<``, except for keys that the map itself has; if several of the maps
+        have a key, its value comes from the first one.
         """
         made: Any = done.value
         for value in done.merges:

@@ -20,7 +20,7 @@ __all__ = ["AdmissionConfigurations", "Behaviour", "Definitions", "JsonObject", 
 
 JsonObject = dict[str, Any]
 NameRule = Callable[[str], list[str]]
-"""A function that returns the problems with a name; empty if it is valid."""
+"""A function that returns the problems with a name; the list is empty if the name is valid."""
 
 
 class Definitions(Protocol):
@@ -64,7 +64,7 @@ class AdmissionConfigurations(Protocol):
 
 
 class WriteContext(Protocol):
-    """The parts of a request that writes, and of the server, that a behaviour may use."""
+    """The attributes of a write request and of the server that a behaviour may use."""
 
     @property
     def storage(self) -> Storage: ...
@@ -115,8 +115,8 @@ class WriteContext(Protocol):
 class Behaviour(Protocol):
     """The rules of one resource; upstream's ``rest.RESTCreateStrategy`` and the like.
 
-    Objects are plain JSON values of the served version. Methods that get an object to change may change it in place;
-    they must never change ``old``.
+    Objects are plain JSON values of the served version. A method whose purpose is to change an object may do so in
+    place; no method may change ``old``.
     """
 
     def name_rule(self, name: str, /) -> list[str]:
@@ -137,7 +137,7 @@ class Behaviour(Protocol):
 
     @property
     def checked_last(self) -> tuple[str, ...]:
-        """Prefixes of the paths of fields whose errors are reported for a new object only if it has no other errors."""
+        """The path prefixes of the fields whose errors are reported for a new object only if it has no other errors."""
         ...
 
     @property
@@ -184,7 +184,7 @@ class Behaviour(Protocol):
 
     @property
     def returns_deleted(self) -> bool:
-        """Whether the response to a deletion is the object even if the object is gone."""
+        """Whether the response to a deletion is the object even if the object no longer exists."""
         ...
 
     @property
@@ -207,7 +207,7 @@ class Behaviour(Protocol):
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         """Prepares a changed object for validation. The status, if it is a subresource, has already been reset to the
-        old one.
+        old status.
         """
         ...
 
@@ -233,7 +233,7 @@ class Behaviour(Protocol):
         ...
 
     def grace_period(self, obj: JsonObject, wanted: int | None) -> int | None:
-        """The grace period of a deletion in seconds; None for resources that are deleted at once. ``wanted`` is the
+        """The grace period of a deletion in seconds; None for resources that are deleted immediately. ``wanted`` is the
         period in the request.
         """
         ...

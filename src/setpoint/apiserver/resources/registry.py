@@ -105,7 +105,7 @@ class ServedResource:
         return obj
 
     def convert_by(self, convert: Convert) -> None:
-        """From now on, converts objects with the function ``convert``, which calls a webhook."""
+        """Sets the function with which objects are converted from now on; it calls a webhook."""
         self._convert = convert
         self.asks = True
 

@@ -65,7 +65,7 @@ def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
 
     Raises:
         DamagedError: the contents are not what was written.
-        StorageError: the file can't be used, or a later version of setpoint made it.
+        StorageError: the file can't be used, or was created by a later version of setpoint.
     """
     fresh = not path.exists() or not path.stat().st_size
     try:

@@ -1,7 +1,7 @@
 """Storage: holds the objects of an API server and their recent history.
 
-A storage does not interpret objects: they are bytes under (resource, namespace, name). Every write gets the next number
-of a single counter, the revision, and the recent writes can be read again in order.
+A storage does not interpret objects: they are bytes under (resource, namespace, name). Every write is given the next
+number of a single counter, the revision, and the recent writes can be read again in order.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Compacted(Exception):
 
 
 class Record:
-    """One object as one write stored it."""
+    """One object as stored by one write."""
 
     __slots__ = ("name", "namespace", "revision", "value")
 
@@ -87,8 +87,8 @@ class Change:
 
 
 class Damage:
-    """A stored item that can't be read or used. ``what`` names the item; ``why`` gives the reason and, if its bytes are
-    damaged, the place where they are kept.
+    """A stored item that can't be read or used. ``what`` names the item; ``why`` gives the reason and, if the item's
+    bytes are damaged, says where they are kept.
     """
 
     __slots__ = ("what", "why")
@@ -107,7 +107,7 @@ class Subscription(Protocol):
     """
 
     def read(self, limit: int = ...) -> list[Change]:
-        """The next changes, at most ``limit``; empty if there are none yet.
+        """At most ``limit`` of the next changes; empty if there are none yet.
 
         Raises:
             Compacted: changes that were not read yet have left the history.
@@ -120,7 +120,7 @@ class Subscription(Protocol):
 class Storage(Protocol):
     """The protocol of storages, which guarantee:
 
-    - Revisions start above 0 and only grow, even across restarts; every write has its own.
+    - Revisions start above 0 and only grow, even across restarts; every write has its own revision.
     - A write happens if and only if the object is at the ``expected`` revision (0: it does not exist).
     - When a write, or the transaction that it is part of, ends, it is as durable as the implementation promises, and
       every subscription can read it.
@@ -155,11 +155,11 @@ class Storage(Protocol):
         ...
 
     def then(self, work: Callable[[], None]) -> None:
-        """Calls ``work`` after the transaction has been stored and before it is visible; at once if there is no
+        """Calls ``work`` after the transaction has been stored and before it is visible, or immediately if there is no
         transaction.
 
-        ``work`` updates data that is derived from the objects. It can't undo the writes, so it must be prepared in such
-        a way that it can't fail; if it raises all the same, the exception is logged.
+        ``work`` updates data that is derived from the objects. It can't undo the writes, so everything that can fail
+        must be done beforehand; if ``work`` raises an exception all the same, the exception is logged.
         """
         ...
 

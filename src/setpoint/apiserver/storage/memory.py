@@ -25,8 +25,8 @@ class MemoryStorage:
     """A storage that keeps objects in dictionaries, and the history in one list per resource.
 
     ``max_events`` and ``max_bytes`` limit the history of all resources together (the bytes are those of the objects as
-    they were written); the oldest changes are removed first. A reader gets `Compacted` only if changes *to its own
-    resource* were removed, not if other resources have changed often.
+    they were written); the oldest changes are removed first. A read raises `Compacted` only if changes *to its own
+    resource* were removed, however often other resources have changed.
 
     *Caveats*: nothing is durable.
     """
@@ -131,14 +131,14 @@ class MemoryStorage:
     # -- for storages that keep their data elsewhere too -----------------------------------------------------------
 
     def _write(self, changes: Sequence[tuple[str, Change]]) -> None:
-        """Does nothing here. A subclass that also keeps its data elsewhere stores the changes of one transaction in
-        this method, all or none of them, each with its resource, before they are visible. If this method raises,
-        nothing has changed, and the writer gets the exception.
+        """Does nothing here. A subclass that also keeps its data elsewhere overrides this method to store the changes
+        of one transaction, each with its resource, before they are visible. It stores either all of them or none. If it
+        raises an exception, nothing has changed, and the exception reaches the writer.
         """
 
     def _trimmed(self, change: Change) -> None:
-        """Does nothing here. A subclass that also keeps its data elsewhere handles a change that leaves the history in
-        this method.
+        """Does nothing here. A subclass that also keeps its data elsewhere overrides this method to handle a change
+        that leaves the history.
         """
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class MemoryStorage:
 
 
 class _Transaction:
-    """A context that stores all writes inside it, or undoes them."""
+    """A context that stores all writes inside it, or undoes all of them."""
 
     __slots__ = ("_pending", "_storage")
 
@@ -250,7 +250,7 @@ class _Write:
 
 
 class _Pending:
-    """The writes of a transaction so far; ``revision`` is the last revision before it."""
+    """The writes of a transaction so far; ``revision`` is the last revision before the transaction."""
 
     __slots__ = ("revision", "works", "writes")
 

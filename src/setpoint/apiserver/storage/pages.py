@@ -20,13 +20,15 @@ _FRAME: Final = 24
 _HEADER: Final = 32
 _MAGIC: Final = (0x377F0682, 0x377F0683)
 _OTHERS: Final = (2, 3, 5)
-"""The numbers of columns of the table of facts, now and in format 1, and of SQLite's own table."""
+"""The numbers of columns in the tables that do not hold objects: the table of facts, in the current format and in
+format 1, and SQLite's own table.
+"""
 _FOREIGN: Final = Row(0, "", "", "", 0, b"", None)
 
 
 class Found(NamedTuple):
-    """A location at which a row is expected. ``row`` is None if nothing can be read there; ``intact``
-    says whether all its bytes were found, not whether they are right.
+    """A location at which a row is expected. ``row`` is None if nothing can be read there; ``intact`` says whether all
+    its bytes were found, not whether they are correct.
     """
 
     page: int

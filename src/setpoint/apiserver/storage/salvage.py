@@ -23,11 +23,11 @@ def salvage(path: Path, log: bytes, why: str) -> list[Damage]:
     that was found.
 
     ``log`` is the write-ahead log as it was before the database was opened. If the newest version of an object is lost,
-    the new database has its newest intact version. The history is lost, so watchers have to list again. The damaged
-    file and its log are kept next to the new one, which replaces it in one step.
+    the new database has its newest intact version. The history is lost, so watchers have to list again. The new file
+    replaces the damaged one in a single step; the damaged file and its log are kept next to the new file.
 
     Raises:
-        StorageError: nothing in the file can be read, or the new one can't be written; the damaged file stays.
+        StorageError: nothing in the file can be read, or the new file can't be written; the damaged file stays.
     """
     try:
         if not path.exists():

@@ -45,8 +45,8 @@ class SqliteStorage(MemoryStorage):
     microseconds without fsync, which is less than the cost of passing it to another thread.
 
     Raises:
-        StorageError: another process uses ``directory``, it can't be read or written, a later version of setpoint
-            made it, or it is so damaged that nothing in it can be read.
+        StorageError: ``directory`` is used by another process, can't be read or written, was created by a later version
+            of setpoint, or is so damaged that nothing in it can be read.
     """
 
     def __init__(

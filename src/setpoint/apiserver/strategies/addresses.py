@@ -1,8 +1,8 @@
-"""Checks of addresses, networks and ports that several kinds share.
+"""Checks of addresses, networks and ports, shared by several kinds.
 
-Addresses and networks that programs understand differently are refused, as by upstream since 1.36: numbers with leading
-zeros (some read them as octal), IPv4 addresses in the form of IPv6, and networks whose address has bits set beyond the
-prefix. Values that an object already has (``known``) are accepted.
+Addresses and networks that different programs interpret differently are refused, as in upstream since 1.36: numbers
+with leading zeros (some read them as octal), IPv4 addresses in the form of IPv6, and networks whose address has bits
+set beyond the prefix. Values that an object already has (``known``) are accepted.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def address_of(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def network_of(text: str) -> IPv4Network | IPv6Network | None:
-    """The network of ``text``, an address with a prefix length; None if ``text`` is not valid."""
+    """The network that ``text``, an address with a prefix length, stands for; None if ``text`` is not valid."""
     address, _, length = text.partition("/")
     found = address_of(address)
     if found is None or not (length.isascii() and length.isdigit()):
@@ -62,7 +62,7 @@ def network_of(text: str) -> IPv4Network | IPv6Network | None:
 
 
 def address_problem(text: str) -> str:
-    """The error in an address, in words for its user; empty if the address is valid."""
+    """The error in an address, worded for its user; empty if the address is valid."""
     found = address_of(text)
     if found is None:
         return _NO_ADDRESS
@@ -73,14 +73,14 @@ def address_problem(text: str) -> str:
 
 
 def address_errors(text: str, path: str, known: Collection[str] = ()) -> list[FieldError]:
-    """The errors in an IP address; empty if it is in ``known``."""
+    """The errors in an IP address; empty if the address is in ``known``."""
     spend(_COST)
     problem = "" if text in known else address_problem(text)
     return [invalid(path, text, problem)] if problem else []
 
 
 def cidr_errors(text: str, path: str, known: Collection[str] = ()) -> list[FieldError]:
-    """The errors in a network, an address with a prefix length; empty if it is in ``known``."""
+    """The errors in a network (an address with a prefix length); empty if the network is in ``known``."""
     spend(_COST)
     problem = "" if text in known else _network_problem(text)
     return [invalid(path, text, problem)] if problem else []
@@ -100,7 +100,7 @@ def _network_problem(text: str) -> str:
 
 
 def _without_zeros(text: str) -> str:
-    """An IPv4 address without the leading zeros of its numbers; any other text as it is."""
+    """An IPv4 address without the leading zeros of its numbers; any other text is unchanged."""
     parts = text.split(".")
     plain = len(text) <= _LONGEST and all(part.isascii() and part.isdigit() for part in parts)
     return ".".join(str(int(part)) for part in parts) if plain else text
@@ -111,8 +111,8 @@ _LONGEST: Final = 256
 
 
 def special_errors(text: str, path: str) -> list[FieldError]:
-    """The errors if an address is unspecified, loopback, link-local or link-local multicast, which the addresses of
-    endpoints and services must not be. Empty if ``text`` is not an address.
+    """The errors in the address of an endpoint or a service, which must not be unspecified, loopback, link-local or
+    link-local multicast. Empty if ``text`` is not an address.
     """
     address = address_of(text)
     if isinstance(address, IPv6Address):

@@ -183,7 +183,7 @@ def _small(name: str) -> str:
 
 
 def _without_capitals(value: Any) -> Any:
-    """``value`` without nulls, and with the API's names of fields in place of capitalized ones."""
+    """``value`` without nulls, and with the API's field names in place of the capitalized ones."""
     if isinstance(value, list):
         return [_without_capitals(item) for item in value]
     if isinstance(value, dict):

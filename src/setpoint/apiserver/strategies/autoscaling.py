@@ -1,5 +1,5 @@
-"""Horizontal pod autoscalers. They are stored as ``v2``; ``v1`` shows the CPU target and keeps the rest in
-annotations.
+"""Horizontal pod autoscalers. They are stored as ``v2``; ``v1`` shows the CPU target and keeps all other ``v2`` fields
+in annotations.
 """
 
 from __future__ import annotations

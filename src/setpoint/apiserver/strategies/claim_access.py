@@ -70,7 +70,7 @@ def access_errors(call: WriteContext, obj: JsonObject, old: JsonObject) -> Error
 
 
 def _problem(call: WriteContext, ways: Sequence[Attributes]) -> str:
-    """The refusal of the first of ``ways``, which are alternative permissions; empty if the user has one of
+    """The error message, which names the first of the alternative permissions ``ways``; empty if the user has any of
     them.
     """
     assert call.authorizer is not None

@@ -39,7 +39,7 @@ __all__ = ["changed_drivers", "claim_status_errors", "without_deallocated"]
 
 Errors = list[FieldError]
 Device = tuple[str, str, str, str]
-"""Driver, pool, device, and the identifier of a share; the last is empty if the device is not shared."""
+"""A driver, a pool, a device, and the identifier of a share; the identifier is empty if the device is not shared."""
 _CONSUMERS: Final = 256
 _RESULTS: Final = 32
 _CONFIGURATIONS: Final = 64
@@ -100,7 +100,7 @@ def _allocated(status: JsonObject) -> set[Device]:
 
 
 def without_deallocated(status: JsonObject, before: JsonObject) -> JsonObject:
-    """``status`` without the reports of drivers on devices that were allocated before and no longer are."""
+    """``status`` without the drivers' reports on devices that were allocated before but no longer are."""
     gone = _allocated(before) - _allocated(status)
     kept = [item for item in pace(status.get("devices") or ()) if _identity(item) not in gone]
     made = {name: value for name, value in status.items() if name != "devices"}
@@ -188,7 +188,7 @@ def _share(holder: JsonObject, path: str) -> Errors:
 
 
 def _several(items: Sequence[str], most: int, path: str, check: Callable[[str, str], Errors]) -> Errors:
-    """The errors in a list of names: too many, invalid and repeated ones."""
+    """The errors in a list of names: too many names, invalid names, and repeated names."""
     if len(items) > most:
         errors = [too_many(path, len(items), most)]
     else:

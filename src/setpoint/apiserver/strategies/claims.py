@@ -32,8 +32,8 @@ def access_mode_errors(modes: list[str] | None, path: str, detail: str = "") -> 
 
 
 def claim_errors(spec: JsonObject, path: str, before: JsonObject | None = None) -> Errors:
-    """The errors in the spec of a claim. ``before`` is the claim's stored spec, None for a new claim. If a data source
-    in it has an API group, the names of API groups are not checked.
+    """The errors in the spec of a claim. ``before`` is the claim's stored spec; None for a new claim. If a data source
+    in ``before`` has an API group, the names of API groups are not checked.
     """
     errors = access_mode_errors(spec.get("accessModes"), f"{path}.accessModes", "at least 1 access mode is required")
     errors += label_selector_errors(spec.get("selector"), f"{path}.selector")

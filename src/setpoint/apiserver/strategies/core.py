@@ -116,8 +116,8 @@ class Secrets(Strategy):
 
 
 def _registry_errors(held: bytes, path: str) -> list[FieldError]:
-    """The errors in the credentials of an image registry, which must be a JSON object; the messages do not
-    show them.
+    """The errors in the credentials of an image registry, which must be a JSON object; the messages do not show the
+    credentials.
     """
     shown = "<secret contents redacted>"
     try:
@@ -131,8 +131,8 @@ def _registry_errors(held: bytes, path: str) -> list[FieldError]:
 
 
 class Nodes(Strategy):
-    """Nodes. ``podCIDR`` is the first of ``podCIDRs``: each is set from the other, and ``podCIDR``
-    takes precedence.
+    """Nodes. ``podCIDR`` is the first of ``podCIDRs``. If only one of the two fields is set, the other is set from it;
+    if they differ, ``podCIDR`` takes precedence.
     """
 
     def default(self, obj: JsonObject) -> None:
@@ -200,7 +200,7 @@ def _drop_reference(spec: JsonObject, before: JsonObject) -> None:
 
 
 def _normalize(spec: JsonObject) -> None:
-    """Copies a claim's data source to the other of its two fields if only one is set. A reference to another
+    """Copies a claim's data source from one of its two fields to the other if only one is set. A reference to another
     namespace is not copied, because ``dataSource`` can't hold it.
     """
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")

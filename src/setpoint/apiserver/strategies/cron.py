@@ -30,8 +30,8 @@ _EXPLICIT: Final = "timeZone must be an explicit time zone as defined in https:/
 
 
 def zone_problems(zone: str) -> list[str]:
-    """The errors in the name of a time zone. Without a database of time zones on this machine, only the form of
-    the name is checked.
+    """The errors in the name of a time zone. If this machine has no time zone database, only the form of the name is
+    checked.
     """
     if not zone:
         return ["timeZone must be nil or non-empty string"]

@@ -89,7 +89,7 @@ class NetworkPolicies(Strategy):
 
 
 class EndpointSlices(Strategy):
-    """Endpoint slices. A change to the labels increases the generation, too."""
+    """Endpoint slices. A change to the labels also increases the generation."""
 
     generation = True
     counts_dropped = True
@@ -185,8 +185,8 @@ class PriorityClasses(Strategy):
 
 
 class LimitRanges(Strategy):
-    """Limit ranges. A container's default limit is taken from its maximum, and its default request from the
-    default limit or else from the minimum.
+    """Limit ranges. A container's default limit is taken from its maximum, and its default request from the default
+    limit or, if there is none, from the minimum.
     """
 
     create_on_update = True

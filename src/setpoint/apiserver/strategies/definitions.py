@@ -30,7 +30,7 @@ _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 
 class Definitions(Strategy):
     """CRDs. After each write, `setpoint.apiserver.custom.definitions.CustomResources` serves the resources that the CRD
-    defines, or deletes them with the CRD.
+    defines, or deletes them along with the CRD.
     """
 
     status_keeps = METADATA

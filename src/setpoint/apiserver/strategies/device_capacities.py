@@ -18,7 +18,7 @@ Errors = list[FieldError]
 
 def request_policy_errors(policy: JsonObject, whole: str, path: str) -> Errors:
     """The errors in a ``requestPolicy``, which says how much of a device's capacity a request may take. ``whole`` is
-    the capacity, a quantity.
+    the whole capacity, as a quantity.
     """
     values, span, standard = policy.get("validValues") or [], policy.get("validRange"), policy.get("default")
     if values and span is not None:

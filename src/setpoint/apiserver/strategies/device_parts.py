@@ -1,4 +1,4 @@
-"""Rules for names and taints that device claims, classes and slices share."""
+"""Rules for names and taints, shared by device claims, classes and slices."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def slice_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def _placing(part: JsonObject, path: str, what: str, names: tuple[str, ...]) -> Errors:
-    """The errors in the fields that say which nodes can reach the devices; exactly one of them must be set."""
+    """The errors in the fields that specify which nodes can reach the devices; exactly one of them must be set."""
     errors: Errors = []
     given: list[str] = []
     node = part.get("nodeName")

@@ -265,7 +265,7 @@ def class_errors(spec: JsonObject) -> Errors:
 
 
 def _not_extended(name: str) -> list[str]:
-    """The problems with the name of an extended resource; empty if it is valid."""
+    """The problems with the name of an extended resource; empty if the name is valid."""
     problems: list[str] = []
     if "/" not in name:
         problems.append("a name must be a domain-prefixed path, such as 'example.com/my-prop'")

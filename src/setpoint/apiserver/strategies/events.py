@@ -1,4 +1,4 @@
-"""Events in both groups: ``v1`` and ``events.k8s.io/v1`` have different names for the same fields."""
+"""Events in both groups: ``v1`` and ``events.k8s.io/v1`` name the same fields differently."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PAIRS: Final = (
 
 
 def convert_event(obj: dict[str, Any], api_version: str) -> dict[str, Any]:
-    """``obj``, an Event of either group, in the form of ``api_version``; changed in place."""
+    """``obj``, an Event of either group, converted (in place) to the form of ``api_version``."""
     if obj.get("apiVersion") == api_version:
         return obj
     to_new = api_version == _NEW

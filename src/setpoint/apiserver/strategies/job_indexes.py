@@ -20,12 +20,12 @@ _TWO_PARTS: Final = "violates the requirement that an index interval can have at
 
 
 def indexes_problem(text: str, completions: int) -> str:
-    """The first error in a list of indexes for a job with ``completions``; empty if the list is valid."""
+    """The first error in a list of indexes for a job with the given ``completions``; empty if the list is valid."""
     return count_indexes(text, completions)[1]
 
 
 def count_indexes(text: str, completions: int) -> tuple[int, str]:
-    """The number of indexes in a list and an empty text; or 0 and the first error if the list is invalid."""
+    """The number of indexes in a list and an empty string, or 0 and the first error if the list is invalid."""
     total, last = 0, None
     for part in pace(text.split(",")) if text else ():
         found = _interval(part, completions)

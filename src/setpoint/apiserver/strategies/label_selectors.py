@@ -1,4 +1,6 @@
-"""Validation of the label selectors in objects. Those of an existing object are checked as strictly as new ones."""
+"""Validation of the label selectors in objects. Selectors in existing objects are checked as strictly as those in new
+objects.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Block(NamedTuple):
 
 
 def blocks(text: bytes) -> Iterator[Block]:
-    """The blocks of a text, in their order."""
+    """The blocks of a text, in order."""
     begun = 0  # the next block can't begin before this position
     ends = [found.start() for found in _END.finditer(text)]
     for end in pace(ends):

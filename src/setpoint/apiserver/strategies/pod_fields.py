@@ -1,4 +1,4 @@
-"""Validation of fields that several parts of a pod have: paths, ports, references to the pod's own fields."""
+"""Validation of fields that occur in several parts of a pod: paths, ports, references to the pod's own fields."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def relative_path(target: str, path: str) -> list[FieldError]:
 
 
 def unreserved_path(target: str, path: str) -> list[FieldError]:
-    """Like `relative_path`, for files in a volume that the node writes; names that begin with two dots are reserved
-    there.
+    """Like `relative_path`, for files that the node writes to a volume, in which names that begin with two dots are
+    reserved.
     """
     errors = relative_path(target, path)
     if target.startswith("..") and not target.startswith("../"):
@@ -154,7 +154,7 @@ def field_errors(reference: JsonObject, path: str, *, volume: bool = False) -> l
 
 def resource_errors(reference: JsonObject, path: str, *, volume: bool = False) -> list[FieldError]:
     """The errors in a reference to a resource of one of the pod's containers. ``volume``: whether the value is written
-    to a volume, so the reference must name the container.
+    to a volume; if so, the reference must name the container.
     """
     name = reference.get("resource", "")
     errors: list[FieldError] = []

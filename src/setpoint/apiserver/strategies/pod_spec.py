@@ -78,7 +78,7 @@ def pod_spec_errors(spec: JsonObject, path: str, *, pod: str | None = None) -> E
 
 
 def _name_part(spec: JsonObject, pod: str | None) -> str | None:
-    """The pod's name if it is part of the names of claims for its volumes, otherwise empty; None in a template."""
+    """The pod's name if the names of claims for its volumes contain it, otherwise empty; None in a template."""
     return pod if pod is None or spec.get("volumes") else ""
 
 

@@ -121,8 +121,8 @@ def _claims(spec: JsonObject, status: JsonObject) -> Errors:
 
 
 def _extended_claim(spec: JsonObject, status: JsonObject) -> Errors:
-    """The errors in ``extendedResourceClaimStatus``, which describes the claim that was made for extended
-    resources that devices provide.
+    """The errors in ``extendedResourceClaimStatus``, which describes the claim made for extended resources that devices
+    provide.
     """
     claim, path = status.get("extendedResourceClaimStatus"), "status.extendedResourceClaimStatus"
     if claim is None:

@@ -147,8 +147,8 @@ def _default_volume(volume: JsonObject) -> None:
 _PART: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _HOST: Final = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _LONGEST_IMAGE: Final = 4096
-"""The maximum length of an image's name: the repository may have 255 characters and the tag 128; a host and a digest
-fit into the rest.
+"""The maximum length of an image's name: the repository may have 255 characters and the tag 128, which leaves enough
+room for a host and a digest.
 """
 _LONGEST_REPOSITORY: Final = 255
 """The maximum length of an image's repository, without its host."""

@@ -31,7 +31,7 @@ def _variable_errors(name: str, path: str) -> Errors:
 
 
 def variables_errors(variables: list[JsonObject], path: str) -> Errors:
-    """The errors in ``env``, the variables that are listed one by one."""
+    """The errors in ``env``, which lists variables one by one."""
     errors: Errors = []
     for index, variable in enumerate(pace(variables)):
         where, name, source = f"{path}[{index}]", variable.get("name", ""), variable.get("valueFrom")
@@ -81,7 +81,7 @@ def _file_key(part: JsonObject, path: str) -> Errors:
 
 
 def variables_from_errors(sources: list[JsonObject], path: str) -> Errors:
-    """The errors in the sources of variables that are whole config maps or secrets."""
+    """The errors in ``envFrom``, which takes variables from whole config maps or secrets."""
     errors: Errors = []
     for index, source in enumerate(pace(sources)):
         where = f"{path}[{index}]"

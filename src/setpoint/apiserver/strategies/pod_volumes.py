@@ -308,7 +308,7 @@ def _image(source: JsonObject, path: str) -> Errors:
 
 
 _SAID: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
-"""Upstream's names of fields in the error for more than one source, where they differ from the API."""
+"""The field names in upstream's error about more than one source, where they differ from the names in the API."""
 _SOURCES: Final[dict[str, Source]] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,
@@ -341,7 +341,7 @@ _SOURCES: Final[dict[str, Source]] = {
     "ephemeral": _ephemeral,
     "image": _image,
 }
-"""The sources in the order in which upstream checks them: if a volume has several, the rule of the first is applied,
-and the others are refused.
+"""The sources in the order in which upstream checks them: if a volume has several sources, the rule of the first is
+applied, and the others are refused.
 """
 _PLACES: Final = {key: place for place, key in enumerate(_SOURCES)}

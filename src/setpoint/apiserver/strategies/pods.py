@@ -39,7 +39,7 @@ _FROZEN: Final = (
 
 class Pods(Strategy):
     """Pods. The deletion of a pod that is on a node and has not ended has a grace period, after which the kubelet
-    removes the pod; other pods are deleted at once.
+    removes the pod; other pods are deleted immediately.
     """
 
     status_keeps = ("ownerReferences",)

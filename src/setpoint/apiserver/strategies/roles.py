@@ -1,4 +1,6 @@
-"""Roles, cluster roles and their bindings: rules must be valid and must not grant more than their writer has."""
+"""Roles, cluster roles and their bindings: rules must be valid and must not grant permissions that their writer
+lacks.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _GROUP: Final = "rbac.authorization.k8s.io"
 
 
 class _Guarded(Strategy):
-    """A kind whose writers may not grant more than they have; `_check` raises ApiStatusError (403) if they try."""
+    """A kind whose writers may not grant permissions that they lack; `_check` raises ApiStatusError (403) if they
+    try.
+    """
 
     name_rule = staticmethod(path_segment)
     create_on_update = True

@@ -32,8 +32,8 @@ _POLICY: Final = "spec.ipFamilyPolicy"
 
 
 def has_address(spec: JsonObject) -> bool:
-    """Whether a service with this spec has a cluster address; the ``"None"`` of a headless service counts as one. All
-    types but ``ExternalName`` have one, even unknown types.
+    """Whether a service with this spec has a cluster address; the ``"None"`` of a headless service counts as one.
+    Services of all types other than ``ExternalName`` have one, even those of unknown types.
     """
     return spec.get("type") != "ExternalName"
 
@@ -54,7 +54,7 @@ def needs_health_check(spec: JsonObject) -> bool:
 
 
 def allocate(call: WriteContext, obj: JsonObject, before: JsonObject | None) -> None:
-    """Gives the service the addresses and ports that it needs and lacks; ``before`` is the old spec, None for a new
+    """Gives the service the addresses and ports that it needs but lacks; ``before`` is the old spec, or None for a new
     service.
 
     Raises ApiStatusError, before the rest of the service is validated: 422 for an address or a node port that is not
@@ -220,8 +220,8 @@ def _still_prefers_two(spec: JsonObject, before: JsonObject | None) -> bool:
 
 
 def _fewer(spec: JsonObject, before: JsonObject) -> Iterator[FieldError]:
-    """Releases the second address and family if the policy changed to a single family; yields an error for each
-    that the request releases without such a change.
+    """Releases the second address and family if the policy changed to a single family; yields an error for each address
+    or family that the request releases without this change of policy.
     """
     single = spec["ipFamilyPolicy"] == "SingleStack"
     for name, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):

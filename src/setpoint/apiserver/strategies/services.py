@@ -75,7 +75,9 @@ _SPEC: Final = Table(
 
 
 def _source_errors(obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-    """The errors in the networks from which a load balancer accepts traffic, in the spec or else in an annotation."""
+    """The errors in the networks from which a load balancer accepts traffic, given in the spec or else in an
+    annotation.
+    """
     path, ranges = "spec.LoadBalancerSourceRanges", obj["spec"].get("loadBalancerSourceRanges") or []
     stored = ((old or {}).get("spec") or {}).get("loadBalancerSourceRanges") or ()
     if ranges:
@@ -201,7 +203,9 @@ class Services(Strategy):
 
 
 def _drop(spec: JsonObject, before: JsonObject) -> None:
-    """Drops fields that the new type does not have, unless the request also changed them; those are refused later."""
+    """Drops fields that the new type does not have, unless the request also changed them; fields that it changed are
+    refused later.
+    """
 
     def same(name: str) -> bool:
         return (spec.get(name) or None) == (before.get(name) or None)
@@ -227,7 +231,7 @@ def _drop(spec: JsonObject, before: JsonObject) -> None:
 
 
 def _changed(spec: JsonObject, before: JsonObject) -> list[FieldError]:
-    """The errors for changes of immutable fields."""
+    """The errors for changes to immutable fields."""
     errors: list[FieldError] = []
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         if not (headless(spec) and headless(before)):
@@ -246,7 +250,7 @@ def _changed(spec: JsonObject, before: JsonObject) -> list[FieldError]:
 
 
 def _moved(spec: JsonObject, before: JsonObject, name: str, *, each: bool) -> list[FieldError]:
-    """The errors for changed values of the field; only a second value may be added or removed."""
+    """The errors for changed values of the field ``name``; only a second value may be added or removed."""
     new, old = spec.get(name) or [], before.get(name) or []
     if len(new) == len(old):
         places = [index for index, pair in enumerate(zip(new, old, strict=True)) if pair[0] != pair[1]]

@@ -20,10 +20,10 @@ _NOTHING = FieldSet()
 
 
 class Strategy:
-    """The common behaviour of resources. Subclasses override the parts in which a resource differs.
+    """The common behaviour of resources. Subclasses override the attributes and methods in which a resource differs.
 
-    Objects are plain JSON values of the served version. Methods that get an object to change may change it in place;
-    they must never change ``old``.
+    Objects are plain JSON values of the served version. A method whose purpose is to change an object may do so in
+    place; no method may change ``old``.
     """
 
     create_on_update = False
@@ -41,7 +41,7 @@ class Strategy:
     propagation_warning = ""
     """The warning for a client whose deletion does not specify a propagation policy."""
     returns_deleted = False
-    """Whether the response to a deletion is the object even if the object is gone."""
+    """Whether the response to a deletion is the object even if the object no longer exists."""
     says_required = False
     """Whether `validate` reports missing fields too; otherwise the schema does."""
     draws_names = True
@@ -49,7 +49,7 @@ class Strategy:
     alone.
     """
     checked_last: tuple[str, ...] = ()
-    """Prefixes of the paths of fields whose errors are reported for a new object only if it has no other errors."""
+    """The path prefixes of the fields whose errors are reported for a new object only if it has no other errors."""
     status_keeps: tuple[str, ...] = ()
     """The fields of the metadata that a write of the status does not change."""
     zero: JsonObject = {}
@@ -81,7 +81,7 @@ class Strategy:
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         """Prepares a changed object for validation. The status, if it is a subresource, has already been reset to the
-        old one.
+        old status.
         """
 
     def prepare_subresource_update(
@@ -130,7 +130,7 @@ class Strategy:
         )
 
     def grace_period(self, obj: JsonObject, wanted: int | None) -> int | None:
-        """The grace period of a deletion in seconds; None for resources that are deleted at once. ``wanted`` is the
+        """The grace period of a deletion in seconds; None for resources that are deleted immediately. ``wanted`` is the
         period in the request.
         """
         return None

@@ -1,4 +1,6 @@
-"""The metadata of claim templates: only labels and annotations, because the claim gets all other metadata itself."""
+"""The metadata of claim templates: only labels and annotations, because a claim is given its own values for all other
+metadata.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Webhook configurations: defaults and validation (upstream's admissionregistration/validation).
 
-The conversion of CRDs shares the checks of a ``clientConfig``.
+The checks of a ``clientConfig`` are also used for the conversion webhooks of CRDs.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class WebhookConfigurations(AdmissionConfiguration):
 
 
 def default_client_config(config: Any) -> None:
-    """Sets the port of the service in a ``clientConfig`` to 443, in place, if there is a service and it has no port."""
+    """Sets (in place) the port of the service in a ``clientConfig`` to 443 if there is a service without a port."""
     service = config.get("service") if isinstance(config, dict) else None
     if isinstance(service, dict):
         service.setdefault("port", 443)

@@ -222,7 +222,7 @@ def stateful_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def _untyped(value: Any) -> Any:
-    """A list of claims without kind and apiVersion, which do not count as changes; any other value as it is."""
+    """A list of claims without kind and apiVersion, which do not count as changes; any other value is unchanged."""
     if not isinstance(value, list):
         return value
     return [{key: item for key, item in claim.items() if key not in ("apiVersion", "kind")} for claim in pace(value)]

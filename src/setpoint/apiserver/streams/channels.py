@@ -69,7 +69,7 @@ async def _work(socket: Socket, run: Run, streams: Streams) -> None:
 
 
 async def _outcome(run: Run, streams: Streams) -> Mapping[str, Any]:
-    """The result of a command as a Status: Success, an exit code, or the error of running it."""
+    """The result of a command as a Status: Success, an exit code, or the error that occurred when running it."""
     failure = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
     try:
         code = await run(streams)

@@ -26,10 +26,10 @@ class TerminalSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogRequest:
-    """A request for the log of one container, as from ``kubectl logs``.
+    """A request for the log of one container, such as one from ``kubectl logs``.
 
     ``previous``: whether the log is that of the run before the last restart. ``since``: the time of the oldest line.
-    ``tail``: the maximum number of lines, which are the last ones. None means no limit.
+    ``tail``: the maximum number of lines, counted from the end of the log; None means no limit.
     """
 
     container: str
@@ -66,7 +66,9 @@ class Streams:
 Run = Callable[[Streams], Awaitable[int]]
 """A function that runs a command and returns its exit code; it is cancelled when the client disconnects."""
 Talk = Callable[[Input, Output], Awaitable[None]]
-"""A function that serves one connection to a port, with the bytes from the client and those to the client."""
+"""A function that serves one connection to a port; its arguments are the bytes from the client and those to the
+client.
+"""
 
 
 class Kubelets(Protocol):
@@ -87,7 +89,7 @@ class Kubelets(Protocol):
         ...
 
     def usage(self, pod: JsonObject) -> dict[str, dict[str, str]]:
-        """The usage of each running container of a pod, by the container's name: quantities by resource. The result is
-        empty for a pod of an unknown node, and while the node does not respond.
+        """The usage of each running container of a pod, by container name, as quantities by resource. The result is
+        empty for a pod on an unknown node, and while the node does not respond.
         """
         ...

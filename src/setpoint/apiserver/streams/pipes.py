@@ -27,7 +27,7 @@ class Input:
             self._changed.set()
 
     def end(self) -> None:
-        """Marks the end: the reader gets the remaining bytes, then ``b""``."""
+        """Marks the end: the reader receives the remaining bytes, then ``b""``."""
         self._ended = True
         self._changed.set()
 

@@ -51,7 +51,7 @@ class SpdyError(ValueError):
 
 
 class Headers(NamedTuple):
-    """A SYN_STREAM or HEADERS frame: a stream begins or gets more headers."""
+    """A SYN_STREAM or HEADERS frame, which begins a stream or adds headers to one."""
 
     stream: int
     headers: Mapping[str, str]
@@ -67,7 +67,7 @@ class Data(NamedTuple):
 
 
 class Reset(NamedTuple):
-    """A RST_STREAM frame: a stream ends at once."""
+    """A RST_STREAM frame, which ends a stream immediately."""
 
     stream: int
 

@@ -128,8 +128,8 @@ def _placed(call: Call) -> JsonObject:
 
 
 def _container(pod: JsonObject, name: str) -> str:
-    """The name of the container that a request addresses: ``name``, or that of the pod's only container if ``name`` is
-    empty. Raises ApiStatusError (400).
+    """The name of the container that a request addresses: ``name`` or, if ``name`` is empty, the name of the pod's only
+    container. Raises ApiStatusError (400).
     """
     spec, pod_name = pod["spec"], pod["metadata"]["name"]
     names: list[str]

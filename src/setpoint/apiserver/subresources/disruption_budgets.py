@@ -22,9 +22,9 @@ _MANY: Final = "This pod has more than one PodDisruptionBudget, which the evicti
 def spend(call: Call, pod: JsonObject, *, dry_run: bool) -> None:
     """Counts a pod's eviction against its budget; does nothing if there is no budget or the eviction does not count.
 
-    A budget whose status was never set does not protect pods here, because a controller sets the status, and there may
-    not be one. Raises ApiStatusError: 429 if the budget is used up or its status is out of date, 403 if its status
-    allows a negative number of disruptions, 500 if the pod has several budgets.
+    A budget whose status was never set does not protect pods here, because there may not be a controller that sets the
+    status. Raises ApiStatusError: 429 if the budget is used up or its status is out of date, 403 if its status allows a
+    negative number of disruptions, 500 if the pod has several budgets.
     """
     if (pod.get("status") or {}).get("phase") in _UNGUARDED or pod["metadata"].get("deletionTimestamp"):
         return
@@ -62,8 +62,8 @@ def _selects(budget: JsonObject, labels: dict[str, str]) -> bool:
 
 
 def _may_go_unhealthy(budget: JsonObject, pod: JsonObject) -> bool:
-    """Whether the pod is not ready and its eviction does not count against the budget: the budget always allows the
-    eviction of such pods, or enough pods are healthy.
+    """Whether the pod is not ready and its eviction does not count against the budget, either because the budget always
+    allows the eviction of pods that are not ready, or because enough pods are healthy.
     """
     conditions = pod["status"].get("conditions") or ()
     if any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions):

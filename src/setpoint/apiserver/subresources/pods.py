@@ -135,7 +135,7 @@ def evict_pod(call: Call) -> Response:
 
 def _disrupt(call: Call, pod: JsonObject) -> bool:
     """Sets the condition ``DisruptionTarget``, which tells the Job controller why the pod fails. Returns whether this
-    changed the pod; False if an earlier eviction has set the condition.
+    changed the pod; False if an earlier eviction had already set the condition.
     """
     status = pod.setdefault("status", {})
     there: list[JsonObject] = status.get("conditions") or []

@@ -44,7 +44,7 @@ _NOT_APPLIED: Final = (
     "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to "
     "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
 )
-"""Upstream's message for an apply to the scale of a custom resource, which it does not support."""
+"""Upstream's message for an apply to the scale of a custom resource, which upstream does not support."""
 
 
 def get_scale(call: Call) -> Response:
@@ -88,7 +88,7 @@ def patch_scale(call: Call) -> Response:
 
 
 def _applied(call: Call) -> JsonObject:
-    """The Scale after an apply, whose manager then owns the replicas. Raises ApiStatusError."""
+    """The Scale after an apply; the field manager of the apply then owns the replicas. Raises ApiStatusError."""
     options = WriteOptions.parse(call.query, "PatchOptions", apply=True)
     scale = read_configuration(call, options, _SCALE)
     errors = type_errors(_schema(), scale)
@@ -140,7 +140,7 @@ def _schema() -> Schema:
 
 
 def _fit(call: Call, scale: JsonObject) -> None:
-    """Checks the kind and the types of a Scale that was sent. Raises ApiStatusError (400)."""
+    """Checks the kind of a Scale that was sent, and the types of its values. Raises ApiStatusError (400)."""
     fit_kind(call, scale, _SCALE)
     typed(scale, _SCALE)
 

@@ -45,7 +45,8 @@ def insert(
 ) -> bytes:
     """Stores ``obj`` as a new object and returns its bytes, in the stored version. Raises ApiStatusError.
 
-    If two requests create the same object, one gets 409, because no other request runs between the check and the write.
+    If two requests create the same object, one of them is refused with 409, because no other request runs between the
+    check and the write.
     """
     metadata = obj["metadata"]
     versioned = bool(metadata.get("resourceVersion"))

@@ -31,8 +31,8 @@ _DELETION: Final = 64 * 64
 
 
 def delete(call: Call) -> Response:
-    """Deletes an object. The response is a Status if the object is gone, or the object if it waits for finalizers or a
-    kubelet.
+    """Deletes an object. The response is a Status if the object has been removed, or the object itself if it is waiting
+    for finalizers or a kubelet.
     """
     shape = Representation.negotiate(call)
     served = call.served
@@ -59,8 +59,8 @@ def delete(call: Call) -> Response:
 
 
 def delete_collection(call: Call) -> Response:
-    """Deletes the objects that the selectors match, or a page of them; the response lists them. If a deletion is
-    refused, earlier ones may already be stored.
+    """Deletes the objects that the selectors match, or a page of them; the response lists the deleted objects. If a
+    deletion is refused, earlier ones may already be stored.
     """
     shape = Representation.negotiate(call)
     served = call.served
@@ -95,10 +95,10 @@ def remove(
     admit: bool = True,
     check: Callable[[JsonObject], bool] | None = None,
 ) -> tuple[bytes, bool]:
-    """Deletes an object or marks it for deletion. Returns its last state (as stored) and whether it is gone. Raises
-    ApiStatusError.
+    """Deletes an object or marks it for deletion. Returns its last state (as stored) and whether it has been removed.
+    Raises ApiStatusError.
 
-    ``admit``: whether webhooks are called for the deletion. ``check`` may raise to refuse the deletion; it
+    ``admit``: whether webhooks are called for the deletion. ``check`` may raise an exception to refuse the deletion; it
     returns whether it changed the object, which is then stored even if it is already being deleted.
     """
     call.state.lengthy(len(record.value))
@@ -217,8 +217,8 @@ def _shorten(call: Call, metadata: JsonObject, seconds: int) -> None:
 
 
 def _finalizers(served: ServedResource, metadata: JsonObject, options: DeleteOptions) -> list[str]:
-    """The object's finalizers under the propagation policy in the options. If the options have none, the policy
-    follows from the finalizers ``orphan`` and ``foregroundDeletion``, or else it is the resource's default.
+    """The object's finalizers under the propagation policy in the options. If the options do not specify a policy, it
+    follows from the finalizers ``orphan`` and ``foregroundDeletion``; without either, it is the resource's default.
     """
     current: list[str] = metadata.get("finalizers") or []
     kept = [name for name in current if name not in (FINALIZER_ORPHAN, FINALIZER_FOREGROUND)]

@@ -1,7 +1,7 @@
 """The fields that a field selector may name for each resource, and their values in an object.
 
-Upstream lists them for each kind, next to its storage strategy; a custom resource lists its fields in the CRD's
-``selectableFields`` (KEP-4358). All resources have ``metadata.name``, and most have ``metadata.namespace``.
+Upstream lists these fields for each kind, next to the kind's storage strategy; a custom resource lists its fields in
+the CRD's ``selectableFields`` (KEP-4358). All resources have ``metadata.name``, and most have ``metadata.namespace``.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def supported(resource: Resource, selectable: Iterable[str] = (), *, custom: boo
 
 
 def renamed(resource: Resource, field: str) -> str:
-    """The name under which `fields_of` has the value of ``field``: ``field`` itself, unless it is an older name that
-    upstream still accepts.
+    """The name under which `fields_of` returns the value of ``field``: ``field`` itself, unless it is an older name
+    that upstream still accepts.
     """
     return "spec.nodeName" if (field, str(resource.group_resource)) == ("spec.host", "pods") else field
 
@@ -50,8 +50,8 @@ def unsupported(resource: Resource, field: str, *, custom: bool = False) -> str:
 
 
 def fields_of(resource: Resource, obj: Wire, selectable: Iterable[str] = ()) -> Mapping[str, str]:
-    """The values of the supported fields in ``obj``, plain JSON of ``resource``'s version; a missing field has an empty
-    value.
+    """The values of the supported fields in ``obj``, which is plain JSON in ``resource``'s version; a missing field has
+    an empty value.
     """
     return {field: _string(value(obj)) for field, value in _values(resource.group_resource, tuple(selectable)).items()}
 
@@ -126,7 +126,7 @@ _BY_NAME = frozenset(
         "resourceslices.resource.k8s.io",
     }
 )
-"""Resources that can't be selected by ``metadata.namespace``; other kinds without namespaces can."""
+"""Resources that can't be selected by ``metadata.namespace``; all other cluster-scoped kinds can."""
 _WORDS = {
     "jobs.batch": 'field label "{}" not supported for Job',
     "resourceslices.resource.k8s.io": "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {}",

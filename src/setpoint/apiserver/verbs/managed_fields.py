@@ -30,7 +30,7 @@ def track(
     call: Call, served: ServedResource, old: JsonObject | None, new: JsonObject, manager: str, *, subresource: str = ""
 ) -> None:
     """Sets the managedFields of ``new`` (in place) for a write that is not an apply. An object whose fields can't be
-    tracked gets none, as in upstream.
+    tracked has no managedFields afterwards, as in upstream.
     """
     sent = new["metadata"].pop("managedFields", None)
     live = old["metadata"].get("managedFields") if old is not None else None
@@ -77,10 +77,10 @@ def _zero(served: ServedResource) -> JsonObject:
 
 
 def keep_times(new: JsonObject, old: JsonObject) -> None:
-    """Gives the managedFields of ``new`` (in place) their former times, if the request has changed nothing else.
+    """Restores (in place) the former times in the managedFields of ``new`` if the request has changed nothing else.
 
     The field managers can't detect this case: a value that equals the default, or zero, looks like a change until it is
-    in its stored form. Upstream does the same, and such an apply is not stored.
+    in its stored form. Upstream does the same, so an apply that changes nothing else is not stored.
     """
     entries, before = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
     if not entries or not before or entries == before or len(entries) != len(before):

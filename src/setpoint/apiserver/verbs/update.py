@@ -34,7 +34,7 @@ JsonObject = dict[str, Any]
 
 
 def update(call: Call) -> Response:
-    """Replaces the object, or a part of it through a subresource such as ``/status``, with the one in the request's
+    """Replaces the object, or a part of it through a subresource such as ``/status``, with the object in the request's
     body. Raises ApiStatusError.
     """
     shape = Representation.negotiate(call)
@@ -84,12 +84,12 @@ def modify(
 ) -> bytes:
     """Stores ``new`` in place of ``old``, the object in ``record``; returns the bytes in the stored version.
 
-    ``shown`` converts the object to the form that the subresource shows. Admission sees that form, and the caller
-    runs mutating admission.
+    ``shown`` converts the object to the form that the subresource shows. If it is given, validating admission sees that
+    form, and mutating admission is left to the caller.
 
-    A change without effect is not stored. An object that is being deleted is removed with its last finalizer. No other
-    request runs between the read and the write, so a change without resourceVersion can't conflict.
-    Raises ApiStatusError.
+    A change without effect is not stored. An object that is being deleted is removed along with its last finalizer. No
+    other request runs between the read and the write, so a change without resourceVersion can't conflict. Raises
+    ApiStatusError.
     """
     resource_version = new["metadata"].pop("resourceVersion", None)
     _check_version(call, served, record, resource_version)
@@ -245,8 +245,8 @@ def _keep_system_fields(metadata: JsonObject, old: JsonObject) -> None:
 def precondition_failed(
     call: Call, served: ServedResource, name: str, field: str, wanted: str, found: str
 ) -> errors.ApiStatusError:
-    """The error (409) for a failed precondition: the request's ``field``, ``UID`` or ``ResourceVersion``, differs from
-    the object's.
+    """The error (409) for a failed precondition: the ``field`` (``UID`` or ``ResourceVersion``) in the request differs
+    from that of the object.
     """
     parts = ("" if call.dry_run else "registry", served.resource.plural, call.path.namespace, name)
     key = "/".join(part for part in parts if part)

@@ -23,7 +23,7 @@ JsonObject = dict[str, Any]
 NAMESPACES = GroupResource("", "namespaces")
 
 PARTIAL = frozenset({"status", "approval", "ephemeralcontainers", "resize"})
-"""Subresources whose requests contain the whole object but change only a part."""
+"""Subresources whose requests contain the whole object but change only part of it."""
 _BLOCKING = frozenset(
     {ErrorType.NOT_SUPPORTED, ErrorType.REQUIRED, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.TYPE_INVALID}
 )
@@ -96,14 +96,14 @@ def check_update(
 
 
 def _unruled(_: str) -> list[str]:
-    """A rule that accepts every name, because names don't change and need no second check."""
+    """A rule that accepts every name, because names don't change and need not be checked again."""
     return []
 
 
 def _schema_errors(
     call: Call, served: ServedResource, obj: JsonObject, old: JsonObject | None = None
 ) -> list[FieldError]:
-    """The errors according to the schema and its rules. Objects of built-in kinds are already checked when they are
+    """The errors found by the schema and its rules. Objects of built-in kinds are already checked when they are
     decoded.
     """
     if not served.custom:
@@ -124,8 +124,8 @@ def _schema_errors(
 
 
 def _any_finalizer(served: ServedResource) -> bool:
-    """Whether finalizers need no domain. Only built-in kinds require one, except those in `_GENERIC_GROUPS` and those
-    whose metadata upstream checks in its generic way.
+    """Whether finalizers may lack a domain. Only built-in kinds require one, except those in `_GENERIC_GROUPS` and
+    those whose metadata upstream validates generically.
     """
     return served.custom or served.resource.group in _GENERIC_GROUPS or "metadata." in served.strategy.checked_last
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Watch", "watch"]
 
 MIN_TIMEOUT = 1800.0
-"""The minimum duration of a watch without ``timeoutSeconds``, in seconds; the maximum is twice as long, so not all
-watches end at once.
+"""The minimum duration of a watch without ``timeoutSeconds``, in seconds; the maximum is twice as long, so that watches
+do not all end at the same time.
 """
 _BATCH = 500
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -46,13 +46,13 @@ def watch(call: Call, options: ListOptions) -> Response:
 
 class Watch:
     """One watch. It holds a position in the storage's history, not a queue: a client that reads so slowly that its
-    position leaves the history gets an ERROR event with code 410, and the stream ends.
+    position leaves the history receives an ERROR event with code 410, and the stream ends.
 
     - Changes come in the order of their revisions, without repetitions or gaps.
     - A change that makes an object match is ADDED; one that makes it stop matching is DELETED (with the object as it
       was, at the revision of the change).
-    - A resourceVersion of "" or "0" begins with the existing objects, as ADDED events.
-    - With ``sendInitialEvents`` too; if the client allows bookmarks, a bookmark with the annotation
+    - With a resourceVersion of "" or "0", the watch begins with the existing objects, as ADDED events.
+    - The same holds with ``sendInitialEvents``; if the client allows bookmarks, a bookmark with the annotation
       ``k8s.io/initial-events-end`` follows these events (KEP-3157).
     """
 

@@ -33,8 +33,8 @@ _SLASHES: Final = re.compile("(?<!:)//+")
 @dataclass(frozen=True, slots=True)
 class Target:
     """The address of a webhook. ``url`` is complete, with its query. ``service`` is ``(namespace, name, port)`` if the
-    configuration names a service, whose name in the cluster is then the URL's host. ``ca_bundle`` is PEM; empty means
-    the system's authorities.
+    configuration names a service, whose name in the cluster is then the URL's host. ``ca_bundle`` is PEM; if it is
+    empty, the system's authorities are used.
     """
 
     url: str
@@ -75,8 +75,8 @@ class WebhookCaller(Protocol):
 class InProcessCaller:
     """Calls functions as webhooks, for tests in virtual time. ``routes`` maps URLs without query to functions.
 
-    A function gets the URL's path with its query, and the body. The first item of its result is the status, and the
-    last one is the body (so a function may return the reply of ``Webhooks.handle_review``).
+    A function is called with the URL's path (including the query) and the body. The first item of its result is the
+    status, and the last one is the body (so a function may return the reply of ``Webhooks.handle_review``).
     """
 
     def __init__(self, routes: Mapping[str, Callable[[str, bytes], Awaitable[tuple[Any, ...]]]]) -> None:

@@ -1,4 +1,4 @@
-"""Parses the answers of webhooks; errors in them are reported in the real server's words."""
+"""Parses the answers from webhooks; errors in them are worded as in a kube-apiserver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of a table's cells: durations, labels, selectors, images."""
+"""The contents of table cells: durations, labels, selectors, images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The printer for events of both API groups, which have different names for the same fields."""
+"""The printer for events of both API groups, which name the same fields differently."""
 
 from __future__ import annotations
 

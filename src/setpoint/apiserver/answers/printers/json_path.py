@@ -1,4 +1,4 @@
-"""The part of JSONPath that CustomResourceDefinitions may use for printer columns and selectable fields.
+"""The subset of JSONPath that CustomResourceDefinitions may use for printer columns and selectable fields.
 
 ``.spec.replicas``, ``.metadata.annotations.example\\.com/x``, ``['key']``, ``[0]``, ``[-1]``, ``[*]``,
 ``.status.conditions[?(@.type=="Ready")].status``. There are no scripts, slices, unions or recursive descent.
@@ -35,7 +35,7 @@ Step = Callable[[Any], Iterator[Any]]
 
 
 class JsonPathError(ValueError):
-    """A path can't be parsed; the message shows the path and its wrong part, or says that it is too long."""
+    """A path can't be parsed; the message shows the path and its invalid part, or says that the path is too long."""
 
 
 class JsonPath:

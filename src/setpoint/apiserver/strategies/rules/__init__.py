@@ -38,7 +38,7 @@ def has_rules(resource: str) -> bool:
 
 
 def rule_errors(resource: str, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-    """The errors in an object of ``resource``; empty if it has no table. ``old`` is None on creation."""
+    """The errors in an object of ``resource``; empty if the resource has no table. ``old`` is None on creation."""
     table = _tables().get(resource)
     return table.errors(obj, old) if table else []
 

@@ -140,7 +140,7 @@ def _tokens_in_secrets(place: Place) -> list[FieldError]:
 
 
 def _attach_kept(place: Place) -> list[FieldError]:
-    """The error for a change of ``spec.attachRequired``. Upstream's message misspells the field's name, and so does
+    """The error for a change to ``spec.attachRequired``. Upstream's message misspells the field's name, and so does
     this one.
     """
     return [invalid("spec.attachedRequired", error.bad_value, error.detail) for error in immutable(place)]

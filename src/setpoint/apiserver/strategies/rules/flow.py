@@ -74,8 +74,8 @@ def _identity(value: JsonObject, path: str, *, account: bool) -> list[FieldError
 
 
 def _listed(need: str, others: str, known: tuple[str, ...] = ()):  # type: ignore[no-untyped-def]
-    """A check that a list is not empty, that ``*`` is its only item if it is present, and that other items are
-    in ``known`` (empty: all items are accepted).
+    """A check that a list is not empty, that ``*`` is its only item if present, and that all other items are in
+    ``known`` (if ``known`` is empty, all items are accepted).
     """
 
     def check(place: Place) -> list[FieldError]:
@@ -155,7 +155,7 @@ def _level_type(place: Place) -> list[FieldError]:
 
 
 def _entropy(queues: int, hand: int) -> int:
-    """The bits of a hash that choosing ``hand`` of ``queues`` queues consumes, as upstream estimates them."""
+    """The number of hash bits consumed by choosing ``hand`` out of ``queues`` queues, as estimated by upstream."""
     return math.ceil(math.log2(queues) * hand)
 
 

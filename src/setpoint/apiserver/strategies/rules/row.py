@@ -88,7 +88,7 @@ class _Field:
 
 
 class Table:
-    """The rows of a table as a tree, so each part of an object is visited once, and only if it exists."""
+    """The rows of a table as a tree, so that each part of an object is visited only once, and only if it exists."""
 
     __slots__ = ("_fields",)
 
@@ -115,7 +115,9 @@ class Table:
                 found.missing += [check for check in checks if not isinstance(check, _Given)]
 
     def errors(self, obj: JsonObject, old: JsonObject | None, part: Any = None, prefix: str = "") -> list[FieldError]:
-        """The errors in ``part`` of ``obj``, whose path is ``prefix``; without a part, those in the whole object."""
+        """The errors in ``part`` of ``obj``, whose path is ``prefix``; if ``part`` is None, the errors in the whole
+        object.
+        """
         errors: list[FieldError] = []
         _look(self._fields, Place(obj if part is None else part, prefix, obj, obj, old), errors)
         return errors
@@ -267,7 +269,7 @@ def frozen(text: str) -> Check:
 
 
 def union(text: str, *names: str) -> Check:
-    """A check that at most one of the named fields of the object at the path is set; any further ones are forbidden."""
+    """A check that at most one of the named fields of the object at the path is set; any others are forbidden."""
 
     def check(place: Place) -> list[FieldError]:
         value = place.value or {}

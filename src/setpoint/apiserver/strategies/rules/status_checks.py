@@ -1,4 +1,4 @@
-"""Checks of single status fields, for the table of statuses (`statuses`)."""
+"""Checks of individual status fields, for the table of statuses (`statuses`)."""
 
 from __future__ import annotations
 
