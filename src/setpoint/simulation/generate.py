@@ -113,7 +113,9 @@ def _changes(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:
 
 
 def _removals(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:
-    """The removals of optional parts: objects and arrays first, since most other fields only get their default."""
+    """The removals of optional parts: objects and arrays first, since the removal of most other fields only resets them
+    to their default.
+    """
     parts = _optional(schema.properties.get("spec"), document.get("spec"), ("spec",))
     for path, _ in sorted(parts, key=lambda part: (part[1].type not in ("object", "array"), len(part[0]))):
         if not validate(schema, _with(document, path, None)):

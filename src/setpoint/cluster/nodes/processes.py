@@ -20,7 +20,7 @@ from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Container, EnvVar, Pod
 
 REGISTRY: Final = "process.setpoint.dev"
-"""Images of this registry stand for programs of this machine: ``process.setpoint.dev/redis-server``."""
+"""Images from this registry stand for programs on this machine: ``process.setpoint.dev/redis-server``."""
 COMMAND: Final = f"{REGISTRY}/command"
 """The annotation of a pod with the command of its containers, in shell syntax; with the prefix ``NAME.``, the command
 of the container ``NAME``.
@@ -88,8 +88,8 @@ class Processes:
         self._due.put_nowait((run, command_of(pod, container), pod, container))
 
     def code(self, pod: Pod, container: str, number: int) -> int | None:
-        """The exit code of a run; None while the run goes on. A run that this server has not started has ended with
-        code 137.
+        """The exit code of a run; None while the run goes on. A run that this server has not started counts as ended
+        with code 137.
         """
         run = self._runs.get((pod.uid, container, number))
         return _UNKNOWN if run is None else run.code
@@ -227,7 +227,9 @@ def command_of(pod: Pod, container: Container) -> list[str]:
 
 
 def limits_of(container: Container) -> str:
-    """Shell commands that set the rlimits of a container: address space from memory, file size from storage."""
+    """Shell commands that set the rlimits of a container. Its memory limit restricts the address space, and its storage
+    limit the size of files.
+    """
     limits = container.resources.limits if container.resources is not None else {}
     found = ""
     if "memory" in limits:

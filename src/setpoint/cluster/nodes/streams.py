@@ -1,4 +1,4 @@
-"""The answers of hollow kubelets about containers: logs, usage, commands and connections to ports."""
+"""The answers that hollow kubelets give about containers: logs, usage, commands and connections to ports."""
 
 from __future__ import annotations
 
