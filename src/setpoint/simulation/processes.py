@@ -47,13 +47,13 @@ class Processes:
 
     @property
     def wanted(self) -> int:
-        """The number of processes that should run at once."""
+        """The number of processes that should run at the same time."""
         return self._setup.processes
 
     # -- beginnings ----------------------------------------------------------------------------------------------------
 
     def start_all(self, behind: dict[str, int] | None = None) -> list[Process]:
-        """Starts as many processes as should run at once."""
+        """Starts as many processes as should run at the same time."""
         return [self.start(behind) for _ in range(self.wanted)]
 
     def start(self, behind: dict[str, int] | None = None) -> Process:
@@ -78,7 +78,7 @@ class Processes:
         return True
 
     def replace(self) -> None:
-        """Starts a process if fewer are alive than should run at once."""
+        """Starts a process if fewer are alive than should run at the same time."""
         if len(self.alive()) < self.wanted:
             self.start()
 

@@ -227,7 +227,7 @@ class _Played:
         return True
 
     def _is_own(self, change: Recorded) -> bool:
-        """Whether the object is of a kind for which the controllers are responsible, so that its status is theirs."""
+        """Whether the controllers are responsible for the object's kind, so that they own its status."""
         return (change.object.get("apiVersion", "").rpartition("/")[0], change.object.get("kind")) in self._owners
 
     def _is_made(self, references: Iterable[Mapping[str, Any]]) -> bool:

@@ -1,4 +1,4 @@
-"""Steps: the passing of time in a run, and the ends of faults that last."""
+"""Steps: the passing of time in a run, and the ends of faults that last for a while."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class _Trunk:
         self.ready = os.read(told, 1) == READY
 
     def run(self, raw: bytes) -> bool:
-        """Makes the trunk fork a process that makes the run and sends the result. Returns False if that was not
+        """Makes the trunk fork a process that carries out the run and sends the result. Returns False if that was not
         possible.
         """
         try:
