@@ -94,7 +94,7 @@ class Claims(Generic[P, C]):
         return found.uid == owner.uid and not found.is_deleting
 
     async def _patch(self, child: C, ctx: Context, change: Callable[[C], Any]) -> C | None:
-        """The child as the server has stored it after ``change``; None if the child has gone."""
+        """The child as the server has stored it after ``change``; None if the child is gone."""
         made = copy.copy(child)
         made.metadata = copy.copy(child.metadata)
         made.metadata.owner_references = list(child.metadata.owner_references)

@@ -47,8 +47,8 @@ class ControlPlane:
 
     Args:
         client: a client of a server in this process, with all permissions (``system:admin``).
-        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there
-            is one node, on which containers that are marked for it run as processes of this machine (`Processes`).
+        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there is
+            one node, on which containers that are marked accordingly run as processes on this machine (`Processes`).
         pod_start_seconds, pod_stop_seconds: how long containers take to start and to end unless their behaviour says
             otherwise.
         behaviour: a function that returns the behaviour of a hollow pod (`PodBehaviour`), or None to leave it to the

@@ -28,11 +28,11 @@ _PRESSURES: Final = ("disk-pressure", "memory-pressure", "pid-pressure", "unsche
 
 
 class DaemonSets:
-    """Keeps a pod of the newest template on every node on which the template may run.
+    """Keeps a pod of the newest template on every node where such a pod may run.
 
     Each pod has a node affinity for its node, and the scheduler binds it; the pods tolerate the taints of unhealthy
-    nodes. `RollingUpdate` replaces at most ``maxUnavailable`` pods at once, or makes up to ``maxSurge`` new pods beside
-    the old ones. With `OnDelete`, old pods stay until users delete them. Pods that have ended are replaced.
+    nodes. `RollingUpdate` replaces at most ``maxUnavailable`` pods at a time, or makes up to ``maxSurge`` new pods
+    beside the old ones. With `OnDelete`, old pods stay until users delete them. Pods that have ended are replaced.
     """
 
     def __init__(self) -> None:

@@ -105,7 +105,7 @@ class ServiceEndpoints:
 
 
 class StaleEndpoints:
-    """Deletes Endpoints whose Service has gone; Endpoints made by other controllers or users stay."""
+    """Deletes Endpoints whose Service is gone; Endpoints made by other controllers or users stay."""
 
     def __init__(self) -> None:
         self.controller = Controller(

@@ -294,7 +294,8 @@ class GarbageCollector:
         await self._delete(monitor, head, policy)
 
     async def _lives(self, reference: OwnerReference, dependent: Resource, namespace: str) -> bool:
-        """Whether the owner exists, according to the graph or, if the graph does not know it, to the server.
+        """Whether the owner exists, according to the graph or, if the graph does not contain it, according to the
+        server.
 
         Raises:
             UnknownOwner: the existence of the owner can't be checked.

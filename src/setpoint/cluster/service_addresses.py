@@ -29,7 +29,7 @@ _PODS: Final = "pods"
 class ServiceAddresses:
     """Finds the address of a Service's port, as a kube-apiserver does: the addresses of the ready pods, in rotation.
 
-    There is no pod network here. The pods that can be reached are processes of this machine, and hollow pods whose
+    There is no pod network here. The pods that can be reached are processes on this machine, and hollow pods whose
     annotation `AT` names a program that answers for them. A Service of type ExternalName resolves to its external name.
     """
 

@@ -249,7 +249,7 @@ def ordinal_of(stateful_set: StatefulSet, pod: Pod) -> int | None:
 
 
 def _sets_of_claim(head: Head) -> Iterable[ObjectKey]:
-    """The StatefulSets for whose pods a claim was made, found by the claim's owners."""
+    """The StatefulSets whose pods a claim was made for, found through the claim's owners."""
     for owner in head.owner_references:
         if owner.kind == "StatefulSet":
             yield ObjectKey.of(head.namespace, owner.name)

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims: each gets the best-fitting volume, or a new hollow one."""
+"""PersistentVolumeClaims: each is bound to the best-fitting volume, or to a new hollow one."""
 
 from __future__ import annotations
 

@@ -164,7 +164,8 @@ class Recording:
         statuses written by kubelets), since the embedded cluster does the same work.
 
         Raises:
-            RecordingError: the recording has no actions of others, or no object of a kind that ``controllers`` watch.
+            RecordingError: the recording has no actions of other users or programs, or no object of a kind that
+                ``controllers`` watch.
         """
         watched = {str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)}
         there = {each.collection for each in self.changes}
@@ -198,8 +199,8 @@ class Recording:
 
 
 class _Played:
-    """Decides which recorded changes the scenario repeats: those that others made, but not those of the controllers
-    under test or of the programs that every cluster has.
+    """Decides which recorded changes the scenario repeats: those of other users and programs, but not those of the
+    controllers under test or of the programs that every cluster has.
     """
 
     def __init__(self, owners: set[tuple[str, str]], mine: set[str]) -> None:

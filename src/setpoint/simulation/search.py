@@ -1,5 +1,4 @@
-"""Search: runs a scenario undisturbed, then with single faults and with combinations, and shortens the plans that fail.
-"""
+"""Search: runs a scenario undisturbed, with single faults and with combinations, and shortens the plans that fail."""
 
 from __future__ import annotations
 

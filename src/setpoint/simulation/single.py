@@ -22,8 +22,7 @@ Branch = Callable[[int], tuple[Plan, Options] | None]
 
 
 def run_here(setup: Setup, plan: Plan, options: Options) -> Result:
-    """Carries out one run in this process. That is slower than in a forked process, but a debugger can follow the run.
-    """
+    """Carries out one run in this process. A forked process would be faster, but a debugger could not follow it."""
     with buried():
         return story(setup, lambda: (plan, options))
 

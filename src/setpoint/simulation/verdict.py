@@ -159,7 +159,7 @@ class Reference:
 
 
 def _unknown(fault: Fault) -> str:
-    """The object (collection and label) of whose creation a controller can't know, because the server generates the
+    """The object (collection and label) whose creation a controller can't know about, because the server generates the
     name and the fault keeps the answer from the controller; ``""`` for any other fault. The controller may create a
     second object and delete the surplus one.
     """

@@ -1,4 +1,4 @@
-"""Words: describes a fault in a sentence for readers who do not know the documentation."""
+"""Words: describes a fault in a sentence for readers who have not read the documentation."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _SLICE: Final = 4096
 _BYTES: Final = 6
 """The binary logarithm of the number of bytes that C code reads or writes in one step."""
 _MANY: Final = 128
-"""The number of items that are counted at once. A longer list or map is counted in parts of this length."""
+"""The number of items that are counted together. A longer list or map is counted in parts of this length."""
 
 
 _at_work: Final[set[_Worker]] = set()

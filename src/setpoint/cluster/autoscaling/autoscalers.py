@@ -98,7 +98,7 @@ class Autoscalers:
     async def _desired(
         self, autoscaler: HorizontalPodAutoscaler, scale: dict[str, Any], current: int, pace: Pace, ctx: Context
     ) -> tuple[int | None, str]:
-        """The number of replicas to which to scale, and the reason. The number is None if it can't be computed."""
+        """The number of replicas to scale to, and the reason. The number is None if it can't be computed."""
         spec = autoscaler.spec
         least = 1 if spec.min_replicas is None else spec.min_replicas
         if current == 0 and least != 0:

@@ -136,7 +136,7 @@ def _held(resource: Resource, record: Record) -> Held:
 
 
 def _claims(resource: Resource, record: Record, obj: Mapping[str, Any]) -> Iterator[str]:
-    """The keys of the claims that a pod waits for before it gets a node."""
+    """The keys of the claims that a pod waits for before it is bound to a node."""
     spec = obj.get("spec")
     if str(resource.group_resource) != "pods" or not isinstance(spec, dict) or spec.get("nodeName"):
         return

@@ -20,7 +20,7 @@ from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import HostIP, Node, Pod, PodIP
 
 LOOPBACK: Final = "127.0.0.1"
-"""The address of pods that are processes of this machine."""
+"""The address of pods that are processes on this machine."""
 NO_PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 _NODE_INDEX: Final = "node"
 

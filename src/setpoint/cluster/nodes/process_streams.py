@@ -1,4 +1,4 @@
-"""Logs, commands and connections of containers that run as processes of this machine."""
+"""Logs, commands and connections of containers that run as processes on this machine."""
 
 from __future__ import annotations
 

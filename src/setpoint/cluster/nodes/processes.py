@@ -1,4 +1,5 @@
-"""Runs containers as ordinary processes of this machine; opt-in, and only for containers that are marked for it."""
+"""Runs containers as ordinary processes on this machine; opt-in, and only for containers that are marked accordingly.
+"""
 
 from __future__ import annotations
 
