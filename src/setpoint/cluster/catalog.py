@@ -200,8 +200,8 @@ ENTRIES: Final = (
 def chosen(names: Iterable[str]) -> list[Entry]:
     """The entries that ``names`` select, by the rules of kube-controller-manager's ``--controllers``.
 
-    ``*`` selects all entries that run by default, except each entry for which there is a ``-NAME``; the order of the
-    names does not matter.
+    ``*`` selects all entries that run by default, except those that a ``-NAME`` excludes; the order of the names does
+    not matter.
 
     Raises:
         UnknownControllerError: one of the names does not belong to any controller.

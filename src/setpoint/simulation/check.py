@@ -23,7 +23,9 @@ from setpoint.simulation.setup import Factory, Scenario, Setup, tuples
 from setpoint.webhook import Admission, Converter
 
 REPLAY = "SETPOINT_REPLAY"
-"""The environment variable for a replay instead of a search: a token, or the path of a counter-example's file."""
+"""The environment variable that requests a replay instead of a search. Its value is a token or the path of a
+counter-example's file.
+"""
 
 
 def check(

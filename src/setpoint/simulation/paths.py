@@ -98,8 +98,8 @@ def direct_findings(baseline: Result, direct: Result, reference: Reference) -> l
 
 
 def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapshot]:
-    """The states at the ends of two steps. Objects that only one of the snapshots has are added to the other one if
-    they existed before the run and at the end of that step.
+    """The states at the ends of two steps. An object that only one of the states has is added to the other state if it
+    existed before the run and at the end of that state's step.
     """
     one, other = baseline.rests[earlier], baseline.rests[later]
     return (

@@ -15,7 +15,7 @@ from setpoint.simulation.process import Home, Process
 from setpoint.simulation.tape import Tape
 
 MOST_RESTARTS: Final = 5
-"""The maximum number of restarts, in one run, of processes that ended by themselves."""
+"""The maximum number of times in one run that a process is restarted because one has ended by itself."""
 
 
 class Place(Home, Protocol):

@@ -157,11 +157,11 @@ class Recording:
     def scenario(self, controllers: Sequence[Controller[Any]], *, mine: Collection[str] = ()) -> Scenario:
         """The actions of other users and programs, at their recorded times, as a scenario.
 
-        The scenario leaves out the work of ``controllers``: objects that are owned by an object of their kinds, the
-        statuses of their kinds, changes by the field managers in ``mine``, and objects of other kinds that these field
-        managers created. The names of the controllers are added to ``mine``. Deletions of objects in the scenario are
-        always included. The scenario also leaves out the work of every cluster's own programs (pods of workloads,
-        statuses written by kubelets), since the embedded cluster does the same work.
+        The scenario leaves out the work of ``controllers``: objects that are owned by an object of a kind that they
+        reconcile, the statuses of objects of these kinds, changes by the field managers in ``mine``, and objects of
+        other kinds that these field managers created. The names of the controllers are added to ``mine``. Deletions of
+        objects in the scenario are always included. The scenario also leaves out the work of every cluster's own
+        programs (pods of workloads, statuses written by kubelets), since the embedded cluster does the same work.
 
         Raises:
             RecordingError: the recording has no actions of other users or programs, or no object of a kind that

@@ -72,7 +72,7 @@ class Wire:
         self.streams_lists = True
         """Whether the server can stream lists, which are consistent reads."""
         self._listed: dict[tuple[str, ...], float] = {}
-        """The lists of caches that have not been followed by a watch yet, each with the loop time by which the watch
+        """The caches' lists that have not been followed by a watch yet, each with the loop time by which the watch
         should begin.
         """
         self.reverses = False

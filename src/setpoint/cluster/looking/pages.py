@@ -213,7 +213,7 @@ class ClusterPages:
         return as_json(told)
 
     def _absent(self, served: ServedResource, key: str, namespace: str) -> str:
-        """A sentence which says that the object, or both the object and its namespace, do not exist."""
+        """The message that an object does not exist. If its namespace does not exist, the message says that, too."""
         text = f"{served.resource.kind} {key} does not exist"
         if served.resource.namespaced and namespace not in self._inventory.of("namespaces"):
             return f"{text}, and there is no Namespace {namespace}"

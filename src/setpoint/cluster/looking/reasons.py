@@ -167,9 +167,9 @@ class Reasons:
             yield name, held
 
     def causes(self, held: Held) -> Iterator[tuple[str, Held]]:
-        """The objects that ``held`` waits for: the objects that it owns; for a pod without a node, its claims; for a
-        namespace that is being deleted, the objects in it that are being deleted, too. Empty for an object that does
-        not wait.
+        """The objects that ``held`` waits for: those that it owns; in the case of a pod without a node, its claims; in
+        the case of a namespace that is being deleted, the objects in it that are also being deleted. Empty for an
+        object that does not wait.
         """
         if self.state(held) not in ("current", "warned", "paused"):
             yield from self._all_causes(held)

@@ -21,7 +21,7 @@ _BROKEN: Final = frozenset({
     "CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName",
     "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
 })  # fmt: skip
-"""The reasons for which a container waits until its cause is fixed."""
+"""The reasons for which a container waits until a user intervenes."""
 _PLACE: Final = re.compile(r" container=\S+ pod=\S+$")
 """The end of a kubelet's messages, which repeats the name of the pod."""
 _FAILING: Final = frozenset({"Failed", "Stalled", "Degraded", "ReplicaFailure", "FailureTarget"})

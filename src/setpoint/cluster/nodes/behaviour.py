@@ -17,7 +17,7 @@ PREFIX: Final = "hollow.setpoint.io"
 ``NAME.hollow.setpoint.io/WHAT`` for the container ``NAME``.
 """
 NODE: Final = f"{PREFIX}/node"
-"""The annotation of a Node whose value ``dead`` says that the node's kubelet no longer does anything."""
+"""The annotation on a Node; its value ``dead`` says that the node's kubelet no longer does anything."""
 DEAD: Final = "dead"
 JOB_SECONDS: Final = 1.0
 """The default run time of containers of Jobs and of Helm's hooks, in seconds."""

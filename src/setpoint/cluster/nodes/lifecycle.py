@@ -227,8 +227,8 @@ def taints_of(node: Node) -> list[Taint]:
 
 
 def tolerated(pod: Pod, taints: Iterable[Taint]) -> float | None:
-    """The seconds for which a pod tolerates the ``NoExecute`` taints: 0.0 if it does not tolerate one of them, None if
-    it tolerates them for ever.
+    """The seconds for which a pod tolerates the ``NoExecute`` taints: 0.0 if there is one that it does not tolerate,
+    None if it tolerates all of them for ever.
 
     For each taint, the first toleration that matches counts. With several taints, the shortest time counts.
     """

@@ -77,8 +77,8 @@ class PodLife:
         self._say("Warning", reason, message)
 
     def stop(self) -> float:
-        """Ends the containers. Returns the seconds after which all of them should have ended, and this method has to be
-        called again; 0.0 when they have ended and the status says so.
+        """Ends the containers. Returns the number of seconds after which all of them should have ended and this method
+        has to be called again; 0.0 once they have ended and the status says so.
         """
         pod = self._pod
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)

@@ -1,5 +1,4 @@
-"""Runs containers as ordinary processes on this machine; opt-in, and only for containers that are marked accordingly.
-"""
+"""Runs containers as ordinary processes on this machine. This is opt-in, and limited to specially marked containers."""
 
 from __future__ import annotations
 
@@ -56,7 +55,7 @@ class Processes:
 
     Only containers whose image is in ``process.setpoint.dev``, or whose pod has the annotation for a command, are run.
     A process has the environment that its container sets and only a few of the server's variables, such as PATH and
-    HOME. It gets SIGTERM when its pod ends, and SIGKILL after the grace period. All processes end with `run`.
+    HOME. It gets SIGTERM when its pod ends, and SIGKILL after the grace period. All processes end when `run` ends.
 
     *Caveats*: there is no isolation: a process belongs to the user that runs the server. Probes are not executed: their
     results follow from their settings. ``envFrom``, volumes and values from Secrets are not supported. A process does

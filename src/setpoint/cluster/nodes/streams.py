@@ -134,7 +134,7 @@ class HollowStreams:
         return run
 
     def port(self, pod: JsonObject, port: int) -> Talk:
-        """A function that talks to a client of a port of the pod.
+        """A function that serves a client of one of the pod's ports.
 
         Raises:
             ApiStatusError: the pod is not running, nothing answers at this port, or the pod's node does not answer.
