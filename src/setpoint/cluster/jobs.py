@@ -239,8 +239,7 @@ class Jobs:
             ctx.event("Normal", "SuccessfulDelete", f"Deleted pod: {pod.name}")
 
     async def _wind_up(self, job: Job, known: _Known, end: End, ctx: Context) -> None:
-        """Ends the pods that are still running. Once all of them have ended and all pods are counted, the Job is over.
-        """
+        """Ends the pods that are still running. The Job is over once they have ended and all pods are counted."""
         for pod in known.active:
             if not pod.is_deleting:
                 await ctx.delete(pod)
