@@ -77,14 +77,14 @@ class Parts:
     signer: Pair | None = None
     """The authority whose certificates the server accepts from clients."""
     claims: ClaimNews | None = None
-    """The news of claims from the volume binder to the scheduler; None unless both run."""
+    """The queue through which the volume binder tells the scheduler about claims; None unless both run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One entry of the catalog: ``make`` returns all controllers that share the entry's name.
 
-    They start when the first object of a kind in ``wakes`` appears, or at once if ``wakes`` is empty.
+    They start when the first object of a kind in ``wakes`` appears, or immediately if ``wakes`` is empty.
     """
 
     name: str
@@ -95,7 +95,9 @@ class Entry:
     """Whether ``*`` selects the entry. Other entries run only if they are named."""
 
     def answers_to(self, name: str) -> bool:
-        """Whether ``name`` means this entry: its own name with or without ``-controller``, or an alias."""
+        """Whether ``name`` refers to this entry: it is the entry's own name, with or without ``-controller``, or an
+        alias.
+        """
         return name in (self.name, self.name.removesuffix(_SUFFIX), *self.aliases)
 
 
@@ -198,8 +200,8 @@ ENTRIES: Final = (
 def chosen(names: Iterable[str]) -> list[Entry]:
     """The entries that ``names`` select, by the rules of kube-controller-manager's ``--controllers``.
 
-    ``*`` selects all entries that run by default, except each entry for which there is a ``-NAME``; the order of the
-    names does not matter.
+    ``*`` selects all entries that run by default, except those that a ``-NAME`` excludes; the order of the names does
+    not matter.
 
     Raises:
         UnknownControllerError: one of the names does not belong to any controller.

@@ -20,7 +20,7 @@ class ClaimNews:
 
     def tell(self, claim: ObjectKey) -> None:
         """Announces that the binder has processed a claim. The binder calls this method when the server has received
-        its writes to the claim and the volume; the claim's status is written afterwards.
+        the binder's writes to the claim and the volume; the claim's status is written afterwards.
         """
         self._queue.put_nowait(claim)
 

@@ -23,7 +23,7 @@ class Claims(Generic[P, C]):
 
     - An owner's children have the owner as their controller and match its selector.
     - A child that matches and has no controller is adopted, unless the child or the owner is being deleted. The server
-      is asked about the owner first, since a cache may not yet know that the owner has gone.
+      is asked about the owner first, since a cache may still contain an owner that is gone.
     - A child that has this owner as its controller and no longer matches is released, unless the owner is being
       deleted.
 
@@ -57,8 +57,8 @@ class Claims(Generic[P, C]):
         return True
 
     async def claim(self, owner: P, ctx: Context, adoptable: Callable[[C], bool] = lambda child: True) -> list[C]:
-        """The owner's current children, including newly adopted ones, ordered by key. Children that the selector does
-        not match any more are released.
+        """The owner's current children, including newly adopted ones, ordered by key. Children that no longer match the
+        selector are released.
         """
         selector = Selector.of(self._selector_of(owner))
         self._selectors[owner.key] = selector
@@ -94,7 +94,7 @@ class Claims(Generic[P, C]):
         return found.uid == owner.uid and not found.is_deleting
 
     async def _patch(self, child: C, ctx: Context, change: Callable[[C], Any]) -> C | None:
-        """The child as the server has stored it after ``change``; None if the child has gone."""
+        """The child as the server has stored it after ``change``; None if the child is gone."""
         made = copy.copy(child)
         made.metadata = copy.copy(child.metadata)
         made.metadata.owner_references = list(child.metadata.owner_references)

@@ -9,8 +9,8 @@ from setpoint.models.core_v1 import Node, NodeCondition, Pod, PodCondition
 
 
 def set_pod_condition(pod: Pod, condition: PodCondition, now: datetime) -> bool:
-    """Sets a condition in a pod's status. Returns whether anything changed: a condition that already has this status,
-    reason and message stays as it is.
+    """Sets a condition in a pod's status. A condition that already has this status, reason and message stays as it is.
+    Returns whether anything changed.
     """
     if pod.metadata.generation:
         condition.observed_generation = pod.metadata.generation
@@ -18,8 +18,8 @@ def set_pod_condition(pod: Pod, condition: PodCondition, now: datetime) -> bool:
 
 
 def set_node_condition(node: Node, condition: NodeCondition, now: datetime) -> bool:
-    """Sets a condition in a node's status. Returns whether anything changed: a condition that already has this status,
-    reason and message stays as it is, including its heartbeat.
+    """Sets a condition in a node's status. A condition that already has this status, reason and message stays as it is,
+    including its heartbeat. Returns whether anything changed.
     """
     return _set(node.status.conditions, condition, now)
 

@@ -39,25 +39,26 @@ class ControlPlane:
     ```
 
     It is one `Manager` with ordinary controllers that share one set of caches. Most of the controllers start when their
-    first object appears (`OnDemand`). The control plane does nothing while nothing changes: the server is in this
-    process, so a silent watch means that nothing happens, never that a connection is dead. Its watches are therefore
-    long, without bookmarks and without a limit on silence.
+    first object appears (`OnDemand`). The control plane does nothing while nothing changes. The server is in this
+    process, so a silent watch always means that nothing has happened, and never that a connection is dead. The watches
+    of the control plane are therefore long, without bookmarks and without a limit on silence.
 
     ``kubelets`` answers requests for the logs, commands and connections of containers; pass it to `ApiServer.kubelets`.
 
     Args:
         client: a client of a server in this process, with all permissions (``system:admin``).
-        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there
-            is one node, on which containers that are marked for it run as processes of this machine (`Processes`).
+        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there is
+            one node, on which containers that are marked accordingly run as processes on this machine (`Processes`).
         pod_start_seconds, pod_stop_seconds: how long containers take to start and to end unless their behaviour says
             otherwise.
-        behaviour: function that returns the behaviour of a hollow pod (`PodBehaviour`), or None to leave it to the
+        behaviour: a function that returns the behaviour of a hollow pod (`PodBehaviour`), or None to leave it to the
             pod's annotations.
         controllers: the names of the controllers, as for kube-controller-manager's ``--controllers``: ``*`` selects all
             that run by default, ``-NAME`` excludes one of these; see `setpoint.cluster.catalog`.
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
-        serving: the servers for metrics, debug pages and health of its manager; none by default.
-        signer: signs approved CertificateSigningRequests; with None, an authority is made when it is needed.
+        serving: the servers for the metrics, the debug pages and the health of the control plane's manager; none by
+            default.
+        signer: the authority that signs approved CertificateSigningRequests; if None, one is made when it is needed.
 
     Raises:
         UnknownControllerError: one of the names does not belong to any controller.

@@ -21,7 +21,7 @@ _NICKNAMES: Final = {
 _UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _DURATION: Final = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|us|µs|ns|m|s)")
 _YEARS: Final = 5
-"""The number of years to search: a schedule without a matching time in these years never matches."""
+"""The number of years to search: a schedule without a matching time in these years counts as one that never matches."""
 
 
 class CronError(ValueError):
@@ -32,7 +32,7 @@ class Cron:
     """One schedule: ``minute hour day month weekday``, a nickname such as ``@daily``, or ``@every 1h30m``.
 
     If both the day of the month and the weekday are restricted, a day that matches either of them matches. A time that
-    a clock change skips is skipped; a time that occurs twice counts twice.
+    does not exist because of a clock change does not match; a time that occurs twice matches twice.
     """
 
     def __init__(

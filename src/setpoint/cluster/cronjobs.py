@@ -23,7 +23,7 @@ class CronJobs:
     """Makes a Job at each time of a schedule, and deletes the oldest finished Jobs.
 
     A Job's name contains its time, so the Job is made only once even after a crash. If several times were missed, a Job
-    is made only for the latest of them, and not if that time is more than ``startingDeadlineSeconds`` ago.
+    is made only for the latest one, and only if that time is no more than ``startingDeadlineSeconds`` ago.
     """
 
     def __init__(self) -> None:
@@ -60,9 +60,9 @@ class CronJobs:
     # -- what there is -------------------------------------------------------------------------------------------------
 
     def _look_back(self, cron_job: CronJob, jobs: list[Job], ctx: Context) -> None:
-        """Removes Jobs that have finished or gone from the status's list of active Jobs, and adds those that were made
-        before a crash. Jobs that others made for the CronJob (``kubectl create job --from``) are not in the list, so
-        the concurrency policy does not count them.
+        """Updates the list of active Jobs in the status: removes Jobs that have finished or no longer exist, and adds
+        Jobs that this controller made but did not record because of a crash. Jobs that users made from the CronJob
+        (``kubectl create job --from``) are not in the list, so the concurrency policy does not count them.
         """
         by_uid = {job.uid: job for job in jobs}
         status = cron_job.status

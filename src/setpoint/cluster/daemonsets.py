@@ -28,11 +28,11 @@ _PRESSURES: Final = ("disk-pressure", "memory-pressure", "pid-pressure", "unsche
 
 
 class DaemonSets:
-    """Keeps a pod of the newest template on every node on which the template may run.
+    """Keeps a pod of the newest template on every node where such a pod may run.
 
-    Each pod is made for its node by affinity, and the scheduler binds it; the pods tolerate the taints of unhealthy
-    nodes. `RollingUpdate` replaces at most ``maxUnavailable`` pods at once, or makes up to ``maxSurge`` new pods beside
-    the old ones. With `OnDelete`, old pods stay until users delete them. Pods that have ended are made again.
+    Each pod has a node affinity for its node, and the scheduler binds it; the pods tolerate the taints of unhealthy
+    nodes. `RollingUpdate` replaces at most ``maxUnavailable`` pods at a time, or makes up to ``maxSurge`` new pods
+    beside the old ones. With `OnDelete`, old pods stay until users delete them. Pods that have ended are replaced.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class DaemonSets:
         return after(min(waits), "pods are not available for long enough") if waits else done()
 
     async def _keep(self, daemon_set: DaemonSet, places: _Places, digest: str, surge: bool, ctx: Context) -> None:
-        """Creates a pod on each node that should have one and has none. Deletes finished pods, duplicates, and pods on
+        """Creates a pod on each node that should have one but does not. Deletes finished pods, duplicates, and pods on
         nodes that may not keep one.
         """
         for name, pods in places.pods.items():
@@ -104,7 +104,9 @@ class DaemonSets:
                 await self._create(daemon_set, name, digest, ctx)
 
     async def _replace(self, places: _Places, most: int, ctx: Context) -> None:
-        """Deletes all old pods that are unavailable, and as many others as ``most`` unavailable pods allow."""
+        """Deletes all old pods that are unavailable, and then available old pods until ``most`` nodes have no available
+        pod.
+        """
         missing, serving = 0, []
         for name in places.wanted:
             old, new = places.old(name), places.new(name)
@@ -194,7 +196,7 @@ class _Places:
 
 
 def tolerations_of(daemon_set: DaemonSet) -> list[Toleration]:
-    """The tolerations of the template and those that every pod of a DaemonSet gets."""
+    """The tolerations of the template, plus those that all pods of DaemonSets have."""
     spec = daemon_set.spec.template.spec
     added = [
         Toleration(key=f"node.kubernetes.io/{name}", operator="Exists", effect="NoExecute")

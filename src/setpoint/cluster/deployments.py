@@ -32,7 +32,7 @@ _OWN: Final = frozenset(
 
 
 class Deployments:
-    """Rolls out a Deployment's template through ReplicaSets, by its strategy.
+    """Rolls out a Deployment's template through ReplicaSets, according to the Deployment's strategy.
 
     `RollingUpdate` keeps the number of available pods at ``replicas - maxUnavailable`` or more and the number of all
     pods at ``replicas + maxSurge`` or less; `Recreate` ends the old pods before it makes new ones. Revisions, the
@@ -209,7 +209,9 @@ def limits(deployment: Deployment) -> tuple[int, int]:
 
 
 def _find(replica_sets: list[ReplicaSet], template: PodTemplateSpec) -> ReplicaSet | None:
-    """The ReplicaSet of this template with the lowest revision; None if there is none."""
+    """The ReplicaSet with this template; if there are several, the one with the lowest revision; None if there are
+    none.
+    """
     wanted = plain(template)
     same = [each for each in replica_sets if each.spec.template is not None and plain(each.spec.template) == wanted]
     return min(same, key=_revision, default=None)
@@ -229,8 +231,8 @@ async def _scale(
     """Scales a ReplicaSet, and records the Deployment's size in it. With ``remember``, the size is recorded even if the
     number of replicas does not change.
 
-    The number was computed from the sizes that were read, so the write applies only to the version that was read: a
-    late write conflicts with later decisions.
+    The number was computed from the sizes that were read, so the write applies only to the version that was read;
+    otherwise, a late write could undo a later decision.
     """
     before = size_of(replica_set)
     if before == replicas and not remember:
@@ -263,7 +265,7 @@ def _marks(deployment: Deployment) -> dict[str, str]:
 
 
 def _annotations(deployment: Deployment) -> dict[str, str]:
-    """The annotations that a Deployment and its current ReplicaSet have in common, such as the cause of the change."""
+    """The annotations that are copied from a Deployment to its current ReplicaSet, such as the cause of the change."""
     return {name: value for name, value in deployment.annotations.items() if name not in _OWN}
 
 

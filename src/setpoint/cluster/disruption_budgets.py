@@ -36,16 +36,16 @@ class _Scale(NamedTuple):
 
 
 class _NoScaleError(Exception):
-    """The wanted number of pods is unknown; the message has the reason."""
+    """The wanted number of pods is unknown; the message gives the reason."""
 
 
 class DisruptionBudgets:
     """Counts healthy pods, and writes the number of allowed disruptions.
 
-    Percentages and ``maxUnavailable`` refer to the number of replicas that the pods' controllers want: workloads, and
-    any other resource with a ``scale`` subresource. That number does not include pods without a controller. If the
-    number of replicas that a controller wants is unknown, no disruption is allowed (reason ``SyncFailed``). An eviction
-    that the server has allowed counts until the pod is gone, but for two minutes at most.
+    Percentages and ``maxUnavailable`` refer to the number of replicas that the pods' controllers want. A controller is
+    a workload or any other object with a ``scale`` subresource. The number does not include pods without a controller.
+    If the number of replicas that a controller wants is unknown, no disruption is allowed (reason ``SyncFailed``). An
+    eviction that the server has allowed counts until the pod is gone, but for two minutes at most.
     """
 
     def __init__(self, resources: ServedResources) -> None:

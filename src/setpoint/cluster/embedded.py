@@ -35,7 +35,7 @@ _AUTHENTICATION: Final = "extension-apiserver-authentication"
 ESTABLISHED_WITHIN = 10.0
 """Seconds within which the server has to serve a CustomResourceDefinition that was just installed."""
 _WITH_ACCOUNTS: Final = NEEDING_CONTROLLERS - {"ServiceAccount"}
-"""The plugins that are off where users are authenticated and the control plane makes accounts."""
+"""The plugins that are disabled if users are authenticated and the control plane makes ServiceAccounts."""
 
 
 class EmbeddedCluster:
@@ -52,15 +52,15 @@ class EmbeddedCluster:
         data_dir: the directory in which the objects are stored (SQLite); None keeps them in memory.
         control_plane: whether the controllers of `ControlPlane` and the hollow nodes run, or the names of the
             controllers to run.
-        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there
-            is one node, on which containers that are marked for it run as processes of this machine.
+        nodes: the number of hollow nodes, or a description of each; with 0, pods stay pending. With ``local``, there is
+            one node, on which containers that are marked accordingly run as processes on this machine.
         security: TLS and authentication of the server; None for plain HTTP without authentication.
         default_objects: whether the server has the default roles, priorities and other objects of a kube-apiserver,
             and the Service ``kubernetes``. It always has them if users are restricted by roles.
-        ui: the address of the web page about the cluster, such as ``127.0.0.1:8080``, which also serves
-            ``/metrics`` of the control plane; port 0 picks a free port, ``"0"`` is off. The page is served over plain
-            HTTP, and therefore only at loopback addresses. If the server authenticates its clients, the page asks
-            for a token.
+        ui: the address of the web page about the cluster, such as ``127.0.0.1:8080``, which also serves ``/metrics`` of
+            the control plane; port 0 picks a free port, and ``"0"`` turns the page off. The page is served over plain
+            HTTP, and therefore only at loopback addresses. If the server authenticates its clients, the page asks for a
+            token.
 
     ``client`` talks to the server's core without a socket, as an administrator; all other clients use ``url``.
     `page_url` is the URL of the web page. If the control plane fails, the ``async with`` block ends with its error.
@@ -178,8 +178,8 @@ class EmbeddedCluster:
         return Serving(metrics_bind_address=self._ui, ui=True, local_access=not tokens, browser=pages)
 
     async def _publish(self, client_ca: bytes) -> None:
-        """Stores the certificate of the client certificate authority in the ConfigMap in which extension servers look
-        for it.
+        """Stores the certificate of the client certificate authority in the ConfigMap where extension servers look for
+        it.
         """
         data = {"data": {"client-ca-file": client_ca.decode()}}
         body = {"apiVersion": "v1", "kind": "ConfigMap", **data}

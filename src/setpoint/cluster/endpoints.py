@@ -105,7 +105,7 @@ class ServiceEndpoints:
 
 
 class StaleEndpoints:
-    """Deletes Endpoints whose Service has gone; Endpoints made by other controllers or users stay."""
+    """Deletes Endpoints whose Service is gone; Endpoints made by other controllers or users stay."""
 
     def __init__(self) -> None:
         self.controller = Controller(
@@ -183,7 +183,7 @@ def _subsets(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> Ite
     """The subsets of a Service's Endpoints, as kube-controller-manager's endpoints controller writes them.
 
     Two kinds of pods are left out: terminating pods, unless the Service publishes them, and pods that serve none of the
-    Service's ports, unless it has no ports.
+    Service's ports, unless the Service has no ports.
     """
     published = bool(service.spec.publish_not_ready_addresses)
     for ports, pods in groups.items():

@@ -13,8 +13,8 @@ from setpoint.models.core_v1 import PersistentVolumeClaim, Pod
 class EphemeralVolumes:
     """Makes a claim for each volume of a pod that has a claim template; the name of the claim is ``POD-VOLUME``.
 
-    The pod owns the claim, so the garbage collector deletes it with the pod. If there is a claim of that name that does
-    not belong to the pod, it is left alone; an event reports it, and the pod waits.
+    The pod owns the claim, so the garbage collector deletes it with the pod. A claim of that name that does not belong
+    to the pod is left alone; an event reports it, and the pod waits.
     """
 
     def __init__(self) -> None:

@@ -60,8 +60,8 @@ class GarbageCollector:
       references to the other owners.
     - Foreground: an owner that waits (``foregroundDeletion``) is deleted after every dependent that blocks it.
     - Orphan: dependents lose their reference before the owner is deleted.
-    - Owners are looked up in the dependent's namespace, or without a namespace if their kind is cluster-scoped: the
-      owner of a reference into a different namespace counts as gone.
+    - Owners are looked up in the dependent's namespace, or without a namespace if their kind is cluster-scoped. An
+      owner in a different namespace therefore counts as gone.
     - Custom resources and resources of aggregated servers are watched as long as they are served: a change to a
       CustomResourceDefinition or an APIService makes the collector ask the server again which resources it serves.
 
@@ -85,7 +85,7 @@ class GarbageCollector:
         self._rescan = asyncio.Event()
         self._settled = asyncio.Event()
         self.scanned = asyncio.Event()
-        """Set when every resource that the server serves is watched for the first time, and the caches are synced or
+        """Set once the collector watches every resource that the server serves, and the caches are synced or
         `SYNC_PATIENCE` has passed.
         """
 
@@ -258,7 +258,7 @@ class GarbageCollector:
 
     async def _judge(self, monitor: _Monitor, head: Head) -> None:
         """Deletes the object if each of its owners is gone or waits for its dependents (foreground deletion). If any
-        other owner is left, removes only the references to these owners.
+        other owner is left, only removes the references to the owners that are gone or wait.
         """
         solid: list[OwnerReference] = []
         gone: list[OwnerReference] = []
@@ -294,10 +294,11 @@ class GarbageCollector:
         await self._delete(monitor, head, policy)
 
     async def _lives(self, reference: OwnerReference, dependent: Resource, namespace: str) -> bool:
-        """Whether the owner exists, according to the graph or, if the graph does not know it, to the server.
+        """Whether the owner exists, according to the graph or, if the graph does not contain it, according to the
+        server.
 
         Raises:
-            UnknownOwner: it is impossible to check.
+            UnknownOwner: the existence of the owner can't be checked.
         """
         owner = self.graph.get(reference.uid)
         resource = await self._resources.find(reference.api_version, reference.kind)
@@ -371,7 +372,9 @@ class GarbageCollector:
         await self._patch(monitor, head, {"finalizers": rest or None})
 
     async def _patch(self, monitor: _Monitor, head: Head, metadata: dict[str, Any]) -> None:
-        """Patches the metadata of the version that was read. After a conflict, the object is processed again."""
+        """Patches the object's metadata, provided that the object has not changed since it was read. After a conflict,
+        the object is processed again.
+        """
         body = {"metadata": {"uid": head.uid, "resourceVersion": head.resource_version, **metadata}}
         try:
             await self._client.patch(

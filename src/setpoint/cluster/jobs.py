@@ -93,8 +93,8 @@ class Jobs:
     # -- counting ------------------------------------------------------------------------------------------------------
 
     async def _track(self, job: Job, known: _Known, end: End | None, ctx: Context) -> bool:
-        """Counts the pods that are named in the status, and names the pods that have ended since. Returns whether there
-        are pods left to count.
+        """Counts the pods whose uids are in the status, and replaces these uids with those of the pods that have ended
+        since. Returns whether there are pods left to count.
         """
         status, uncounted = job.status, _uncounted(job)
         named = {*uncounted.succeeded, *uncounted.failed}
@@ -239,7 +239,7 @@ class Jobs:
             ctx.event("Normal", "SuccessfulDelete", f"Deleted pod: {pod.name}")
 
     async def _wind_up(self, job: Job, known: _Known, end: End, ctx: Context) -> None:
-        """Ends the pods that still run. Once none of them runs and all pods are counted, the Job is over."""
+        """Ends the pods that are still running. The Job is over once they have ended and all pods are counted."""
         for pod in known.active:
             if not pod.is_deleting:
                 await ctx.delete(pod)

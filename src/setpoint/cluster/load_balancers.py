@@ -10,7 +10,7 @@ from setpoint.controller import Context, Controller, Outcome, done
 from setpoint.models.core_v1 import LoadBalancerIngress, LoadBalancerStatus, Service
 
 FIRST: Final = int(IPv4Address("198.18.0.1"))
-"""The first address of the hollow load balancer. It is in a range that is reserved for benchmarks (RFC 2544) and not
+"""The first address of the hollow load balancer. It is in a range that is reserved for benchmarks (RFC 2544) and is not
 routed.
 """
 ADDRESSES: Final = 2**17 - 2

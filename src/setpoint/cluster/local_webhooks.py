@@ -18,7 +18,8 @@ _HOST: Final = "webhooks-{}.setpoint.internal"
 
 
 class LocalWebhooks:
-    """Calls webhooks for an embedded server: those given to `serve` in this process, all others over HTTPS.
+    """Calls webhooks for an embedded server: the webhooks given to `serve` directly in this process, all others over
+    HTTPS.
 
     ```python
     local = LocalWebhooks()
@@ -34,7 +35,8 @@ class LocalWebhooks:
         self._served = 0
 
     async def serve(self, client: Client, webhooks: Webhooks) -> None:
-        """Calls ``webhooks`` from now on. Raises the same errors as `setpoint.webhook.install`.
+        """Makes the server call ``webhooks`` in this process from now on. Raises the same errors as
+        `setpoint.webhook.install`.
 
         The CustomResourceDefinitions of the kinds that the webhooks convert are applied, even if the server already has
         them.

@@ -53,9 +53,9 @@ class NamespaceLifecycle:
     """Empties a namespace that is being deleted, kind by kind, and removes its finalizer when nothing is left.
 
     Pods are deleted first: everything else, such as the Secrets and NetworkPolicies that they rely on, stays until the
-    last pod has ended (KEP-5080). Then every namespaced resource that the server serves is deleted, including custom
-    ones. As long as something is left (a finalizer, a pod that is ending), the conditions of the namespace report it in
-    upstream's words, and the namespace is checked again.
+    last pod has ended (KEP-5080). Then the objects of all other namespaced resources that the server serves are
+    deleted, including custom resources. As long as something is left (a finalizer, a pod that is ending), the
+    conditions of the namespace report it in upstream's words, and the namespace is checked again.
     """
 
     def __init__(self, resources: ServedResources, *, poll_seconds: float = 1.0) -> None:
@@ -97,7 +97,7 @@ class NamespaceLifecycle:
         return done()
 
     def _pause(self, namespace: Namespace, ctx: Context) -> float:
-        """The seconds until the next check, which increase with the time for which the namespace has waited."""
+        """The seconds until the next check. The longer the namespace has waited, the longer they are."""
         since = namespace.metadata.deletion_timestamp
         waited = (ctx.now() - since).total_seconds() if since is not None else 0.0
         return min(max(waited / 8, self._poll_seconds), 8 * self._poll_seconds)

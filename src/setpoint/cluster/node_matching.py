@@ -49,7 +49,7 @@ def pin(spec: PodSpec, node: str) -> None:
 
 
 def pinned(spec: PodSpec) -> str | None:
-    """The node to which the pod's node affinity is limited; None if it is not limited to a single node."""
+    """The only node that the pod's node affinity allows; None if the affinity is not limited to a single node."""
     for term in _terms(spec) or ():
         for each in term.match_fields:
             if (each.key, each.operator) == (_NAME, "In") and len(each.values) == 1:

@@ -15,7 +15,7 @@ _NAME: Final = "on-demand"
 
 
 class OnDemand:
-    """Starts controllers when the first object of a kind appears, so a cluster starts with almost none.
+    """Starts controllers when the first object of a kind appears, so that a new cluster runs almost no controllers.
 
     It watches the metadata of those kinds through caches that it shares with the garbage collector, and releases each
     cache when its controllers run. A controller that has been started is not stopped again.
@@ -37,7 +37,9 @@ class OnDemand:
         self._woken: asyncio.Queue[type[Object]] = asyncio.Queue()
 
     async def run(self) -> None:
-        """Waits for the first object of each kind, and starts the controllers for it, until it is cancelled."""
+        """Waits for the first object of each kind, and starts the controllers for that kind. Runs until it is
+        cancelled.
+        """
         informers: dict[type[Object], Informer[Any]] = {}
         try:
             for kind in self._sleepers:

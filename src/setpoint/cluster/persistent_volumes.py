@@ -1,6 +1,4 @@
-"""PersistentVolumes: their phases (available, bound, released), and how they are reclaimed when their claim has
-gone.
-"""
+"""PersistentVolumes: their phases (available, bound, released), and how they are reclaimed when their claim is gone."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ _BY_CLAIM = "claim"
 class PersistentVolumes:
     """The volumes' half of kube-controller-manager's ``persistentvolume-binder``; `VolumeClaims` is the other half.
 
-    A volume is ``Available`` without a claim, ``Bound`` with one, and ``Released`` when the claim has gone. The reclaim
+    A volume is ``Available`` without a claim, ``Bound`` with one, and ``Released`` when the claim is gone. The reclaim
     policy then decides: ``Retain`` leaves the volume, ``Delete`` deletes it, ``Recycle`` makes it available again. A
     volume whose type does not support its policy becomes ``Failed``. Other provisioners delete their own volumes.
     """

@@ -1,4 +1,4 @@
-"""Pod garbage collection: pods whose node has gone, and deleted pods without a kubelet to end them."""
+"""Pod garbage collection: pods whose node is gone, and deleted pods without a kubelet to end them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GONE: Final = "PodGC: node no longer exists"
 
 
 class PodGarbage:
-    """Ends the pods that no kubelet ends: pods of nodes that have gone, pods that are deleted before they have a node,
+    """Ends the pods that no kubelet ends: pods of nodes that are gone, pods that are deleted before they have a node,
     and deleted pods on a node that is out of service.
 
     A pod that has not ended is first marked as failed with the condition ``DisruptionTarget``, which tells Jobs the

@@ -11,10 +11,12 @@ from setpoint.meta.numbers import NumberError, parse_uint
 from setpoint.models.apps_v1 import Deployment, ReplicaSet
 
 DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
-"""The annotation of a ReplicaSet with the replicas of its Deployment when the ReplicaSet was last scaled."""
+"""The annotation on a ReplicaSet for the number of replicas that its Deployment had when the ReplicaSet was last
+scaled.
+"""
 MOST: Final = "deployment.kubernetes.io/max-replicas"
-"""The annotation of a ReplicaSet with the most replicas, including the surge, that its Deployment could have when the
-ReplicaSet was last scaled.
+"""The annotation on a ReplicaSet for the maximum number of replicas, including the surge, that its Deployment could
+have when the ReplicaSet was last scaled.
 """
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 

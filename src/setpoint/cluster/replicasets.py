@@ -21,7 +21,7 @@ K = TypeVar("K", ReplicaSet, ReplicationController)
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 FAILURE: Final = "ReplicaFailure"
-"""The type of the condition that reports that pods are refused, on a ReplicaSet and on its Deployment."""
+"""The type of the condition, on a ReplicaSet and on its Deployment, which reports that pods are refused."""
 _NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,9}")
 BURST: Final = 500
 """The maximum number of pods that are made or deleted in one reconcile."""
@@ -31,9 +31,9 @@ class Replicas(Generic[K]):
     """Creates and deletes pods until there are as many as the spec asks for, and counts them in the status.
 
     No pod is made twice although names are generated: the next reconcile of the object sees the pods that the last one
-    made. Pods that match its selector and have no controller are adopted; pods that no longer match are released. While
-    a quota or admission refuses pods, the condition ``ReplicaFailure`` gives the reason, and their creation is retried
-    with the back-off of a failed reconcile.
+    made. Pods that match the object's selector and have no controller are adopted; pods that no longer match are
+    released. While a quota or admission refuses pods, the condition ``ReplicaFailure`` gives the reason, and their
+    creation is retried with the back-off of a failed reconcile.
     """
 
     def __init__(self, kind: type[K], name: str, selector_of: Callable[[K], LabelSelector | None]) -> None:
@@ -102,9 +102,7 @@ class ReplicaSets(Replicas[ReplicaSet]):
 
 
 class ReplicationControllers(Replicas[ReplicationController]):
-    """Keeps the number of pods that a ReplicationController asks for (the predecessor of ReplicaSets); see
-    `Replicas`.
-    """
+    """Keeps the number of pods that a ReplicationController (a predecessor of ReplicaSets) asks for; see `Replicas`."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -136,9 +134,10 @@ def _unsay(replica_set: ReplicaSet | ReplicationController) -> None:
 
 
 def _in_order_of_deletion(pods: Sequence[Pod]) -> list[Pod]:
-    """The pods in the order of their deletion. Of two pods, the first of these rules that distinguishes them decides.
-    Deleted first is the pod that is not bound, is not running, is not ready, has the lower ``pod-deletion-cost``, has
-    more other replicas on its node, has been ready for a shorter time, has restarted more often, or is younger.
+    """The pods in the order of their deletion. Two pods are compared by the first of these criteria in which they
+    differ. The pod to delete first is the one that is not bound, is not running, is not ready, has the lower
+    ``pod-deletion-cost``, has more other replicas on its node, has been ready for a shorter time, has restarted more
+    often, or is younger.
     """
     neighbours = Counter(pod.spec.node_name for pod in pods)
 

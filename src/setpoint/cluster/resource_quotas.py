@@ -35,11 +35,11 @@ class ResourceQuotas:
     """Counts how much of each quota a namespace uses, so that the server can enforce the quota.
 
     The server itself counts new objects when it admits them. This controller counts again when a quota is made or
-    changed, and when an object of a kind that the quota limits has gone or ended, including custom kinds
+    changed, and when an object of a kind that the quota limits is deleted or has ended. The kind may be a custom one
     (``count/widgets.example.com``).
 
     *Guarantees*: the count starts from a version of the quota and is written only to that version, so an object that is
-    admitted in the meantime is never forgotten.
+    admitted in the meantime is never left out.
 
     Args:
         resources: the resources that the server serves.
@@ -102,7 +102,7 @@ class ResourceQuotas:
         return done()
 
     def _follow(self, resource: Resource) -> None:
-        """Watches the resource, so quotas are counted again whenever one of its objects is deleted."""
+        """Watches the resource, so that quotas are counted again whenever one of its objects is deleted."""
         if resource.gvr in self._followed or "watch" not in resource.verbs:
             return
         informer = self._factory.informer(dynamic(resource), namespace="", metadata_only=True)
@@ -169,7 +169,7 @@ def _quotas_of(head: Head, caches: Caches) -> list[ObjectKey]:
 
 
 def _quotas_of_pod(head: Head, caches: Caches) -> Iterable[str]:
-    """The quotas to count again when a pod has gone or ended."""
+    """The quotas to count again when a pod is gone or has ended."""
     quotas = _quotas_of(head, caches)
     pod = caches.lister(Pod).try_get(head.key, as_=_Phase) if quotas else None
     return () if pod is not None and pod.status.phase not in ("Failed", "Succeeded") else quotas

@@ -10,7 +10,7 @@ from setpoint.client import Client, Discovery
 from setpoint.meta import GroupVersion, Resource
 
 TTL: Final = 10.0
-"""Seconds for which the answers of discovery are remembered."""
+"""Seconds for which the results of discovery are remembered."""
 _EVENTS: Final = frozenset({("", "events"), ("events.k8s.io", "events")})
 """The resources that upstream's garbage collector ignores; a kind Event of another group is collected."""
 
@@ -31,7 +31,7 @@ class ServedResources:
         self._asking = asyncio.Lock()
 
     def forget(self) -> None:
-        """Makes the next call ask the server again, because something about custom resources has changed."""
+        """Makes the next call ask the server again, because the custom resources may have changed."""
         self._until = float("-inf")
 
     async def __call__(self) -> Sequence[Resource]:

@@ -21,8 +21,8 @@ LIMIT: Final = 10
 
 
 class Revisions(Generic[P]):
-    """The ControllerRevisions of StatefulSets or DaemonSets: the newest is the template of the spec, older ones are
-    history.
+    """The ControllerRevisions of StatefulSets or DaemonSets: the newest has the template of the spec, and the older
+    ones are its history.
 
     A template that is used again (a rollback) keeps its old revision, which gets the highest number. A revision has the
     annotations that its owner had at its creation.

@@ -12,8 +12,8 @@ from setpoint.models.rbac_v1 import ClusterRole, PolicyRule
 
 
 class AggregatedRoles:
-    """Gives a ClusterRole with an ``aggregationRule`` the rules of all roles that its selectors match, each rule once:
-    selector by selector, and for one selector in the order of the roles' names.
+    """Gives a ClusterRole with an ``aggregationRule`` the rules of all roles that its selectors match, each rule once,
+    ordered by selector and then by the name of the role.
     """
 
     def __init__(self) -> None:

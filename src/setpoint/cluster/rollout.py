@@ -89,8 +89,8 @@ def report(
 
 
 def _failure(deployment: Deployment, replica_sets: Sequence[ReplicaSet], now: datetime) -> None:
-    """Copies to the Deployment the failure of the first ReplicaSet whose pods are refused; without one, removes the
-    condition.
+    """Gives the Deployment the ``ReplicaFailure`` condition of the first ReplicaSet whose pods are refused; if there is
+    no such ReplicaSet, removes the Deployment's condition.
     """
     for replica_set in replica_sets:
         for each in replica_set.status.conditions:

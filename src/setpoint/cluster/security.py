@@ -49,9 +49,9 @@ class SecurityError(ValueError):
 class OidcOptions:
     """The settings of kube-apiserver's ``--oidc-…`` flags.
 
-    The provider's keys come from ``jwks_file``; without it, they are fetched from ``issuer_url``, at the start and when
-    the provider has changed them (`ProviderKeys`). The provider's certificate is checked against ``ca_file`` or the
-    system's authorities. For ``username_prefix``, see `OidcProvider`.
+    The provider's keys come from ``jwks_file``; without it, they are fetched from ``issuer_url``, at startup, and again
+    when the provider has changed them (`ProviderKeys`). The provider's certificate is checked against ``ca_file`` or
+    the system's authorities. For ``username_prefix``, see `OidcProvider`.
     """
 
     issuer_url: str

@@ -29,8 +29,8 @@ _PODS: Final = "pods"
 class ServiceAddresses:
     """Finds the address of a Service's port, as a kube-apiserver does: the addresses of the ready pods, in rotation.
 
-    There is no pod network here. The pods that can be reached are processes of this machine, and hollow pods whose
-    annotation `AT` names a program that answers for them. A Service of type ExternalName leads to its external name.
+    There is no pod network here. The pods that can be reached are processes on this machine, and hollow pods whose
+    annotation `AT` names a program that answers for them. A Service of type ExternalName resolves to its external name.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -78,8 +78,8 @@ class ServiceAddresses:
                     yield endpoint["addresses"][0], numbers[0], pod
 
     def _real(self, address: str, number: int, namespace: str, pod: str) -> str:
-        """The address to which to connect: for a hollow pod, that of the program that its annotation names, and empty
-        without the annotation; otherwise the address of the endpoint itself.
+        """The address to connect to. For a hollow pod, it is the address that the pod's annotation gives, or empty if
+        there is no annotation; for any other pod, it is the address of the endpoint itself.
         """
         record = self._storage.get(_PODS, namespace, pod) if pod else None
         if record is None or address == LOOPBACK:

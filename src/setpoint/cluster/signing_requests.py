@@ -70,8 +70,9 @@ class SigningRequests:
 
 
 class OldSigningRequests:
-    """Deletes old requests: one hour after a signed request was approved or a request was denied or has failed, one day
-    after the creation of a request without conditions, and in any case when the certificate has expired.
+    """Deletes old requests: signed requests one hour after their approval, denied or failed requests one hour after the
+    denial or failure, requests without conditions one day after their creation, and any request whose certificate has
+    expired.
     """
 
     def __init__(self) -> None:

@@ -83,7 +83,7 @@ def claim_name(stateful_set: StatefulSet, template: PersistentVolumeClaim, ordin
 
 
 def with_claims(stateful_set: StatefulSet, ordinal: int, volumes: Sequence[Volume]) -> list[Volume]:
-    """A pod's volumes: its claims, and those volumes of the template whose names differ from theirs."""
+    """A pod's volumes: its claims, and those volumes of the template whose names differ from the claims' names."""
     templates = stateful_set.spec.volume_claim_templates
     claimed = [
         Volume(

@@ -27,10 +27,10 @@ class StatefulSets:
     """Keeps the pods ``NAME-0``, ``NAME-1``, … of a StatefulSet.
 
     With `OrderedReady`, a pod is made when all pods before it are available, and surplus pods are ended from the last
-    one down while all pods that stay are available; with `Parallel`, all are made or ended at once. `RollingUpdate`
-    replaces pods from the last one down to the partition, ``maxUnavailable`` at a time. With `OnDelete`, old pods stay
-    until users delete them. Pods that have ended are made again. Claims are made before their pod, and stay unless the
-    retention policy says otherwise.
+    one down as long as all remaining pods are available; with `Parallel`, all are made or ended at the same time.
+    `RollingUpdate` replaces pods from the last one down to the partition, ``maxUnavailable`` at a time. With
+    `OnDelete`, old pods stay until users delete them. Pods that have ended are replaced. Claims are made before their
+    pod, and stay unless the retention policy says otherwise.
     """
 
     def __init__(self) -> None:
@@ -164,7 +164,7 @@ class StatefulSets:
     async def _update(
         self, stateful_set: StatefulSet, pods: list[Pod], update: ControllerRevision, ctx: Context
     ) -> None:
-        """Ends pods of other revisions, the last first, as long as enough pods are available."""
+        """Ends pods of other revisions, starting with the last pod, as long as enough pods are available."""
         strategy = stateful_set.spec.update_strategy
         if strategy is not None and strategy.type == "OnDelete":
             return
@@ -249,7 +249,7 @@ def ordinal_of(stateful_set: StatefulSet, pod: Pod) -> int | None:
 
 
 def _sets_of_claim(head: Head) -> Iterable[ObjectKey]:
-    """The StatefulSets for whose pods a claim was made, found by the claim's owners."""
+    """The StatefulSets whose pods a claim was made for, found through the claim's owners."""
     for owner in head.owner_references:
         if owner.kind == "StatefulSet":
             yield ObjectKey.of(head.namespace, owner.name)

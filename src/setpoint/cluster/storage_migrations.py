@@ -1,4 +1,4 @@
-"""StorageVersionMigrations: every object of a resource is written again, so it is stored in the current form."""
+"""StorageVersionMigrations: every object of a resource is written again, so that it is stored in the current form."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SUCCEEDED: Final = "Succeeded"
 FAILED: Final = "Failed"
 _REASON: Final = "StorageVersionMigration"
 _PATIENCE: Final = 60.0
-"""The seconds after its creation within which a migration waits for its resource, as upstream's does."""
+"""The number of seconds after its creation for which a migration waits for its resource; the same as upstream's."""
 _PAUSE: Final = 5.0
 
 
 class StorageMigrations:
-    """Writes every object of a StorageVersionMigration's resource without changing it, so the server stores it in the
-    current storage version, under the current key.
+    """Writes every object of a StorageVersionMigration's resource without changing it, so that the server stores it in
+    the current storage version, under the current key.
 
     The conditions are upstream's: ``Running``, then ``Succeeded``, or ``Failed`` if an object is refused or the
     resource is not served within a minute of the migration's creation. An object that a different client writes or
@@ -76,7 +76,7 @@ class StorageMigrations:
 
 
 def _finish(migration: StorageVersionMigration, ctx: Context, type: str, message: str) -> Outcome:
-    """Sets the condition ``type`` to true and, if it exists, the condition ``Running`` to false for the same reason."""
+    """Sets the condition ``type`` to true, and an existing condition ``Running`` to false with the same reason."""
     if any(each.type == RUNNING for each in migration.status.conditions):
         ctx.set_condition(RUNNING, False, f"{_REASON}{type}", message)
     ctx.set_condition(type, True, f"{_REASON}{type}", message)

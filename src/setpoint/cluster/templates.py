@@ -37,8 +37,8 @@ async def create_pod(pod: Pod, ctx: Context) -> Pod | None:
     tries again.
 
     Raises:
-        ApiError: the server refused; an event gives the reason, unless the namespace is being deleted, where no pod can
-            be created.
+        ApiError: the server refused; an event gives the reason, unless the namespace is being deleted and therefore
+            accepts no new pods.
     """
     try:
         made = await ctx.create(pod)

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims: each gets the best-fitting volume, or a new hollow one."""
+"""PersistentVolumeClaims: each is bound to the best-fitting volume, or to a new hollow one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ class VolumeClaims:
     a new one of its class. Claims of a class with ``WaitForFirstConsumer`` wait until the scheduler has selected a node
     (the annotation ``volume.kubernetes.io/selected-node``), or until a pod that uses them is on a node. This controller
     makes the new volumes of hollow classes (`setpoint.cluster.volumes.HOLLOW`); for other classes it waits for their
-    provisioner. If there is no class when it starts, it makes the default class ``standard``, which is hollow.
+    provisioner. If there is no class when this controller starts, it makes the default class ``standard``, which is
+    hollow.
 
     *Guarantees*: the volume is bound first, in the version that was read, so two claims never get the same volume; a
     claim that was bound becomes ``Lost`` if its volume is no longer its own.

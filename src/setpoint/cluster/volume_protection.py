@@ -22,7 +22,7 @@ _BY_CLASS: Final = "attributes class"
 
 
 class ClaimProtection:
-    """Releases a claim that is being deleted when no pod on a node mounts it, and protects all other claims.
+    """Releases a claim that is being deleted, once no pod on a node mounts it; protects all other claims.
 
     The server itself protects new claims; claims from an older server get the finalizer here.
     """
@@ -57,7 +57,7 @@ class ClaimProtection:
 
 
 class VolumeProtection:
-    """Releases a volume that is being deleted when it is not bound, and protects all other volumes."""
+    """Releases a volume that is being deleted, once it is no longer bound; protects all other volumes."""
 
     def __init__(self) -> None:
         self.controller = Controller(
@@ -76,7 +76,7 @@ class VolumeProtection:
 
 
 class AttributesProtection:
-    """Releases a VolumeAttributesClass that is being deleted when no claim and no volume uses it."""
+    """Releases a VolumeAttributesClass that is being deleted, once neither a claim nor a volume uses it."""
 
     def __init__(self) -> None:
         self.controller = (

@@ -9,8 +9,7 @@ __all__ = ["Deadline"]
 
 
 class Deadline:
-    """``async with Deadline(at):`` cancels the block at the loop's time ``at`` and raises TimeoutError; None means
-    never.
+    """``async with Deadline(at):`` cancels the block at the loop time ``at`` and raises TimeoutError; None means never.
 
     A deadline is like `asyncio.timeout_at`, with one difference: `move` and `expire` may be called at any time and by
     any task of the loop, before the block, within it and after it. `asyncio.Timeout.reschedule` raises `RuntimeError`
@@ -32,7 +31,7 @@ class Deadline:
 
     @property
     def at(self) -> float | None:
-        """The loop's time at which the block ends; None if there is no limit, ``-inf`` after `expire`."""
+        """The loop time at which the block ends; None if there is no limit, ``-inf`` after `expire`."""
         return self._at
 
     @property

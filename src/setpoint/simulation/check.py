@@ -23,7 +23,9 @@ from setpoint.simulation.setup import Factory, Scenario, Setup, tuples
 from setpoint.webhook import Admission, Converter
 
 REPLAY = "SETPOINT_REPLAY"
-"""The environment variable with a token, or the path of a counter-example's file, to replay instead of searching."""
+"""The environment variable that requests a replay instead of a search. Its value is a token or the path of a
+counter-example's file.
+"""
 
 
 def check(
@@ -67,8 +69,8 @@ def check(
         scenario: the actions of users: ``async def scenario(cluster)``, like the body of a test. Its waits (`settle`,
             `until`, `eventually`) divide the run into steps; some faults strike at the end of a step, and some last for
             one.
-        factory: makes the controllers of one process; it is called for every process that starts. With ``fleet`` it may
-            return a `setpoint.Fleet` beside them.
+        factory: makes the controllers of one process; it is called for every process that starts. With ``fleet``, it
+            may also return a `setpoint.Fleet`.
         objects: the objects that exist before the controllers start.
         crds, nodes, control_plane, webhooks, namespace: as for `setpoint.testing.cluster`.
         externals: systems outside the cluster; see `External`.
@@ -87,8 +89,8 @@ def check(
         ignore: fields that are not compared, each with the reason: ``{"pods status.podIP": "drawn from a pool"}``.
         budget: seconds of real time, or a `Budget`; 60 s by default. Combinations are drawn after the single faults.
         seed: the seed of all random choices.
-        workers: the number of processes that run at once; by default the number of cores. With 0 all runs are made in
-            this process, one after the other, which is slower, but permits a debugger.
+        workers: the number of processes that run at the same time; by default the number of cores. With 0, all runs
+            take place in this process, one after the other, which is slower but permits a debugger.
         replay: a token or the path of a counter-example's file. Only the plan in it and the scenario without faults are
             run. The environment variable ``SETPOINT_REPLAY`` has the same effect.
         debug: with ``replay``, the plan is run in this process, and ``breakpoint()`` is called where a fault strikes

@@ -33,7 +33,7 @@ class Counterexample(AssertionError):
         self.runs = runs
         self.seconds = seconds
         self.showed = showed
-        """The number of runs of the plan that had the findings, and the number of all its runs; None in a simulation,
+        """The number of the plan's runs that had the findings, and the total number of its runs; None in a simulation,
         where all runs of one plan are the same.
         """
         self.trace: list[Line] = result.trace

@@ -50,8 +50,8 @@ def first_difference(one: Result, other: Result) -> list[Finding]:
 @contextmanager
 def audited(found: dict[str, str]) -> Iterator[None]:
     """Notes in ``found``, by ``file:line``, each line of the user's code that reads the real clock, asks for randomness
-    or starts a thread. Before the block it reseeds `random` and sleeps for more than a second, so that the code gets
-    other times and random values than in earlier runs.
+    or starts a thread. Before the block it reseeds `random` and sleeps for more than a second, so that the code sees
+    different times and random values than in earlier runs.
     """
     random.seed()
     time.sleep(1.01)  # another second: texts of times differ

@@ -1,4 +1,4 @@
-"""Direct: creates the objects of a scenario at once in their final form, instead of step by step."""
+"""Direct: creates the objects of a scenario directly in their final form, instead of step by step."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SHUFFLES: Final = 3
 TRAVELS: Final = 150
 """The maximum number of restarts, among the single faults, after which a process first lists an older state."""
 LATE: Final = 0.2
-"""The share of the other single faults that are tried before the first restart after which a process lists an older
+"""The share of the other single faults that is tried before the first restart after which a process lists an older
 state.
 """
 
@@ -56,7 +56,7 @@ class Explorer:
 
     def singles(self) -> list[Fault]:
         """The faults to try: each fault at each point where it can make a difference, except those that are switched
-        off. The families of faults are interleaved, so a limited budget covers a part of every family.
+        off. The families of faults are interleaved, so that even a limited budget covers a part of every family.
         """
         families = [
             self._whole(), self._crashes(), self._steps_off(), self._requests(), self._lags(), self._external(),
@@ -204,8 +204,8 @@ class Explorer:
     # -- combinations --------------------------------------------------------------------------------------------------
 
     def combinations(self, singles: list[Fault]) -> Iterator[Plan]:
-        """Yields plans without end, each with two or three faults at different points, drawn with the seed. Yields
-        nothing if all faults are at one point.
+        """Yields an endless sequence of plans, each with two or three faults at different points, drawn with the seed.
+        Yields nothing if all faults are at one point.
         """
         random = Random(self._seed)
         if len({each.at for each in singles}) < 2:

@@ -80,7 +80,8 @@ def call(*, nothing: Any) -> Callable[[M], M]: ...
 
 def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> Any:
     """Marks a method of an `External` as a call over the network. ``nothing`` is the answer, such as an empty list,
-    when a fault makes the system report that nothing exists; without ``nothing``, that fault does not hit the method.
+    when a fault makes the system report that nothing exists; without ``nothing``, that fault does not affect the
+    method.
     """
     if method is None:
         return functools.partial(call, nothing=nothing)

@@ -258,8 +258,8 @@ class FarWire:
 
 
 def _of_no_version(body: bytes | None) -> bytes | None:
-    """The body without its preconditions, uid and resourceVersion, which are those of the near cluster's object. A body
-    that is not a JSON object is returned unchanged.
+    """The body without its preconditions (the uid and the resourceVersion), which refer to the near cluster's object. A
+    body that is not a JSON object is returned unchanged.
     """
     if not body or body[:1] != b"{":
         return body

@@ -38,10 +38,10 @@ class NoScenario(Exception):
 
 def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Scenario:
     """A scenario that creates an object with the smallest spec, gives it a full spec, and makes at most ``most``
-    changes, each followed by a return to the full spec: properties get different valid values, then optional parts are
-    removed (at least a quarter of the changes, if there are enough optional parts). It then tries an invalid change,
-    returns to the smallest spec, deletes the object, creates it again under the same name, and deletes it. Changes that
-    a webhook or a rule of the kind refuses, such as changes to immutable fields, have no effect.
+    changes, each followed by a return to the full spec: properties are changed to different valid values, then optional
+    parts are removed (at least a quarter of the changes, if there are enough optional parts). It then tries an invalid
+    change, returns to the smallest spec, deletes the object, creates it again under the same name, and deletes it.
+    Changes that a webhook or a rule of the kind refuses, such as changes to immutable fields, have no effect.
 
     Raises:
         NoScenario: none of the controllers is for a custom resource, or no object could be generated that fits the
@@ -113,7 +113,9 @@ def _changes(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:
 
 
 def _removals(schema: Schema, document: JSON) -> Iterator[tuple[Path, JSON]]:
-    """The removals of optional parts: objects and arrays first, since most other fields only get their default."""
+    """The removals of optional parts: objects and arrays first, since the removal of most other fields only resets them
+    to their default.
+    """
     parts = _optional(schema.properties.get("spec"), document.get("spec"), ("spec",))
     for path, _ in sorted(parts, key=lambda part: (part[1].type not in ("object", "array"), len(part[0]))):
         if not validate(schema, _with(document, path, None)):

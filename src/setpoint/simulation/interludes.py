@@ -41,7 +41,7 @@ class Acts(Protocol):
 
 
 class Interludes:
-    """Carries out the plan's faults for the whole run and those between the user's steps."""
+    """Carries out those faults of the plan that last for the whole run or begin between the user's steps."""
 
     def __init__(self, world: Acts) -> None:
         self._world = world

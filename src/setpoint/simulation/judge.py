@@ -24,7 +24,7 @@ from setpoint.simulation.state import plain_values, snapshot
 from setpoint.simulation.tape import Tape
 
 CIRCLES: Final = 12
-"""The number of returns of an object to earlier states, within one step, that counts as a hot loop."""
+"""An object that returns to an earlier state this many times within one step is in a hot loop."""
 REPLACEABLE: Final = frozenset(
     {"pods", "replicasets.apps", "controllerrevisions.apps", "endpoints", "endpointslices.discovery.k8s.io"}
 )
@@ -228,8 +228,8 @@ class Judge:
     # -- writes --------------------------------------------------------------------------------------------------------
 
     def wrote(self, seen: Collection[str], asked: Asked, point: str, target: str | None, *, changed: bool) -> None:
-        """Judges a process's write to ``target``, the uid of the object (None if there was no object). ``seen`` has the
-        uids of all objects that the process has ever seen.
+        """Judges a write of a process. ``target`` is the uid of the written object (None if there was no object).
+        ``seen`` has the uids of all objects that the process has ever seen.
         """
         if target is None or not changed or asked.careful or asked.verb not in ("delete", "update", "patch"):
             return

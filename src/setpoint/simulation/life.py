@@ -16,7 +16,7 @@ class Killed(BaseException):
 
 
 class Host(Protocol):
-    """The interface of a run that the lives of its processes use to crash, to freeze and to go on."""
+    """The interface of a run that the lives of its processes use to crash, to freeze and to continue."""
 
     @property
     def loop(self) -> SimulationLoop: ...

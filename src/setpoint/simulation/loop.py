@@ -32,7 +32,7 @@ class SimulationLoop(VirtualTimeLoop):
     - After `kill`, no line of the actor's code runs any more: no ``finally``, no ``__aexit__``, no callback. Its
       coroutines stay suspended for ever, as after SIGKILL.
     - After `pause`, none of the actor's code runs until `resume`. Then all of it continues, and overdue callbacks run
-      at once.
+      immediately.
 
     *Caveats*: synchronous code that is running when its actor is killed continues until its next await.
     """

@@ -129,8 +129,9 @@ def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None) -> str:
 
 
 def _beside(trace: list[Line], undisturbed: list[Line], *, compared: bool) -> list[tuple[Line, Where]]:
-    """The lines of a run, each with whether the undisturbed run has it, too. Lines that only the undisturbed run has
-    are inserted in their places. If the runs are not ``compared``, every line counts as being in both.
+    """The lines of a run, and for each of them whether it is also in the undisturbed run. Lines that only the
+    undisturbed run has are inserted where they belong. If the runs are not ``compared``, every line counts as being in
+    both.
     """
     if not compared:
         return [(line, "both") for line in trace]

@@ -56,7 +56,7 @@ def direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
 
 def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
     """Notes in ``reference`` the objects and fields that depend on the path: those that differ in ``direct``, a run in
-    which users ask for the final state at once.
+    which users ask for the final state in one step.
     """
     found = differences(
         completed(baseline.end, direct.end, baseline.initial, baseline.there),
@@ -70,9 +70,9 @@ def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
 
 
 def direct_findings(baseline: Result, direct: Result, reference: Reference) -> list[Finding]:
-    """At most one finding, about the first difference from ``direct``, a run in which users ask for the final state at
-    once. If the states do not differ, ``reference`` is changed to allow what may depend on the path (counters, times,
-    names, and the numbers of creations and deletions), since a fault may hide some of the user's changes.
+    """At most one finding, about the first difference from ``direct``, a run in which users ask for the final state in
+    one step. If the states do not differ, ``reference`` is changed to allow what may depend on the path (counters,
+    times, names, and the numbers of creations and deletions), since a fault may hide some of the user's changes.
     """
     reference.records = records(baseline.end, direct.end)
     last = len(baseline.rests) - 1
@@ -98,8 +98,8 @@ def direct_findings(baseline: Result, direct: Result, reference: Reference) -> l
 
 
 def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapshot]:
-    """The states at the ends of two steps. Objects that only one of the snapshots has are added to the other one if
-    they existed before the run and at the end of that step.
+    """The states at the ends of two steps. An object that only one of the states has is added to the other state if it
+    existed before the run and at the end of that state's step.
     """
     one, other = baseline.rests[earlier], baseline.rests[later]
     return (

@@ -1,4 +1,4 @@
-"""Pool: makes runs in separate processes, forked from a world that is prepared only once."""
+"""Pool: carries out runs in separate processes, forked from a world that is prepared only once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Pool:
     """Workers, each of which prepares a world once and then forks one process for every run.
 
     All forked processes begin with the same memory, so a run depends on its plan alone. Without workers, or without
-    ``os.fork``, runs are made one after the other in this process, where a debugger can follow them.
+    ``os.fork``, runs take place one after the other in this process, where a debugger can follow them.
     """
 
     def __init__(self, setup: Setup, workers: int | None = None) -> None:

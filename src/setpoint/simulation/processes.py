@@ -15,7 +15,7 @@ from setpoint.simulation.process import Home, Process
 from setpoint.simulation.tape import Tape
 
 MOST_RESTARTS: Final = 5
-"""The maximum number of restarts, in one run, of processes that ended by themselves."""
+"""The maximum number of times in one run that a process is restarted because one has ended by itself."""
 
 
 class Place(Home, Protocol):
@@ -47,13 +47,13 @@ class Processes:
 
     @property
     def wanted(self) -> int:
-        """The number of processes that should run at once."""
+        """The number of processes that should run at the same time."""
         return self._setup.processes
 
     # -- beginnings ----------------------------------------------------------------------------------------------------
 
     def start_all(self, behind: dict[str, int] | None = None) -> list[Process]:
-        """Starts as many processes as should run at once."""
+        """Starts as many processes as should run at the same time."""
         return [self.start(behind) for _ in range(self.wanted)]
 
     def start(self, behind: dict[str, int] | None = None) -> Process:
@@ -78,7 +78,7 @@ class Processes:
         return True
 
     def replace(self) -> None:
-        """Starts a process if fewer are alive than should run at once."""
+        """Starts a process if fewer are alive than should run at the same time."""
         if len(self.alive()) < self.wanted:
             self.start()
 

@@ -33,11 +33,11 @@ class Full(Exception):
 class Recorder:
     """Appends one line of JSON for each change to ``path``; an existing recording is continued.
 
-    Each line is written at once, and the next recorder drops a line that a crash has cut off, so a recording is always
-    valid. A second file, ``path`` with ``.key`` appended, holds the key from which stand-ins are made; only its owner
-    can read it. Keep it secret. It is needed only to continue the recording, not to replay it.
+    Each line is written immediately, and the next recorder drops a line that a crash has cut off, so a recording is
+    always valid. A second file, ``path`` with ``.key`` appended, holds the key from which stand-ins are made; only its
+    owner can read it. Keep it secret. It is needed only to continue the recording, not to replay it.
 
-    ``redact`` has the fields to replace by stand-ins, in the form that `StandIns` describes. ``most`` is the maximum
+    ``redact`` has the fields to replace with stand-ins, in the form that `StandIns` describes. ``most`` is the maximum
     size of the file in bytes. ``told`` is called with a message when a request has failed and will be tried again. The
     recorder needs only the permissions to ``list`` and ``watch`` the kinds.
 
@@ -97,7 +97,7 @@ class Recorder:
 
         Raises:
             ExceptionGroup: contains a `Full`, a Forbidden because permission for a kind is missing, or the ApiError or
-                TransportError because of which a kind could not be listed at the beginning.
+                TransportError that prevented the first list of a kind.
         """
         async with asyncio.TaskGroup() as group:
             for kind in kinds:

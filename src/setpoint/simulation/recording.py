@@ -157,14 +157,15 @@ class Recording:
     def scenario(self, controllers: Sequence[Controller[Any]], *, mine: Collection[str] = ()) -> Scenario:
         """The actions of other users and programs, at their recorded times, as a scenario.
 
-        The scenario leaves out the work of ``controllers``: objects that are owned by an object of their kinds, the
-        statuses of their kinds, changes by the field managers in ``mine``, and objects of other kinds that these field
-        managers created. The names of the controllers are added to ``mine``. Deletions of objects in the scenario are
-        always included. The scenario also leaves out the work of every cluster's own programs (pods of workloads,
-        statuses written by kubelets), since the embedded cluster does the same work.
+        The scenario leaves out the work of ``controllers``: objects that are owned by an object of a kind that they
+        reconcile, the statuses of objects of these kinds, changes by the field managers in ``mine``, and objects of
+        other kinds that these field managers created. The names of the controllers are added to ``mine``. Deletions of
+        objects in the scenario are always included. The scenario also leaves out the work of every cluster's own
+        programs (pods of workloads, statuses written by kubelets), since the embedded cluster does the same work.
 
         Raises:
-            RecordingError: the recording has no actions of others, or no object of a kind that ``controllers`` watch.
+            RecordingError: the recording has no actions of other users or programs, or no object of a kind that
+                ``controllers`` watch.
         """
         watched = {str(resource_of(kind).group_resource) for kind in watched_kinds(controllers)}
         there = {each.collection for each in self.changes}
@@ -198,8 +199,8 @@ class Recording:
 
 
 class _Played:
-    """Decides which recorded changes the scenario repeats: those that others made, but not those of the controllers
-    under test or of the programs that every cluster has.
+    """Decides which recorded changes the scenario repeats: those of other users and programs, but not those of the
+    controllers under test or of the programs that every cluster has.
     """
 
     def __init__(self, owners: set[tuple[str, str]], mine: set[str]) -> None:
@@ -227,7 +228,7 @@ class _Played:
         return True
 
     def _is_own(self, change: Recorded) -> bool:
-        """Whether the object is of a kind for which the controllers are responsible, so that its status is theirs."""
+        """Whether the controllers are responsible for the object's kind, so that they own its status."""
         return (change.object.get("apiVersion", "").rpartition("/")[0], change.object.get("kind")) in self._owners
 
     def _is_made(self, references: Iterable[Mapping[str, Any]]) -> bool:

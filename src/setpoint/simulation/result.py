@@ -84,7 +84,9 @@ class Result(msgspec.Struct):
     acted: list[int] = []
     """The steps in which users changed objects; in all others they only wait."""
     collected: list[str] = []
-    """Objects that users created and the garbage collector deleted, because they had got an owner in the meantime."""
+    """Objects that users created and the garbage collector deleted, because they had been given an owner in the
+    meantime.
+    """
     initial: dict[str, list[Any]] = {}
     """The state before the run, if ``Options.rests`` is set. Other states lack the objects that never changed."""
     provided: list[str] = []
@@ -94,7 +96,7 @@ class Result(msgspec.Struct):
     writes: int = 0
     steps: int = 0
     struck: list[int] = []
-    """The places, in the plan, of the faults that struck."""
+    """The positions in the plan of the faults that struck."""
     digest: str = ""
     trace: list[Line] = []
     explained: str = ""
@@ -142,7 +144,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     debug: bool = False
     """Whether to stop in a debugger where a fault strikes, and where a promise is broken."""
     direct: tuple[Any, ...] = ()
-    """Objects to create at once instead of running the scenario."""
+    """Objects to create directly instead of running the scenario."""
 
 
 encode = msgspec.msgpack.Encoder().encode

@@ -1,4 +1,4 @@
-"""Search: makes undisturbed runs, tries every single fault, then combinations, and shortens the plans that fail."""
+"""Search: runs a scenario undisturbed, with single faults and with combinations, and shortens the plans that fail."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ class Search:
                 return
 
     def _hashes(self, seen: set[tuple[str, str]]) -> Iterator[Counterexample]:
-        """Makes the undisturbed run in processes with different hash seeds, if the user's code uses sets. Yields at
+        """Repeats the undisturbed run in processes with different hash seeds, if the user's code uses sets. Yields at
         most one counter-example: a run that differs because its result depends on the order of a set.
         """
         if "hash-seed" in self._setup.off or not uses_sets(self._setup):
@@ -293,9 +293,7 @@ class Search:
     # -- what was found ------------------------------------------------------------------------------------------------
 
     def _shrunk(self, plan: Plan, findings: list[Finding]) -> Counterexample:
-        """A counter-example with the fewest faults and the shortest scenario with which the first finding was still
-        seen.
-        """
+        """A counter-example with the fewest faults and the shortest scenario that still led to the first finding."""
         wanted = findings[0].identity
 
         def shows(smaller: Plan) -> bool:

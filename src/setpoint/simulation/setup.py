@@ -19,7 +19,7 @@ from setpoint.webhook import Admission, Converter
 Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
 """The actions of users, written like the body of a test: ``async def scenario(cluster)``."""
 Factory: TypeAlias = Callable[[], Sequence[Controller[Any] | Fleet] | Controller[Any]]
-"""A function that makes the controllers of one process and, with ``fleet``, optionally a fleet beside them."""
+"""A function that makes the controllers of one process and, with ``fleet``, optionally also a fleet."""
 
 
 class Program(NamedTuple):
@@ -57,7 +57,7 @@ class Setup:
 
     @property
     def processes(self) -> int:
-        """The number of processes that run at once."""
+        """The number of processes that run at the same time."""
         return 2 if self.leader_election or self.sharding else 1
 
     def controllers(self) -> list[Controller[Any]]:

@@ -1,4 +1,4 @@
-"""Single: makes one run in this process, on a new event loop."""
+"""Single: carries out one run in this process, on a new event loop."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Branch = Callable[[int], tuple[Plan, Options] | None]
 
 
 def run_here(setup: Setup, plan: Plan, options: Options) -> Result:
-    """Makes one run in this process. This is slower than a run in a forked process, but a debugger can follow it."""
+    """Carries out one run in this process. A forked process would be faster, but a debugger could not follow it."""
     with buried():
         return story(setup, lambda: (plan, options))
 
 
 def story(setup: Setup, choose: Choose, branch: Branch = lambda _step: None) -> Result:
-    """Prepares a world, asks ``choose`` which run to make, and makes that run. At the start of every step it asks
-    ``branch`` whether to continue as a different run.
+    """Prepares a world, asks ``choose`` for the run to carry out, and carries it out. At the start of every step it
+    asks ``branch`` whether to continue as a different run.
     """
     loop = SimulationLoop()
     asyncio.set_event_loop(loop)

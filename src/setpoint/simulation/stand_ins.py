@@ -13,7 +13,7 @@ _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class StandIns:
-    """Replaces texts and numbers by stand-ins. Equal values get equal stand-ins, and all stand-ins of texts have the
+    """Replaces texts and numbers with stand-ins. Equal values get equal stand-ins, and all stand-ins of texts have the
     same length. Of the other values, true and false both become false, and null is kept.
 
     Args:

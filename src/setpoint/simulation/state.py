@@ -115,7 +115,7 @@ def snapshot(
 
 
 def _is_history(collection: str, document: dict[str, JSON]) -> bool:
-    """Whether the control plane keeps the object for an earlier desired state: how many of these there are depends on
+    """Whether the control plane keeps the object for an earlier desired state. The number of such objects depends on
     how long each desired state lasted.
     """
     if collection == "replicasets.apps":
@@ -127,7 +127,8 @@ def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
     """The objects in ``way`` but not in ``direct`` that only record the past: Jobs and the objects that they own, the
     claims that a StatefulSet left behind when it was scaled down, and the volumes bound to these claims.
 
-    ``way`` is the state after several changes, and ``direct`` is the state after asking for the final objects at once.
+    ``way`` is the state after several changes, and ``direct`` is the state after asking for the final objects in one
+    step.
     """
     found = {each for each in way if each not in direct and each.startswith(_RECORDS)}
     owners = {f"<uid of {each}>" for each in found}
@@ -153,8 +154,8 @@ def records(way: Snapshot, direct: Snapshot) -> frozenset[str]:
 
 
 def _claims(name: str, called: str, stateful_set: JSON) -> bool:
-    """Whether ``name`` is a name that the StatefulSet called ``called`` gives to a claim for one of its pods, whatever
-    their number.
+    """Whether a claim for one of the pods of the StatefulSet ``called`` could have the name ``name``, however many pods
+    there are.
     """
     templates = stateful_set.get("spec", {}).get("volumeClaimTemplates", ())
     begins = [f"{each['metadata']['name']}-{called}-" for each in templates]

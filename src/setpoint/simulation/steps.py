@@ -1,4 +1,4 @@
-"""Steps: the passing of time in a run, and the ends of faults that last."""
+"""Steps: the passing of time in a run, and the ends of faults that last for a while."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Stage(Protocol):
 class Steps:
     """The user's steps. Every wait of the scenario ends a step, and so does the end of the scenario.
 
-    The effect of a fault either ends after a time (``seconds``), for which `quiesce` waits, or lasts until the end of
-    the step after the one in which it began (``until="step"``), and so throughout the user's next actions.
+    The effect of a fault either ends after a time (``seconds``), for which `quiesce` waits, or lasts throughout the
+    user's next actions, until the end of the step after the one in which it began (``until="step"``).
     """
 
     def __init__(self, world: Stage) -> None:

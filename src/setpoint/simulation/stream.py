@@ -145,7 +145,7 @@ class Stream(Response):
             self._gate.missing += 1
 
     def hang_up(self) -> None:
-        """Breaks the connection: events in transit are lost, and the process notices at once."""
+        """Breaks the connection: events in transit are lost, and the process notices immediately."""
         self._lose()
         self._ended = TransportError("connection reset by peer", sent=True, reset=True)
         self._ready.clear()

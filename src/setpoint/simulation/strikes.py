@@ -67,7 +67,7 @@ class Strikes:
         return fresh
 
     def numbers(self) -> list[int]:
-        """The places, in the plan, of the faults that have struck."""
+        """The positions in the plan of the faults that have struck."""
         return [place for place, each in enumerate(self._plan.faults) if each in self.struck]
 
     # -- requests ------------------------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ class Tape:
         self._numbers: Counter[str] = Counter()
 
     def tell(self, lane: str, who: str, what: str, text: str, *, point: str = "", content: str = "") -> None:
-        """Adds one line to the trace. A write, read or external call in a reconcile also gets the object that the
-        reconcile had seen and the line of the user's code.
+        """Adds one line to the trace. For a write, a read or an external call in a reconcile, the line also has the
+        object that the reconcile had seen and the line of the user's code.
         """
         saw, place = "", ""
         if what in ("writes", "reads", "calls"):

@@ -81,8 +81,8 @@ class Reference:
         self, result: Result, oracle: str, when: str, *, less: bool = False, hides: bool = False
     ) -> list[Finding]:
         """Returns a finding for every object that differs from the undisturbed run. With ``less``, additional objects
-        are not findings; with ``hides``, differences that depend on which of the changes by users the controller has
-        seen are not findings either.
+        are not findings; with ``hides``, neither are differences that depend on which of the users' changes the
+        controller has seen.
         """
         initial, there = self.baseline.initial, self.baseline.there
         expected = completed(self.baseline.end, result.end, initial, there)
@@ -159,7 +159,7 @@ class Reference:
 
 
 def _unknown(fault: Fault) -> str:
-    """The object (collection and label) of whose creation a controller can't know, because the server generates the
+    """The object (collection and label) whose creation a controller can't know about, because the server generates the
     name and the fault keeps the answer from the controller; ``""`` for any other fault. The controller may create a
     second object and delete the surplus one.
     """

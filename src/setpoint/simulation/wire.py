@@ -68,11 +68,11 @@ class Wire:
         self.gates: dict[str, Gate] = {}
         self.streams: list[Stream] = []
         self.behind: dict[str, int] = {}
-        """The collections of which this process was shown an older revision when it started."""
+        """The older revisions that this process was shown when it started, by collection."""
         self.streams_lists = True
         """Whether the server can stream lists, which are consistent reads."""
         self._listed: dict[tuple[str, ...], float] = {}
-        """The lists of caches that have not been followed by a watch yet, each with the loop time by which the watch
+        """The caches' lists that have not been followed by a watch yet, each with the loop time by which the watch
         should begin.
         """
         self.reverses = False

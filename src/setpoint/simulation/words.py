@@ -1,4 +1,4 @@
-"""Words: describes a fault in a sentence for readers who do not know the documentation."""
+"""Words: describes a fault in a sentence for readers who have not read the documentation."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def told_after(text: str) -> bool:
 
 
 def _at(point: str) -> str:
-    """The point as a sentence names it: without its number if that is 1, and ``run`` as the beginning."""
+    """The name of the point in a sentence. A number 1 is left out, and ``run`` is called the beginning."""
     if point == "run":
         return "the beginning"
     return point.removesuffix(" #1")

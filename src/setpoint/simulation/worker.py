@@ -1,4 +1,4 @@
-"""Worker: a process that makes runs, as seen by the process that asks for them."""
+"""Worker: a process that carries out runs, as seen by the process that requests them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from setpoint.simulation.zygote import Job, Zygote, fork, read, write
 
 
 class SetupFailed(Exception):
-    """The world could not be made, so the controllers could not be judged. The message has the reason, in most cases as
-    a traceback.
+    """The world could not be made, so the controllers could not be judged. The message gives the reason, in most cases
+    as a traceback.
     """
 
 

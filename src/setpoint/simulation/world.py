@@ -49,7 +49,7 @@ from setpoint.simulation.wishes import Wishes
 from setpoint.testing.clock import EPOCH
 
 CONVERGE: Final = 2400.0
-"""Seconds of virtual time within which the state must become as it should be again after the last fault."""
+"""Seconds of virtual time within which the world must return to its expected state after the last fault."""
 HOUR: Final = 3600.0
 
 
@@ -58,8 +58,8 @@ class _CutOff(BaseException):
 
 
 class World:
-    """The simulated world. `warm` prepares it once, and `run` makes one run in it. For a second run, fork between the
-    two, or make a new world.
+    """The simulated world. `warm` prepares it once, and `run` carries out one run in it. For several runs, fork the
+    process between `warm` and `run`, or make a new world for each.
     """
 
     def __init__(self, setup: Setup, loop: SimulationLoop) -> None:
@@ -146,7 +146,7 @@ class World:
     # -- the run -------------------------------------------------------------------------------------------------------
 
     async def run(self, plan: Plan, options: Options) -> Result:
-        """Makes one run. Errors of the scenario and of the controllers are part of the result and are not raised."""
+        """Carries out one run. Errors of the scenario and the controllers are part of the result and are not raised."""
         self._began = time.process_time()
         self.plan, self.options, self.seed = plan, options, plan.seed
         for number, each in enumerate((*self._randoms, self.cluster.random, self.server.random)):
@@ -207,8 +207,8 @@ class World:
         await self._conclude()
 
     async def _conclude(self) -> None:
-        """Ends all faults. From then on everything has to become as it should be and, if ``options.quiet`` is true, to
-        stay so during a resync, a restart and an hour.
+        """Ends all faults. Everything then has to reach its expected state and, if ``options.quiet`` is true, to stay
+        in that state during a resync, a restart and an hour.
         """
         steps = self.steps
         self.strikes.over = self.tape.full = True

@@ -48,7 +48,7 @@ class _Trunk:
         self.ready = os.read(told, 1) == READY
 
     def run(self, raw: bytes) -> bool:
-        """Makes the trunk fork a process that makes the run and sends the result. Returns False if that was not
+        """Makes the trunk fork a process that carries out the run and sends the result. Returns False if that was not
         possible.
         """
         try:
@@ -140,8 +140,8 @@ class Zygote:
                 os.write(self._teller, READY)
 
     def _begin(self, job: Job, loop: asyncio.AbstractEventLoop) -> Job:
-        """Prepares a process that has just been forked for its own run: the loop gets its own selector and pipe, and
-        the process gets a time limit. Returns ``job``.
+        """Prepares a newly forked process for its own run: gives the loop its own selector and pipe, and the process a
+        time limit. Returns ``job``.
         """
         assert isinstance(loop, SimulationLoop)
         asyncio.set_event_loop(loop)  # from Python 3.12 on a forked process has forgotten it

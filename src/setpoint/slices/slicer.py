@@ -1,4 +1,4 @@
-"""Long synchronous work, done in slices so other tasks can run between two slices.
+"""Long synchronous work, done in slices so that other tasks can run between two slices.
 
 Code that walks large values reports its progress (`pace`, `spend`) at any depth of the call stack. Outside a `Slicer`
 the reports have no effect. Inside a `Slicer` the code is suspended after a number of steps and goes on in its next
@@ -28,7 +28,7 @@ _SLICE: Final = 4096
 _BYTES: Final = 6
 """The binary logarithm of the number of bytes that C code reads or writes in one step."""
 _MANY: Final = 128
-"""The number of items that are counted at once. A longer list or map is counted in parts of this length."""
+"""The number of items that are counted together. A longer list or map is counted in parts of this length."""
 
 
 _at_work: Final[set[_Worker]] = set()
@@ -135,7 +135,7 @@ class Work(Generic[T]):
         self.result: T
 
     def go(self) -> bool:
-        """Does the next slice; returns whether the work is done. Raises the exceptions of the work."""
+        """Runs the next slice; returns whether the work is done. Raises the exception of work that has failed."""
         if _kit is None:
             self.result = cast("Callable[[], T]", self._work)()
             return True
@@ -190,7 +190,7 @@ class Slicer:
 
     def start(self, work: Callable[[], T], may_pause: Callable[[], bool]) -> Work[T]:
         """A new piece of work, which begins with the first call of `Work.go`. ``may_pause`` is called at the end of
-        each slice; if it returns False, the work continues with another slice at once.
+        each slice; if it returns False, the work immediately continues with another slice.
         """
         return Work(self, work, may_pause)
 

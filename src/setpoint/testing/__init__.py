@@ -66,7 +66,7 @@ _HOMES = {
 if not TYPE_CHECKING:  # else a misspelt name would be of type Any to type checkers
 
     def __getattr__(name: str) -> Any:
-        """Imports a name lazily, so a test of a queue does not import the server."""
+        """Imports a name lazily, so that a test of a queue, for example, does not import the server."""
         if name not in _HOMES:
             raise AttributeError(f"module 'setpoint.testing' has no attribute {name!r}")
         found = getattr(import_module(f"setpoint.testing.{_HOMES[name]}"), name)

@@ -29,7 +29,7 @@ class Answer(Response):
 
 
 def refusal(code: int, reason: str, message: str, retry_after: str = "") -> Answer:
-    """The answer of a server that refuses a request: a Status. ``retry_after`` is a number of seconds for the header
+    """The answer with which a server refuses a request: a Status. ``retry_after`` is a number of seconds for the header
     ``Retry-After``, which is left out by default.
     """
     body: dict[str, Any] = {

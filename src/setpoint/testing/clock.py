@@ -59,7 +59,7 @@ DEFAULT_LIMIT = 366 * 24 * 3600.0
 """The default limit of `run` and `virtual_time`, in virtual seconds: a year."""
 
 MAX_TURNS = 5_000_000
-"""Iterations of the loop at one time after which a program counts as a hot loop."""
+"""The number of iterations of the loop at one virtual time after which a program counts as a hot loop."""
 
 CLEANUP_GRACE = 3600.0
 """Virtual seconds for the clean-up of cancelled tasks after the limit was exceeded."""
@@ -86,7 +86,7 @@ class LeakedTasks(VirtualTimeError):
 
 
 class UnhandledErrors(VirtualTimeError):
-    """Callbacks or forgotten tasks raised, and no task retrieved the errors; the first one is the ``__cause__``."""
+    """Callbacks or forgotten tasks raised exceptions that no task retrieved; the first one is the ``__cause__``."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
@@ -94,7 +94,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     ``limit`` is the last moment (in seconds of loop time) that the clock may reach, or None for no limit; the running
     loop raises `TimeLimitExceeded` when the next timer is beyond it. ``max_turns`` is the number of iterations at one
-    time after which it raises `Livelock`.
+    virtual time after which the loop raises `Livelock`.
     """
 
     # asyncio's own, of every supported version; the type stubs don't show them.
@@ -305,7 +305,7 @@ def run(
 
     Raises the coroutine's exception; `Deadlock`, `Livelock` or `TimeLimitExceeded` if the coroutine can't continue;
     `LeakedTasks` if it returns while other tasks are still running after all ready callbacks have run;
-    `UnhandledErrors` if a callback or a task that was never awaited raised.
+    `UnhandledErrors` if a callback, or a task that was never awaited, raised an exception.
     """
     unhandled: list[dict[str, Any]] = []
     with asyncio.Runner(loop_factory=lambda: loop_factory(limit=limit)) as runner:

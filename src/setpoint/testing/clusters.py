@@ -177,7 +177,8 @@ class Cluster:
     # -- time ----------------------------------------------------------------------------------------------------------
 
     async def settle(self, patience: float = PATIENCE, *, failing: bool = False) -> None:
-        """Waits until nothing is left to do: every event is delivered, every queue is empty, no reconcile is running.
+        """Waits until nothing is left to do: every event is delivered, every queue is empty, and no reconcile is
+        running.
 
         Retries (failures, ``retry()``, hot loops, and delayed work of the control plane) are followed for ``patience``
         seconds of virtual time. Requeues that the controllers under test requested with ``after()`` are not waited for,
@@ -242,8 +243,8 @@ class Cluster:
         return self.manager.controllers[name]
 
     def describe(self) -> str:
-        """A report for messages: the activity of every controller under test, and the last error of every
-        failing key.
+        """A report for error messages: the activity of every controller under test, and the last error of every failing
+        key.
         """
         return "\n".join(line for running in self._running() for line in described(running))
 
@@ -360,17 +361,17 @@ def cluster(
         objects: objects to create before the controllers start.
         crds: CustomResource classes or CustomResourceDefinitions to install; by default those of the custom kinds that
             the controllers watch.
-        nodes: the number of hollow nodes, or a description of each; with 0 every pod stays pending.
-        behaviour: function that returns the behaviour of a hollow pod (`setpoint.cluster.PodBehaviour`), or None to
+        nodes: the number of hollow nodes, or a description of each; with 0, every pod stays pending.
+        behaviour: a function that returns the behaviour of a hollow pod (`setpoint.cluster.PodBehaviour`), or None to
             leave it to the pod's annotations.
         webhooks: admissions and conversions that the server calls, in this process. Conversions that the installed
             classes list are called automatically.
         control_plane: whether the cluster's own controllers and hollow nodes run, or the names of the controllers to
             run, as for ``setpoint server --controllers``: ``["*", "-deployment"]``.
         namespace: the default namespace of namespaced objects.
-        leader_election: if given, the controllers run only while elected.
+        leader_election: if given, the controllers run only while they are elected.
         lifespan: the lifespan of the controllers' program, as for `setpoint.Manager`.
-        transport: function that wraps the controllers' connection, to count requests or to inject faults.
+        transport: a function that wraps the controllers' connection, to count requests or to inject faults.
         rbac: whether the controllers are limited to the permissions that their declarations need, as with the role that
             their program's `manifests` prints. A refusal fails the test (`MissingPermission`), even if the reconcile
             continues. ``setpoint rbac``, which looks for missing permissions, lifts this limit.

@@ -113,7 +113,7 @@ class Faults(Transport):
 
     @property
     def left(self) -> int:
-        """The number of times that declared faults have yet to occur."""
+        """The number of times that the declared faults will still occur, in total."""
         return sum(fault.left for fault in self._faults)
 
     def fail(
@@ -133,7 +133,7 @@ class Faults(Transport):
         exception, such as ``TransportError("connection refused", sent=False)``, it is raised instead.
 
         Raises:
-            ValueError: ``error`` is a class that does not stand for an answer of a server.
+            ValueError: ``error`` is a class that does not stand for a server's answer.
         """
 
         def refuse() -> Response:

@@ -20,8 +20,8 @@ __all__ = ["objects_of", "values_of"]
 JSON = Any
 _HEAD = ("apiVersion", "kind", "metadata")
 _DEPTH = 4
-"""The depth, that of a pod template's containers, from which on objects have only required fields. With all fields,
-generating them might not end.
+"""The depth from which objects have only required fields: that of the containers in a pod template. If deeper objects
+had all fields, generating them might not end.
 """
 _WORD = string.ascii_lowercase + string.digits
 

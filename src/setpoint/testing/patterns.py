@@ -1,6 +1,6 @@
 """An approximate translation of RE2's regular expressions to Python's, for hypothesis.
 
-The generated strings are checked with RE2 afterwards. Only the generation of test data uses this.
+It is used only to generate test data; the generated strings are then checked with RE2.
 """
 
 from __future__ import annotations

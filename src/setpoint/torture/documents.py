@@ -20,8 +20,8 @@ class ScenarioError(Exception):
 
 
 def read_documents(path: Path) -> list[dict[str, Any]]:
-    """The objects in a file, or in all YAML and JSON files of a directory, in order of the files' names. Each item of a
-    List counts as an object.
+    """The objects in a file, or in all YAML and JSON files of a directory, in the order of the file names. Each item of
+    a List counts as an object.
 
     Raises:
         ScenarioError: a file can't be read, or contains something other than objects.
@@ -51,8 +51,8 @@ def _items(document: Any) -> list[Any]:
 
 
 def check_object(document: Any, where: str) -> None:
-    """Checks that ``document`` is an object with an apiVersion, a kind and a name. ``where`` is the place that an error
-    names.
+    """Checks that ``document`` is an object with an apiVersion, a kind and a name. ``where`` is the location of the
+    document that an error names.
 
     Raises:
         ScenarioError: ``document`` is not such an object.

@@ -67,7 +67,7 @@ class Edge:
         self.under_way = 0
         """The number of requests in progress other than watches."""
         self.asked_at = 0.0
-        """The loop's time of the last request, or of the end of the last answer."""
+        """The loop time of the last request, or of the end of the last answer."""
         self.wrote_at = 0.0
         self.longest = 0.0
         """The longest silence before a write of the program, in seconds."""
@@ -283,7 +283,7 @@ def _asked(request: Request) -> Asked | None:
 
 
 def timed_out() -> Response:
-    """The answer of a kube-apiserver to a request that took too long. The request might still be carried out."""
+    """A kube-apiserver's answer to a request that took too long. The request might still be carried out."""
     text = "Timeout: request did not complete within requested timeout - context deadline exceeded"
     return _response(refusal(504, "Timeout", text))
 

@@ -67,7 +67,7 @@ class Program:
         return self._status
 
     def kill(self) -> None:
-        """Sends SIGKILL to the whole group, and waits until the program has ended, at most 5 seconds."""
+        """Sends SIGKILL to the whole group, and waits at most 5 seconds until the program has ended."""
         if self.killed:
             return
         self.killed = True

@@ -1,5 +1,5 @@
-"""Search: makes undisturbed trials, then tries each fault on its own. Plans with findings are repeated, to learn how
-often the findings occur.
+"""Search: carries out undisturbed trials, then tries each fault on its own. Plans with findings are repeated, to learn
+how often the findings occur.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SILENCE: Final = 2.0
 """Seconds without a write after which the program counts as idle, until its usual pauses are known."""
 _LEAST, _MOST = 0.4, 15.0
 _CALM: Final = 4
-"""The maximum number of undisturbed trials that run at once. Fields that differ between them are masked."""
+"""The maximum number of undisturbed trials that run at the same time. Fields that differ between them are masked."""
 _LIMIT: Final = 600.0
 """The time in seconds that a trial may take in addition to four times `Setup.converge`. A longer trial is a
 `WorkerError`.
@@ -95,7 +95,7 @@ class Search:
 
     def replay(self, plan: Plan) -> Counterexample | None:
         """Runs a plan as often as the search repeats a plan with a finding; a plan without faults is judged by the
-        undisturbed runs. Returns the counter-example, or None if the plan leads to no finding any more.
+        undisturbed runs. Returns the counter-example, or None if the plan no longer leads to a finding.
 
         Raises:
             ProgramError: the program can't be tested.
@@ -183,8 +183,8 @@ class Search:
     # -- undisturbed ---------------------------------------------------------------------------------------------------
 
     def _undisturbed(self) -> Reference:
-        """The results of several undisturbed trials that run at once, as later trials do. The trials are repeated with
-        more patience while the program is slower than expected.
+        """The results of several undisturbed trials that run concurrently, as later trials do. The trials are repeated
+        with more patience while the program is slower than expected.
         """
         self._what = "without faults"
         silence = self.expected.silence

@@ -39,7 +39,7 @@ class Gate:
 
     @property
     def kept(self) -> int:
-        """The number of events that are held back, in the watch with the most of them."""
+        """The largest number of events that are held back in any one watch."""
         return max((len(stream.kept) for stream in self.streams), default=0)
 
 

@@ -315,8 +315,8 @@ class Trial:
         self._before_step(self.steps.number)
 
     async def _settle(self, number: int) -> None:
-        """Waits for rest. After a fault, unless one still lasts, it then waits for a limited time until the state is
-        that of the undisturbed run.
+        """Waits until nothing is left to do. If there was a fault, and none is still in effect, it then waits for a
+        limited time until the state is that of the undisturbed run.
         """
         await self.rest.within(_PATIENCE)
         rests = self.expected.rests
@@ -358,9 +358,9 @@ class Trial:
         await self.end_step()
 
     async def gone(self, collection: str, namespace: str, name: str) -> None:
-        """In a run with faults, waits while the object is being deleted, since its name can't be used before it is
-        gone, but no longer than `Setup.converge`. All faults are ended first, because a fault may be all that keeps the
-        object.
+        """In a run with faults, waits at most `Setup.converge` seconds while the object is being deleted, since its
+        name can't be used before the object is gone. All faults are ended first, because a fault may be all that keeps
+        the object.
         """
 
         async def is_gone() -> bool:

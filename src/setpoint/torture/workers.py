@@ -42,7 +42,9 @@ class WorkerError(Exception):
 
 
 class Workers:
-    """Runs at most ``size`` trials at a time. Leaving its block ends the trials in progress and their programs."""
+    """Runs at most ``size`` trials at a time. Leaving the ``with`` block ends the trials in progress and their
+    programs.
+    """
 
     def __init__(self, size: int, *, limit: float) -> None:
         self._size = size
@@ -217,7 +219,7 @@ async def _until_told(work: Coroutine[None, None, Outcome], life: int) -> Outcom
 
 
 async def _rehearse() -> None:
-    """Loads everything that is otherwise loaded on first use, so no trial has to load it."""
+    """Loads everything that is otherwise loaded on first use, so that trials need not load it."""
     async with EmbeddedCluster() as cluster:
         await cluster.client.list(ConfigMap)
 

@@ -23,7 +23,8 @@ PERIOD: Final = 15.0
 
 
 class Autoscalers:
-    """Scales any object with a ``scale`` subresource by metrics of resources, pods, objects or external systems.
+    """Scales any object with a ``scale`` subresource according to metrics of resources, pods, objects or external
+    systems.
 
     Metrics come from ``metrics.k8s.io`` and the other metrics APIs if the server has them, otherwise from annotations
     (`setpoint.cluster.nodes.usage.ANNOTATION`). Tolerance, stabilization, the rules of ``behavior``, conditions and
@@ -97,7 +98,7 @@ class Autoscalers:
     async def _desired(
         self, autoscaler: HorizontalPodAutoscaler, scale: dict[str, Any], current: int, pace: Pace, ctx: Context
     ) -> tuple[int | None, str]:
-        """The number of replicas to which to scale, and the reason. The number is None if it can't be computed."""
+        """The number of replicas to scale to, and the reason. The number is None if it can't be computed."""
         spec = autoscaler.spec
         least = 1 if spec.min_replicas is None else spec.min_replicas
         if current == 0 and least != 0:
@@ -186,7 +187,7 @@ def _kind_of(spec: MetricSpec) -> str:
 
 
 async def _rescale(ctx: Context, resource: Resource, path: str, scale: dict[str, Any], replicas: int) -> None:
-    """Sets the number of replicas in ``scale``, provided that its version has not changed since it was read."""
+    """Sets the number of replicas, provided that ``scale`` has not changed on the server since it was read."""
     scale["spec"] = {**(scale.get("spec") or {}), "replicas": replicas}
     await ctx.client.request("PUT", path, body=msgspec.json.encode(scale), verb="update", resource=resource)
 

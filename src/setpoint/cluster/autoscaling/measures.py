@@ -47,7 +47,7 @@ REASONS = {
 
 
 class Proposal(NamedTuple):
-    """The number of replicas for which one metric calls, and the status of that metric."""
+    """The number of replicas that one metric calls for, and the status of that metric."""
 
     replicas: int
     metric: str

@@ -24,8 +24,8 @@ class Verdict(NamedTuple):
 class Pace:
     """The memory of one autoscaler: its recommendations, and the times and sizes of its changes.
 
-    As upstream, this memory is lost when the process ends. In the next process, the present number of replicas counts
-    as the first recommendation.
+    As in upstream, this memory is lost when the process ends. In the next process, the present number of replicas
+    counts as the first recommendation.
     """
 
     def __init__(self) -> None:

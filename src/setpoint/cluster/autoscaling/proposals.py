@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 from setpoint.models.core_v1 import Pod
 
 INITIALIZATION: Final = timedelta(minutes=5)
-"""The time after a pod's start in which its CPU usage is ignored while the pod is not ready."""
+"""The period after a pod's start during which its CPU usage is ignored unless the pod is ready."""
 READINESS: Final = timedelta(seconds=30)
 """If a pod is not ready, and its condition ``Ready`` last changed within this time after the pod's start, the pod is
-treated as never ready, and its CPU usage is ignored.
+treated as if it had never been ready: its CPU usage is ignored.
 """
 
 
@@ -137,7 +137,7 @@ def by_average(
 
 
 def by_total(total: int, *, replicas: int, target: int, tolerance: Tolerance) -> tuple[int, int]:
-    """The number of replicas for an amount that belongs to all pods together, and the present share of each replica."""
+    """The number of replicas for an amount that all pods share, and the present share of each replica."""
     if not replicas:
         return ceil(total / target), total
     proposed = replicas if tolerance.covers(total / (target * replicas)) else ceil(total / target)
@@ -165,10 +165,10 @@ def _proposed(
     is_cpu: bool,
     now: datetime,
 ) -> tuple[int, int, int]:
-    """The number of replicas for which the metrics of the pods call, and the utilization and average usage of the pods.
+    """The number of replicas that the pods' metrics call for, and the pods' utilization and average usage.
 
-    Pods without metrics count as ``full`` when scaling down and as zero when scaling up, so neither goes too far. When
-    scaling up, pods that are not ready count as zero, too.
+    Pods without metrics count as ``full`` when scaling down and as zero when scaling up, so that scaling does not go
+    too far in either direction. When scaling up, pods that are not ready count as zero, too.
     """
     if not pods:
         raise MetricsError("no pods returned by selector while calculating replica count")

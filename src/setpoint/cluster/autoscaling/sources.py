@@ -1,6 +1,7 @@
 """Sources of metrics: the metrics APIs if the server has them, otherwise the annotations of the objects.
 
-Values are integers in thousandths; the values for several pods are returned by the pods' names.
+Values are integers in thousandths; a function that returns the values for several pods maps each pod's name to its
+value.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ async def resource_usage(
     server does not have this API, from the annotations of the pods.
 
     Raises:
-        MetricsError: the server does not have the API and no pod has the annotation, or the API knows none of the pods.
+        MetricsError: the server does not have the API and no pod has the annotation, or the API has no metrics for any
+            of the pods.
     """
     path = f"/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods"
     items = await _items(client, path, [("labelSelector", str(selector))])

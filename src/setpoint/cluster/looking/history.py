@@ -33,7 +33,7 @@ class Changed(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Version(msgspec.Struct, rename="camel", kw_only=True):
-    """A version of an object. ``by`` has the field managers that wrote it and ``at`` is the time of the write; both
+    """A version of an object. ``by`` has the field managers that wrote it, and ``at`` is the time of the write; both
     come from the object's managed fields. ``more`` is the number of changed fields that are not listed.
     """
 
@@ -48,7 +48,7 @@ class Version(msgspec.Struct, rename="camel", kw_only=True):
 class History:
     """The histories of the objects in one storage.
 
-    The last answers about a few objects are cached, since an open page asks again and again.
+    The last answers about a few objects are cached, since an open page repeats its requests.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -57,8 +57,8 @@ class History:
 
     async def of(self, collection: str, namespace: str, name: str) -> tuple[list[Version], Record | None]:
         """The last versions that the storage still has (at most `VERSIONS`), the newest first, and the last record of
-        the object, even if the object has been deleted; None if the storage has no record. Other tasks may run during
-        the call.
+        the object, even if the object has been deleted. The record is None if the storage does not have one. Other
+        tasks may run during the call.
         """
         place = collection, namespace, name
         revision = self._storage.changed_since(collection)

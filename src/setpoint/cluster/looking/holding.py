@@ -18,8 +18,8 @@ async def held_up(
     resource: str, key: str, inventory: Inventory, reasons: Reasons, mentions: Mentions
 ) -> list[tuple[str, Held]]:
     """The objects that are not in their wanted state because of the object with that resource and key, the worst first.
-    The object itself need not exist. Objects whose owner is held up as well are left out: the result has the
-    Deployment, not its pods.
+    The object itself need not exist. Objects whose owner is held up as well are left out, so the result contains a
+    Deployment but not its pods.
     """
     found: dict[str, tuple[str, Held]] = {}
     for looked, (name, held) in enumerate(inventory.all()):
@@ -34,9 +34,7 @@ async def held_up(
 
 
 def _behind(name: str, held: Held, reasons: Reasons, mentions: Mentions) -> Iterator[tuple[str, str]]:
-    """The resources and keys of the objects that cause the object's state, and of the objects that the texts of the
-    reasons name.
-    """
+    """The resource and key of each object that causes the object's state or that the text of a reason names."""
     for resource, each in (*reasons.of(name, held).roots, (name, held)):
         if each is not held:
             yield resource, each.key

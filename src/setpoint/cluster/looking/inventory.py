@@ -1,4 +1,4 @@
-"""Inventories: every object of an embedded cluster with its standing, at a cost that allows frequent queries."""
+"""Inventories: every object of an embedded cluster with its standing, read cheaply enough for frequent queries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Held(NamedTuple):
     standing: Standing
     ready: str = ""
     progress: str = ""
-    """The time (RFC 3339) of its last recorded step; see `setpoint.cluster.looking.standing.progress`."""
+    """The time (RFC 3339) of the object's last recorded step; see `setpoint.cluster.looking.standing.progress`."""
     claims: tuple[str, ...] = ()
     """The keys of a pod's claims, if the pod has no node yet."""
     report: Report | None = None
@@ -97,7 +97,7 @@ class Inventory:
             yield name, each, len(self.of(name))
 
     def of(self, name: str) -> dict[str, Held]:
-        """The objects of a resource, as of the last `refresh`, by their keys."""
+        """The objects of a resource at the last `refresh`, by their keys."""
         return self._held.get(name, (0, {}))[1]
 
     def reports(self, uid: str) -> Sequence[Report]:
@@ -136,7 +136,7 @@ def _held(resource: Resource, record: Record) -> Held:
 
 
 def _claims(resource: Resource, record: Record, obj: Mapping[str, Any]) -> Iterator[str]:
-    """The keys of the claims that a pod waits for before it gets a node."""
+    """The keys of the claims that a pod waits for before it is bound to a node."""
     spec = obj.get("spec")
     if str(resource.group_resource) != "pods" or not isinstance(spec, dict) or spec.get("nodeName"):
         return

@@ -34,7 +34,7 @@ class Part(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Mentions:
-    """Finds the objects of an inventory in sentences, as of its last refresh."""
+    """Finds mentions of an inventory's objects in sentences. The objects are those that existed at the last refresh."""
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory

@@ -39,7 +39,9 @@ DEPTH: Final = 5
 SEEN: Final = 2
 """The maximum number of causes that are named for one object's state."""
 OTHERS: Final = 20
-"""The maximum number of other objects that are named for one problem, and of those that an object holds up."""
+"""The maximum number of other objects that are listed as having the same problem, and of objects that are listed as
+held up by one object.
+"""
 OWNED: Final = 200
 """The maximum number of objects in a tree of owned objects."""
 EVENTS: Final = 50
@@ -56,9 +58,9 @@ class ClusterPages:
 
     - ``/debug/kinds``: the stored resources (`KindTold`);
     - ``/debug/named?find=WORDS&state=STATE&kind=NAME&limit=NUMBER``: a `Listing` of problems (`Row`), followed by the
-      objects in the wanted state; the objects that every cluster has come last. Objects that match and have the same
-      problem are one row, whose state is that of its first object. If no object has the words in its name, objects
-      that have them in their reason are listed;
+      objects in the wanted state; objects that exist in every cluster come last. Matching objects with the same problem
+      share one row, whose state is that of its first object. If no object has the words in its name, objects that have
+      them in their reason are listed;
     - ``/debug/stored?kind=NAME&key=NAMESPACE/OBJECT``: one object (`StoredTold`), as YAML and with its last versions.
 
     The data of Secrets are never shown.
@@ -83,7 +85,7 @@ class ClusterPages:
         return {KINDS: self.kinds, NAMED: named, STORED: stored}
 
     async def kinds(self, _path: str, _query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-        """The answer of ``/debug/kinds``: the resources that have objects, and all custom resources."""
+        """The answer to ``/debug/kinds``: the resources that have objects, and all custom resources."""
         await self._inventory.refresh()
         reasons = self._reasons({})
         told = [
@@ -211,7 +213,7 @@ class ClusterPages:
         return as_json(told)
 
     def _absent(self, served: ServedResource, key: str, namespace: str) -> str:
-        """The sentence that an object does not exist; it also says so if the object's namespace does not exist."""
+        """The message that an object does not exist. If its namespace does not exist, the message says that, too."""
         text = f"{served.resource.kind} {key} does not exist"
         if served.resource.namespaced and namespace not in self._inventory.of("namespaces"):
             return f"{text}, and there is no Namespace {namespace}"
@@ -224,7 +226,7 @@ class ClusterPages:
         return [_link(name, held, reasons, []) for name, held in self._inventory.all() if held.uid in wanted]
 
     def _owned(self, uid: str, reasons: Reasons) -> list[Link]:
-        """The tree of the objects with an owner reference to the object of that uid, limited to `OWNED` objects."""
+        """The tree of the objects with an owner reference to the object with that uid, limited to `OWNED` objects."""
         met = {uid}
 
         def links(owner: str, depth: int) -> list[Link]:
@@ -238,7 +240,7 @@ class ClusterPages:
         return links(uid, DEPTH) if uid else []
 
     def _events(self, uid: str) -> list[EventTold]:
-        """The stored events about the object of that uid, the newest first."""
+        """The stored events about the object with that uid, the newest first."""
         return [
             EventTold(at=each.at, type=each.type, reason=each.reason, note=each.note, count=each.times)
             for each in self._inventory.reports(uid)[:EVENTS]
@@ -281,7 +283,7 @@ def _is_the_clusters(held: Held, custom: bool) -> bool:
 
 
 def _alike(name: str, held: Held) -> tuple[str, ...]:
-    """A key that is equal for the objects of one owner that are not in their wanted state for the same reason."""
+    """A key that is equal for objects with the same owner and the same reason for not being in their wanted state."""
     if held.standing.state == "current" or not held.owners:
         return name, held.key
     return name, *held.owners, held.standing.state, common(held, held.standing.text)
@@ -301,7 +303,7 @@ def _link(name: str, held: Held, reasons: Reasons, owns: list[Link]) -> Link:
 
 
 def _seen(reasons: Reasons, reason: Reason, mentions: Mentions) -> list[Seen]:
-    """The causes of a state: one object for each of the different reasons, at most `SEEN`."""
+    """The causes of a state: one object for each distinct reason, and at most `SEEN` objects."""
     found: dict[str, Seen] = {}
     for name, held in reason.roots:
         own = reasons.of(name, held)

@@ -13,7 +13,7 @@ Named = tuple[str, Held]
 
 
 class Problem(NamedTuple):
-    """The object that stands for a problem, and the others that have it, in the order of their resources and keys."""
+    """The object that stands for a problem, and the other objects with that problem, ordered by resource and key."""
 
     head: Named
     others: tuple[Named, ...]
@@ -22,8 +22,8 @@ class Problem(NamedTuple):
 def problems(found: Iterable[Named], reasons: Reasons) -> list[Problem]:
     """The problems among these objects. Two objects have the same problem if one is a cause of the other's state.
 
-    The head of a problem is the object that is not a cause of another one: the Deployment and not its pods. Where
-    several objects wait for one, such as pods for a claim, the head is the one that they wait for.
+    The head of a problem is the object that does not cause the state of any other: a Deployment rather than its pods.
+    If several objects wait for the same object, as pods may for a claim, the head is the object that they wait for.
     """
     objects = {(name, held.key): (name, held) for name, held in found}
     causes = {

@@ -1,5 +1,5 @@
-"""Reasons: why an object is not in its wanted state, from its status, the events about it, and the objects that cause
-the state.
+"""Reasons: why an object is not in its wanted state, as derived from its status, from the events about it, and from the
+objects that cause the state.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ RANK: Final[dict[str, int]] = {state: rank for rank, state in enumerate(URGENCY)
 _NAMESPACES: Final = GroupResource("", "namespaces")
 CLAIMS: Final = "persistentvolumeclaims"
 _SLACK: Final = timedelta(seconds=2)
-"""The tolerated time from an event to the status that it is about: a controller reports the event before it writes the
-status, and the times in a status are whole seconds.
+"""The time by which an event may precede the status that it is about: a controller reports the event before it writes
+the status, and the times in a status are whole seconds.
 """
 _WAITS_FOR_A_POD: Final = frozenset({"WaitForFirstConsumer", "WaitForPodScheduled"})
 """The reasons of events about claims that wait for a pod. The pod does not wait for these claims."""
 PATIENCE: Final = timedelta(minutes=10)
 """An object that is not in its wanted state is *stuck* after this time without progress."""
 _UNTOUCHED: Final = frozenset({"current", "paused"})
-"""The states of objects that are not a cause of another object's state."""
+"""The states in which an object does not cause the state of another object."""
 
 
 class Reason(NamedTuple):
@@ -46,7 +46,7 @@ class Reason(NamedTuple):
 
 
 class Reasons:
-    """The reasons for the states of an inventory's objects, as of its last refresh."""
+    """The reasons for the states of an inventory's objects at its last refresh."""
 
     def __init__(self, inventory: Inventory, removers: Removers, now: datetime) -> None:
         self._inventory = inventory
@@ -57,9 +57,9 @@ class Reasons:
         self._known: dict[tuple[str, str], Reason] = {}
 
     def state(self, held: Held) -> State:
-        """The state of an object; `of` returns the same state. An object that is in progress by its `standing` has
-        *failed* if a cause of its state has failed, and is *stuck* if a warning gives the reason, if a cause is stuck,
-        or after `PATIENCE` without progress.
+        """The state of an object; `of` returns the same state. An object that is in progress according to its
+        `standing` has *failed* if a cause of its state has failed, and is *stuck* if a warning gives the reason, if a
+        cause is stuck, or after `PATIENCE` without progress.
         """
         return self._state(held, DEPTH)
 
@@ -167,9 +167,9 @@ class Reasons:
             yield name, held
 
     def causes(self, held: Held) -> Iterator[tuple[str, Held]]:
-        """The objects that ``held`` waits for: the objects that it owns; for a pod without a node, its claims; for a
-        namespace that is being deleted, the objects in it that are being deleted, too. Empty for an object that does
-        not wait.
+        """The objects that ``held`` waits for: those that it owns; in the case of a pod without a node, its claims; in
+        the case of a namespace that is being deleted, the objects in it that are also being deleted. Empty for an
+        object that does not wait.
         """
         if self.state(held) not in ("current", "warned", "paused"):
             yield from self._all_causes(held)
@@ -192,7 +192,7 @@ def _stuck_in(namespace: str, held: Held) -> bool:
 
 
 def common(held: Held, text: str) -> str:
-    """The text without the name and uid of the object, so the texts of objects with the same reason are equal."""
+    """The text without the name and uid of the object, so that the texts of objects with the same reason are equal."""
     return text.replace(held.record.name, "").replace(held.uid, "") if held.uid else text
 
 

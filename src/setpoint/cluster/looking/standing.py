@@ -1,4 +1,4 @@
-"""Standings: the state of any object, derived from its status and metadata; the rules are close to kstatus's.
+"""Standings: the state of any object, derived from its status and metadata; the rules are similar to kstatus's.
 
 https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md
 """
@@ -21,7 +21,7 @@ _BROKEN: Final = frozenset({
     "CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName",
     "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
 })  # fmt: skip
-"""The reasons of waiting containers that do not pass by themselves."""
+"""The reasons for which a container waits until a user intervenes."""
 _PLACE: Final = re.compile(r" container=\S+ pod=\S+$")
 """The end of a kubelet's messages, which repeats the name of the pod."""
 _FAILING: Final = frozenset({"Failed", "Stalled", "Degraded", "ReplicaFailure", "FailureTarget"})
@@ -36,7 +36,7 @@ _REMAINING: Final = (
     "NamespaceDeletionDiscoveryFailure", "NamespaceDeletionContentFailure", "NamespaceFinalizersRemaining",
     "NamespaceContentRemaining",
 )  # fmt: skip
-"""The types of conditions that say what a namespace that is being deleted waits for, the most telling one first."""
+"""The types of the conditions that say what prevents the deletion of a namespace, the most informative first."""
 _UNWANTED: Final = frozenset({"f:metadata", "f:status"})
 """The top-level fields of an object that are not part of its wanted state, by their names in managed fields."""
 _COUNTED: Final = ("readyReplicas", "updatedReplicas", "availableReplicas")
@@ -183,7 +183,7 @@ def _kept(metadata: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> _
 
 
 def _troubles(kind: str, status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> Iterator[_Why]:
-    """The reasons why the object will not reach its wanted state by itself."""
+    """The reasons why the object will not reach its wanted state without intervention."""
     for each in _containers(status):
         waiting = _mapping(_mapping(each, "state"), "waiting")
         if waiting.get("reason") in _BROKEN:
@@ -232,8 +232,8 @@ def _lacking(obj: Mapping[str, Any], status: Mapping[str, Any], conditions: list
 
 
 def _of_job(obj: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any]) -> Iterator[_Why]:
-    """The progress of a Job that is not complete, such as ``1 of 3 complete, 1 running``, including a Job that waits
-    before it makes the next pod.
+    """The progress of a Job that is not complete, such as ``1 of 3 complete, 1 running``. Jobs that wait before they
+    make the next pod are included.
     """
     active, wanted, done = status.get("active"), spec.get("completions"), status.get("succeeded", 0)
     if isinstance(active, int) and active:
@@ -245,7 +245,7 @@ def _of_job(obj: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str
 
 
 def _phase(status: Mapping[str, Any]) -> _Why:
-    """The phase with its reason; for a pod without one, the reason is the end of one of its containers."""
+    """The phase with its reason. If a pod does not give a reason, the reason is how one of its containers ended."""
     told = [str(each) for each in (status.get("reason"), status.get("message")) if each]
     for each in () if told else _containers(status):
         if ended := _ended(_mapping(each, "state")):
@@ -270,7 +270,7 @@ def _fine(status: Mapping[str, Any], conditions: list[Mapping[str, Any]]) -> str
 
 
 def _used(status: Mapping[str, Any]) -> str:
-    """The amounts that a quota allows, with those that are used."""
+    """The amounts that a quota allows, each with the amount that is used."""
     used = _mapping(status, "used")
     return ", ".join(f"{used.get(name, 0)} of {most} {name} used" for name, most in _mapping(status, "hard").items())
 
@@ -303,7 +303,9 @@ def _waits(container: Mapping[str, Any], waiting: Mapping[str, Any]) -> _Why:
 
 
 def _unscheduled(why: _Why, spec: Mapping[str, Any]) -> _Why:
-    """The scheduler's message and, if nodes lack labels or amounts for which the pod asks, these labels or amounts."""
+    """The scheduler's message, followed by the labels or amounts that the pod asks for and nodes lack, if there are
+    any.
+    """
     text, asks = why.text, []
     if "labels" in text:
         asks += [f"{name}={value}" for name, value in _mapping(spec, "nodeSelector").items()]

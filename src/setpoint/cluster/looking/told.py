@@ -1,4 +1,4 @@
-"""The answers about an embedded cluster's objects, as its page gets them in JSON."""
+"""The answers about an embedded cluster's objects that its page receives as JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class KindTold(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Seen(msgspec.Struct, rename="camel", kw_only=True):
-    """An object that is the cause of another one's state. ``said`` is the text in pieces, and ``more`` is the number
+    """An object that is the cause of another object's state. ``said`` is the text in pieces, and ``more`` is the number
     of further objects with the same reason.
     """
 
@@ -86,7 +86,7 @@ class By(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Pair(msgspec.Struct, rename="camel", kw_only=True):
-    """A field with the wanted value, and the field with the actual one."""
+    """A field with a wanted value, and the field with the corresponding actual value."""
 
     wanted: str
     is_wanted: Any

@@ -21,7 +21,7 @@ _HEADS: Final[Mapping[tuple[str, str], str]] = {
 }
 """The meaning of a condition with that type and status."""
 _CLEAR: Final = frozenset({("ReplicaFailure", "True"), ("PodScheduled", "False"), ("FailureTarget", "True")})
-"""The conditions of Kubernetes whose reason says no more than their message."""
+"""The conditions of Kubernetes whose reasons add nothing to their messages."""
 _ADJECTIVES: Final = frozenset({"Ready", "Available", "Established", "Bound", "Healthy", "Synced"})
 _PREEMPTION: Final = re.compile(r"(?: no new claims to deallocate,)? preemption: .*", re.DOTALL)
 _FORBIDDEN: Final = re.compile(r'^\S+ "[^"]*" is forbidden: (?=.)')
@@ -51,8 +51,7 @@ _REFUSALS: Final[tuple[tuple[re.Pattern[str], str, str], ...]] = tuple(
         (r"Too many pods", "has its full number of pods", "have their full number of pods"),
     )
 )  # fmt: skip
-"""The scheduler's phrases for the refusals of nodes, each with a plain phrase for one node and one for several nodes.
-"""
+"""The scheduler's phrases for rejected nodes, each with a plain phrase for one node and a plain phrase for several."""
 
 
 def condition(told: Mapping[str, Any], kind: str = "") -> str:
@@ -108,7 +107,7 @@ def container(name: Any, reason: str, text: str, ended: str) -> str:
 
 
 def without_preemption(text: str) -> str:
-    """The scheduler's message without the part about preemption, about which a reader can't do anything."""
+    """The scheduler's message without its remarks about preemption, since a reader can't do anything about that."""
     return _PREEMPTION.sub("", text)
 
 

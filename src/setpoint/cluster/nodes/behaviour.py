@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from setpoint.cluster.nodes.calls import Command, Connection
 
 PREFIX: Final = "hollow.setpoint.io"
-"""The domain of the annotations of pods: ``hollow.setpoint.io/WHAT`` is for all containers,
+"""The domain of the annotations on pods: ``hollow.setpoint.io/WHAT`` is for all containers,
 ``NAME.hollow.setpoint.io/WHAT`` for the container ``NAME``.
 """
 NODE: Final = f"{PREFIX}/node"
-"""The annotation of a Node whose value ``dead`` says that the node's kubelet no longer does anything."""
+"""The annotation on a Node; its value ``dead`` says that the node's kubelet no longer does anything."""
 DEAD: Final = "dead"
 JOB_SECONDS: Final = 1.0
 """The default run time of containers of Jobs and of Helm's hooks, in seconds."""
 HOOK: Final = "helm.sh/hook"
-"""Annotation of objects whose end Helm waits for, such as the pods of `helm test`."""
+"""The annotation of Helm's hooks, such as the pods of `helm test`. Helm waits for such an object to end."""
 NEVER: Final = inf
 _CODES: Final = range(256)
 

@@ -20,7 +20,7 @@ from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import HostIP, Node, Pod, PodIP
 
 LOOPBACK: Final = "127.0.0.1"
-"""The address of pods that are processes of this machine."""
+"""The address of pods that are processes on this machine."""
 NO_PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 _NODE_INDEX: Final = "node"
 
@@ -30,10 +30,10 @@ class HollowKubelet:
 
     The containers of a pod on one of the nodes start, run, become ready and end as the pod's behaviour says: the
     function ``behaviour`` takes precedence over annotations, and these over defaults
-    (`setpoint.cluster.nodes.behaviour`). Containers are restarted by their restart policies, with upstream's back-off;
-    init containers run first, one after the other, and sidecars keep running. A pod that is being deleted is gone when
-    its containers have ended, at the latest at the end of its grace period. A node that is annotated as dead does
-    nothing. Pods that are bound to other nodes are left alone.
+    (`setpoint.cluster.nodes.behaviour`). Containers are restarted according to their restart policies, with upstream's
+    back-off; init containers run first, one after the other, and sidecars keep running. A pod that is being deleted is
+    gone when its containers have ended, or at the latest when its grace period is over. A node that is annotated as
+    dead does nothing. Pods that are bound to other nodes are left alone.
 
     Containers that ``processes`` runs are child processes, whose exit codes are reported; all others are hollow.
 
@@ -41,7 +41,7 @@ class HollowKubelet:
     sets other times.
 
     *Guarantees*: the status contains the complete state, so a new process can continue where this one stopped. A status
-    is written when something has changed; states that last no time are not written. A pod whose host port is taken on
+    is written when something has changed; states without a duration are not written. A pod whose host port is taken on
     its node fails before it starts.
 
     Raises:

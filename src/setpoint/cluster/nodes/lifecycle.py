@@ -130,15 +130,15 @@ class NodeLifecycle:
 
 
 class TaintEvictions:
-    """Deletes pods that don't tolerate a ``NoExecute`` taint of their node, either at once or at the end of the time
-    for which they tolerate it. Finished pods are deleted, too.
+    """Deletes pods whose node has a ``NoExecute`` taint that they don't tolerate for ever: immediately, or at the end
+    of the time for which they tolerate the taint. Finished pods are deleted, too.
     """
 
     def __init__(self) -> None:
         self._tainted: set[str] = set()
         self._began: dict[str, dict[str, float]] = {}
-        """The loop's times at which pods were first seen on a node with a taint that they don't tolerate for ever, by
-        the node's name and the pod's uid.
+        """The loop times at which pods were first seen on a node with a taint that they don't tolerate for ever, by
+        node name and pod uid.
         """
         self.controller = (
             Controller(
@@ -227,10 +227,10 @@ def taints_of(node: Node) -> list[Taint]:
 
 
 def tolerated(pod: Pod, taints: Iterable[Taint]) -> float | None:
-    """The seconds for which a pod tolerates the ``NoExecute`` taints: 0.0 if it does not tolerate one of them, None if
-    it tolerates them for ever.
+    """The seconds for which a pod tolerates the ``NoExecute`` taints: 0.0 if there is one that it does not tolerate,
+    None if it tolerates all of them for ever.
 
-    For each taint the first toleration that fits counts; of the times of several taints, the shortest.
+    For each taint, the first toleration that matches counts. With several taints, the shortest time counts.
     """
     seconds: list[float] = []
     for taint in taints:

@@ -60,7 +60,8 @@ def lines_of(run: Run, habit: ContainerBehaviour, what: str) -> Iterator[Line]:
     """Every line of a run until its end, if the end is known. Lines that have not been written yet have times in the
     future.
 
-    A container whose behaviour does not set a log says that it is hollow; ``what`` is its name in that message.
+    A container whose behaviour does not set a log says that it is hollow; ``what`` is the container's name in that
+    message.
     """
     texts = habit.log if habit.log is not None else (f"hollow: nothing is executed in {what}",)
     every = habit.log_every or 0.0

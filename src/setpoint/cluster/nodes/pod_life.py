@@ -27,7 +27,7 @@ class PodLife:
     """One update of a pod: `advance` brings the status up to date, and returns the time until the next update.
 
     The object keeps no state between updates: the status records the pod's changes, and the stopwatch their exact
-    times. States that last no time are skipped without being written.
+    times. States without a duration are skipped without being written.
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class PodLife:
         self._say("Warning", reason, message)
 
     def stop(self) -> float:
-        """Ends the containers. Returns the seconds after which all of them should have ended, and this method has to be
-        called again; 0.0 when they have ended and the status says so.
+        """Ends the containers. Returns the number of seconds after which all of them should have ended and this method
+        has to be called again; 0.0 once they have ended and the status says so.
         """
         pod = self._pod
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
@@ -312,7 +312,7 @@ class PodLife:
         return bool(found) and phase_of(self._pod) in ("Succeeded", "Failed")
 
     def _say_killing(self) -> None:
-        """Reports the containers that are asked to end, when a deleted pod is looked at for the first time."""
+        """Reports the containers that are asked to end, but only the first time that a deleted pod is processed."""
         if not self._stopwatch.begins(self._pod.uid, "killing"):
             return
         for container, status in self._pairs():

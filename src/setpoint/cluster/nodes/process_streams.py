@@ -1,4 +1,4 @@
-"""Logs, commands and connections of containers that run as processes of this machine."""
+"""Logs, commands and connections of containers that run as processes on this machine."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def command_in(processes: Processes, pod: Pod, container: Container, asked: Comm
 
 
 def port_of(port: int) -> Talk:
-    """A function that connects a client's stream to a port of this machine, at the loopback address."""
+    """A function that connects a client's stream to a port at this machine's loopback address."""
 
     async def talk(received: Input, sent: Output) -> None:
         reader, writer = await asyncio.open_connection(LOOPBACK, port)

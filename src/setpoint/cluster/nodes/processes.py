@@ -1,4 +1,4 @@
-"""Runs containers as ordinary processes of this machine; opt-in, and only for containers that are marked for it."""
+"""Runs containers as ordinary processes on this machine. This is opt-in, and limited to specially marked containers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Container, EnvVar, Pod
 
 REGISTRY: Final = "process.setpoint.dev"
-"""Images of this registry stand for programs of this machine: ``process.setpoint.dev/redis-server``."""
+"""Images from this registry stand for programs on this machine: ``process.setpoint.dev/redis-server``."""
 COMMAND: Final = f"{REGISTRY}/command"
 """The annotation of a pod with the command of its containers, in shell syntax; with the prefix ``NAME.``, the command
 of the container ``NAME``.
@@ -55,7 +55,7 @@ class Processes:
 
     Only containers whose image is in ``process.setpoint.dev``, or whose pod has the annotation for a command, are run.
     A process has the environment that its container sets and only a few of the server's variables, such as PATH and
-    HOME. It gets SIGTERM when its pod ends, and SIGKILL after the grace period. All processes end with `run`.
+    HOME. It gets SIGTERM when its pod ends, and SIGKILL after the grace period. All processes end when `run` ends.
 
     *Caveats*: there is no isolation: a process belongs to the user that runs the server. Probes are not executed: their
     results follow from their settings. ``envFrom``, volumes and values from Secrets are not supported. A process does
@@ -88,8 +88,8 @@ class Processes:
         self._due.put_nowait((run, command_of(pod, container), pod, container))
 
     def code(self, pod: Pod, container: str, number: int) -> int | None:
-        """The exit code of a run; None while the run goes on. A run that this server has not started has ended with
-        code 137.
+        """The exit code of a run; None while the run goes on. A run that this server has not started counts as ended
+        with code 137.
         """
         run = self._runs.get((pod.uid, container, number))
         return _UNKNOWN if run is None else run.code
@@ -227,7 +227,9 @@ def command_of(pod: Pod, container: Container) -> list[str]:
 
 
 def limits_of(container: Container) -> str:
-    """Shell commands that set the rlimits of a container: address space from memory, file size from storage."""
+    """Shell commands that set the rlimits of a container. Its memory limit restricts the address space, and its storage
+    limit the size of files.
+    """
     limits = container.resources.limits if container.resources is not None else {}
     found = ""
     if "memory" in limits:

@@ -61,10 +61,10 @@ class HollowNodes:
     """Registers Nodes that are Ready, each with a Lease.
 
     ``nodes`` is the number of nodes, or a description of each. Like a kubelet, it registers nodes when it starts; a
-    Node that is deleted later stays away until the next start. Taints are set only on new Nodes.
+    Node that is deleted later is not registered again until the next start. Taints are set only on new Nodes.
 
     *Caveats*: a Lease is written when its node is registered or recovers, and is not renewed every ten seconds. The
-    control plane knows without it that a hollow node is alive, and an idle cluster stays idle.
+    control plane can tell without renewals which hollow nodes are alive, and an idle cluster stays idle.
 
     Raises:
         ValueError: there is no node, or two nodes have the same name.

@@ -1,4 +1,4 @@
-"""Stopwatch: the time, by the loop's clock, since a pod's states began, even if they began before this process."""
+"""Stopwatch: the time, by the loop's clock, since a pod's states began, even if they began in an earlier process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answers of hollow kubelets about containers: logs, usage, commands and connections to ports."""
+"""The answers that hollow kubelets give about containers: logs, usage, commands and connections to ports."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class HollowStreams:
         return run
 
     def port(self, pod: JsonObject, port: int) -> Talk:
-        """A function that talks to a client of a port of the pod.
+        """A function that serves a client of one of the pod's ports.
 
         Raises:
             ApiStatusError: the pod is not running, nothing answers at this port, or the pod's node does not answer.

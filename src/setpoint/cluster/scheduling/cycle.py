@@ -1,4 +1,4 @@
-"""One scheduling cycle: every node is checked, and the best of the nodes that don't refuse the pod is chosen."""
+"""One scheduling cycle: every node is checked, and the best of the nodes that accept the pod is chosen."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Cycle:
         self._namespaces = namespaces
         self._spread, self._neighbours = self._rules(occupancy)
         self._users = self._users_of(volumes.exclusive) if volumes is not None and volumes.exclusive else frozenset()
-        """The keys of the pods on nodes that already use a claim of this pod that only one pod may use at a time."""
+        """The keys of the pods on nodes that already use one of this pod's exclusive claims (ReadWriteOncePod)."""
         self.refusals: dict[str, Refusal] = {}
         """The reason why each node was left out, in the order of the nodes."""
 

@@ -48,7 +48,7 @@ def refusal(
 
 
 def _short_of(pod: PlacedPod, place: Place) -> Refusal | None:
-    """The refusal of NodeResourcesFit, which names every resource of which there is too little; None if there is
+    """The refusal of NodeResourcesFit, which names every resource that the node has too little of; None if the node has
     enough. A request that exceeds the whole node makes the refusal lasting.
     """
     allocatable, used = place.allocatable, place.used

@@ -9,9 +9,9 @@ from setpoint.cluster.scheduling.occupancy import NamespaceLabels, Place, Placed
 from setpoint.cluster.scheduling.refusal import Refusal
 
 Domain = tuple[str, str]
-"""A label of nodes and its value."""
+"""A node label and its value."""
 HARD_WEIGHT = 1
-"""The weight of a required affinity of a pod on a node if it matches the pod to be placed."""
+"""The weight that a required affinity of a pod on a node has if it matches the pod to be placed."""
 
 
 class Neighbours:

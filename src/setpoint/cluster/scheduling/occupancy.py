@@ -59,7 +59,7 @@ class PlacedPod:
     priority: int
     requests: Amounts
     weight: Amounts
-    """The requests by which nodes are compared; a container without requests counts with `LEAST`."""
+    """The requests by which nodes are compared; a container without requests counts as if it requested `LEAST`."""
     ports: frozenset[tuple[str, str, int]]
     generation: int
     is_deleting: bool
@@ -111,7 +111,7 @@ class PlacedPod:
         return bool(self.near or self.apart or self.would_be_near or self.would_be_apart)
 
     def wants_the_same(self, pod: Pod) -> bool:
-        """Whether ``pod`` is the same pod with nothing changed that concerns the scheduler."""
+        """Whether ``pod`` is the same pod, unchanged in everything that concerns the scheduler."""
         return (self.uid, self.generation, self.labels) == (pod.uid, pod.metadata.generation, pod.labels)
 
     def _terms(self, terms: Iterable[PodAffinityTerm]) -> list[Term]:
@@ -163,15 +163,15 @@ class Place:
 class Occupancy:
     """All nodes with their pods. It is updated change by change.
 
-    A pod that was just bound counts for its node at once (`assume`), before the cache shows it there.
+    A pod that was just bound counts for its node immediately (`assume`), even before the cache shows it there.
     """
 
     def __init__(self) -> None:
         self.places: dict[str, Place] = {}
         self.pods: dict[ObjectKey, PlacedPod] = {}
-        """The known pods, including waiting ones; without those that have ended."""
+        """The known pods, including waiting pods but not pods that have ended."""
         self.with_terms: dict[ObjectKey, PlacedPod] = {}
-        """Pods on nodes that have affinities to other pods."""
+        """The pods that are on a node and have affinities to other pods."""
         self.nominated: dict[ObjectKey, str] = {}
         """The node on which other pods were deleted for a waiting pod, by the waiting pod's key."""
         self._homeless: dict[str, dict[ObjectKey, PlacedPod]] = {}
@@ -240,7 +240,7 @@ class Occupancy:
         self._enter(placed)
 
     def nominate(self, key: ObjectKey, node: str) -> None:
-        """Reserves for the pod the resources that become free on the node."""
+        """Reserves the resources that become free on the node for the pod."""
         self.nominated[key] = node
 
     def expected(self, place: Place, pod: PlacedPod) -> Place:

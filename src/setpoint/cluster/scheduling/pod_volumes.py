@@ -68,8 +68,8 @@ class PodVolumes:
         return GONE if self.has_lost else None
 
     async def choose(self, node: Node, ctx: Context) -> bool:
-        """Reserves volumes for waiting claims, and requests that the missing ones be made for this node. Returns True
-        if no claim waits. After a crash between two of these writes, the next attempt leads to the same node.
+        """Reserves volumes for waiting claims, and requests that missing volumes be made for this node. Returns True if
+        no claim waits. After a crash between two of these writes, the next attempt leads to the same node.
 
         Raises:
             Conflict: a volume or a claim has changed in the meantime; the pod has to be scheduled again.
@@ -111,7 +111,7 @@ async def volumes_of(pod: Pod, ctx: Context) -> PodVolumes | None:
     """The volumes of a pod as they are on the server; None if the pod does not mount any claims.
 
     Raises:
-        Unusable: a claim is missing, lost, being deleted, or not bound though it does not wait for a pod.
+        Unusable: a claim is missing, lost or being deleted, or is not bound although it does not wait for a pod.
     """
     found = PodVolumes()
     is_unbound = False
@@ -153,7 +153,7 @@ async def _claims(pod: Pod, ctx: Context) -> AsyncIterator[PersistentVolumeClaim
 
 
 def mounted(pod: str, spec: PodSpec) -> Iterator[tuple[str, str]]:
-    """The names of the claims that a pod mounts, each with the message for the case that the claim is missing."""
+    """The names of the claims that a pod mounts, each with the message to report if the claim is missing."""
     for volume in spec.volumes:
         if volume.persistent_volume_claim is not None:
             name = volume.persistent_volume_claim.claim_name
@@ -171,7 +171,7 @@ async def _get(kind: type[T], name: str, namespace: str, ctx: Context) -> T | No
 
 
 def _is_allowed(storage_class: StorageClass, node: Node) -> bool:
-    """Whether new volumes of a class may be made for a node: one of its topologies has the node's labels."""
+    """Whether new volumes of a class may be made for a node: its labels have to match one of the class's topologies."""
     terms = storage_class.allowed_topologies
     return not terms or any(
         all(node.labels.get(each.key) in each.values for each in term.match_label_expressions) for term in terms

@@ -32,8 +32,8 @@ def preempt(
 ) -> Candidate | str:
     """The best candidate, or the reason why there is none.
 
-    Nodes are compared as upstream does: the best node has the fewest victims that budgets guard, then the lowest
-    priority of its most important victim, the lowest sum of priorities, the fewest victims, and the latest start of its
+    Nodes are compared as in upstream, by these criteria in turn: the fewest victims that budgets guard, the lowest
+    priority of the most important victim, the lowest sum of priorities, the fewest victims, and the latest start of the
     most important victims.
     """
     if pod.spec.preemption_policy == "Never":

@@ -28,17 +28,18 @@ _NO_CLAIMS: Final = "no new claims to deallocate"
 
 
 class Scheduler:
-    """Binds each pod that names this scheduler and has neither a scheduling gate nor a node, through its ``binding``.
+    """Uses the ``binding`` subresource to bind each pod that names this scheduler and has neither a scheduling gate nor
+    a node.
 
     It considers requests, taints, node selectors and affinities, affinities between pods, topology spread, host ports,
-    and priorities: if a pod does not fit anywhere, less important pods are ended for it (preemption). A pod that can't
-    be bound gets the condition `PodScheduled` and an event with the reason, and is tried again when a node or a pod
-    changes in a way that may help. The same cluster leads to the same decisions.
+    and priorities: if a pod does not fit anywhere, less important pods are ended for it (preemption). If a pod can't be
+    bound, its condition `PodScheduled` is set to False and an event gives the reason; the pod is tried again when a
+    node or a pod changes in a way that may help. The same cluster always leads to the same decisions.
 
     With ``claims``, the news from a volume binder in the same control plane, volumes are considered: a pod waits until
     its claims are bound, and is put on a node where their volumes can be used. For claims that wait for their first
     consumer, volumes are chosen together with the node (the annotation ``volume.kubernetes.io/selected-node``, or the
-    volume's ``claimRef``); the pod is bound when these claims are.
+    volume's ``claimRef``); the pod is bound once these claims are bound.
 
     *Caveats*: without ``claims``, volumes are not considered; devices and images never are.
     """
@@ -59,7 +60,7 @@ class Scheduler:
         self._priorities: Counter[int] = Counter()
         """The number of pods that are due, by priority."""
         self._waiting: set[ObjectKey] = set()
-        """Pods that found no place."""
+        """Pods for which no node was found."""
         self._begun = False
         self.controller = (
             Controller(
@@ -117,9 +118,7 @@ class Scheduler:
         return helps
 
     def _wake(self) -> Iterable[ObjectKey]:
-        """The keys of all waiting pods, which are now due: the highest priority first, and in order of arrival among
-        equals.
-        """
+        """The keys of all waiting pods, which are now due, ordered by descending priority and then by arrival."""
         woken = sorted(self._waiting, key=lambda key: self._orders[key])
         self._waiting.clear()
         for key in woken:

@@ -19,7 +19,7 @@ def best(pod: PlacedPod, places: Sequence[Place], spread: Spread, neighbours: Ne
     """The node with the highest sum of the scores of upstream's plugins, with upstream's weights.
 
     Where upstream chooses at random among equals, the node with the fewest pods wins, and among these the first that
-    was added, so the same cluster gives the same answer.
+    was added, so that the same cluster always gives the same answer.
     """
     if len(places) == 1:
         return places[0]

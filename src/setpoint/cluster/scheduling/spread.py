@@ -1,5 +1,5 @@
 """Topology spread constraints: matching pods are spread evenly over zones, hosts or any other domains that a label
-gives.
+defines.
 """
 
 from __future__ import annotations
