@@ -13,7 +13,8 @@ from setpoint.cluster.looking.wording import message
 
 WORDS = st.sampled_from([
     "Job", "Pod", "Service", "ResourceQuota", "LoadBalancer", "Failed", "Pending", "Ready", "PodScheduled",
-    "Progressing", "ReplicaFailure", "CrashLoopBackOff", "True", "False", "0/2 nodes are available: 1 Insufficient cpu.",
+    "Progressing", "ReplicaFailure", "CrashLoopBackOff", "True", "False",
+    "0/2 nodes are available: 1 Insufficient cpu.",
 ])  # fmt: skip
 NAMES = st.sampled_from([
     "active", "completions", "conditions", "containerStatuses", "containers", "desiredNumberScheduled", "exitCode",
