@@ -252,9 +252,7 @@ class PodLife:
         if not containers.restarts(container, pod, last.exit_code, is_init=is_init):
             return
         elapsed = self._elapsed(f"{container.name} ended {status.restart_count}", last.finished_at)
-        self._elapsed(
-            f"{container.name} {status.restart_count}", last.started_at
-        )  # it may have been in another process
+        self._elapsed(f"{container.name} {status.restart_count}", last.started_at)  # another process may have begun it
         delay = containers.back_off(self._crashes(container.name, status.restart_count))
         if elapsed >= delay:
             self._start(container, status)
