@@ -63,6 +63,14 @@ async def test_a_token_file_that_was_never_read_is_an_error_with_its_path(tmp_pa
     assert await TokenFile(tmp_path / "gone", fallback="f").authorization() == "Bearer f"
 
 
+async def test_a_token_is_found_as_soon_as_its_file_is_there(tmp_path: Path) -> None:
+    credentials = TokenFile(tmp_path / "token")
+    with pytest.raises(CredentialsError):
+        await credentials.authorization()
+    (tmp_path / "token").write_text("mounted")
+    assert await credentials.authorization() == "Bearer mounted"
+
+
 async def test_a_401_has_the_token_file_read_at_once_and_the_request_sent_again(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("old")
@@ -170,6 +178,9 @@ async def test_a_plugins_client_certificate_is_used(tmp_path: Path) -> None:
         ("sys.stderr.write('no ticket'); sys.exit(3)", "ended with exit code 3; it says: no ticket\nget it at x"),
         ("print('<html>')", "printed no ExecCredential: JSON is malformed"),
         ("print()", "printed no ExecCredential"),
+        ('sys.stdout.buffer.write(b\'{"kind": "\\xff"}\')', "printed no ExecCredential: .*utf-8"),
+        ("print('{\"status\": ' + '[' * 100_000)", "printed no ExecCredential"),
+        ("print('{\"more\": ' + '[' * 100_000)", "printed no ExecCredential: nested too deeply"),
         ("say(version='v0', token='t')", "printed v0 ExecCredential; .* was expected"),
         ("say(kind='Pod')", "Pod; .* was expected"),
         ("say()", "printed neither a token nor a client certificate"),

@@ -67,6 +67,18 @@ async def test_one_object_can_be_created_and_applied_in_two_namespaces() -> None
     assert made.namespace == "", "the caller's object is left alone"
 
 
+async def test_one_object_can_be_replaced_in_two_namespaces() -> None:
+    server = Server(lambda request: answer({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}))
+    made = ConfigMap(metadata=ObjectMeta(name="a"), data={"b": "c"})
+    async with Client(InProcessTransport(server.handle)) as client:
+        for namespace in ("one", "two"):
+            await client.core_v1.config_maps(namespace).replace(made)
+    assert [request.path for request in server.requests] == [
+        "/api/v1/namespaces/one/configmaps/a",
+        "/api/v1/namespaces/two/configmaps/a",
+    ]
+
+
 async def test_the_clientset_is_complete() -> None:
     async with Client(InProcessTransport(Server(lambda request: answer({})).handle)) as client:
         reached = set()

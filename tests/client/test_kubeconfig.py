@@ -343,6 +343,12 @@ def test_proxies_of_the_environment_count_as_in_go(server: str, no_proxy: str, p
     assert found == ("http://p:3128" if proxied else "")
 
 
+def test_a_server_without_a_scheme_is_reached_through_the_proxy_for_https(file: Path) -> None:
+    write(file, cluster={"server": "api.example.com:6443"})
+    config = load_kubeconfig(file, environ={"HTTPS_PROXY": "p:3128"})
+    assert (config.server, config.proxy_url) == ("https://api.example.com:6443", "http://p:3128")
+
+
 def test_a_config_by_hand_is_checked_too() -> None:
     with pytest.raises(ConfigError, match="not an http"):
         ClientConfig(server="h:6443")

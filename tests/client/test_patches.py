@@ -179,3 +179,14 @@ def test_a_line_without_end_is_refused() -> None:
     framer.feed(b"x" * 500)
     with pytest.raises(LineTooLong):
         framer.feed(b"x")
+
+
+@pytest.mark.parametrize("chunks", [[b"x" * 1001 + b"\n"], [b"x" * 600, b"x" * 401 + b"\n"], [b"a\n" + b"x" * 1001]])
+def test_a_line_that_is_longer_than_the_limit_is_refused_even_if_it_ends_in_its_chunk(chunks: list[bytes]) -> None:
+    framer = LineFramer(limit=1000)
+    assert framer.feed(b"x" * 1000 + b"\n") == [b"x" * 1000]
+    *first, last = chunks
+    for chunk in first:
+        framer.feed(chunk)
+    with pytest.raises(LineTooLong):
+        framer.feed(last)

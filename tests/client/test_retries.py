@@ -15,6 +15,7 @@ from setpoint.client import (
     InProcessTransport,
     Request,
     Response,
+    RetryPolicy,
     ServiceUnavailable,
     TooManyRequests,
     TransportError,
@@ -122,6 +123,33 @@ async def test_a_watch_is_established_with_the_same_patience() -> None:
     async with Client(InProcessTransport(Server(lambda request: answers.pop(0)).handle)) as client:
         assert [event.type async for event in client.watch(Thing)] == ["BOOKMARK"]
     assert now() == 2.0
+
+
+@virtual_time
+async def test_a_stream_whose_refusal_breaks_off_is_one_answer() -> None:
+    async def broken() -> AsyncIterator[bytes]:
+        yield b"{"
+        raise TransportError("broken", sent=True)
+
+    client = Client(InProcessTransport(Server(lambda request: Answer(403, {}, broken())).handle))
+    with pytest.raises(TransportError, match="broken"):
+        async with client.stream("POST", "/api"):
+            pass
+    assert client.answers == {("POST", "403"): 1}
+
+
+@virtual_time
+async def test_the_discovery_of_a_copy_shares_retries_and_answers_with_the_original() -> None:
+    heard: list[str] = []
+    empty = Answer(200, {"warning": '299 - "old"'}, b"{}")
+    answers = [busy(429), empty, empty]
+    client = Client(Breaking(0), on_warning=heard.append, retry=RetryPolicy(attempts=0))
+    copy = client.over(InProcessTransport(Server(lambda request: answers.pop(0)).handle))
+    with pytest.raises(TooManyRequests):
+        await copy.discovery.resources()
+    await copy.discovery.resources()
+    assert heard == ["old"]
+    assert client.answers == {("GET", "429"): 1, ("GET", "200"): 2}
 
 
 @virtual_time

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -75,3 +77,48 @@ async def test_connections_are_closed_although_the_credentials_fail_to_close() -
         with pytest.raises(RuntimeError, match="can't be closed"):
             await client.close()
         assert not pool.connections
+
+
+class Silent:
+    """The server's end of a WebSocket that sends nothing."""
+
+    protocol = "v5.channel.k8s.io"
+
+    async def serve(self, socket: Any) -> None:
+        await socket.receive()
+
+
+@dataclass
+class Upgraded(Answer):
+    status: int = 101
+    upgrade: Silent | None = None
+
+
+@virtual_time
+async def test_a_web_socket_within_the_process_ends_with_its_transport() -> None:
+    async def handle(request: Request) -> Answer:
+        return Upgraded(upgrade=Silent())
+
+    transport = InProcessTransport(handle)
+    asyncio.get_running_loop().call_at(5.0, lambda: asyncio.ensure_future(transport.close()))
+    with pytest.raises(TransportError, match="the transport is closed"):
+        async with transport.connect(Request("GET", "/exec"), ["v5.channel.k8s.io"]) as socket:
+            await socket.receive()
+    assert asyncio.get_running_loop().time() == 5.0
+    with pytest.raises(TransportError, match="the transport is closed"):
+        async with transport.connect(Request("GET", "/exec"), ["v5.channel.k8s.io"]):
+            pass
+
+
+@virtual_time
+async def test_a_web_socket_that_is_not_opened_meets_its_deadline() -> None:
+    async def never(request: Request) -> Answer:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    transport = InProcessTransport(never)
+    with pytest.raises(TransportError, match="no answer to GET /exec in time") as caught:
+        async with transport.connect(Request("GET", "/exec", timeout=7.0), ["v5.channel.k8s.io"]):
+            pass
+    assert caught.value.timed_out
+    assert asyncio.get_running_loop().time() == 7.0

@@ -309,3 +309,57 @@ async def test_a_target_of_no_replicas_is_left_alone() -> None:
         await world.settle()
         assert await replicas(world) == 0
         assert (await conditions(world))["ScalingActive"] == ("False", "ScalingDisabled")
+
+
+def of_container(name: str) -> dict[str, Any]:
+    target = {"type": "Utilization", "averageUtilization": 50}
+    return {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": name, "target": target}}
+
+
+@virtual_time
+async def test_one_container_is_measured_without_the_metrics_api() -> None:
+    made = deployment(2)
+    proxy = Container(name="proxy", image="proxy:1", resources=ResourceRequirements(requests={"cpu": "100m"}))
+    assert made.spec.template.spec is not None
+    made.spec.template.spec.containers.append(proxy)
+    made.spec.template.metadata.annotations = {f"proxy.{ANNOTATION}cpu": "100m", f"{ANNOTATION}cpu": "300m"}
+    async with cluster(objects=[made, autoscaler(of_container("proxy"))], nodes=0) as world:
+        await world.settle()
+        for pod in await world.list(Pod):
+            ready = {"type": "Ready", "status": "True"}
+            status = {"phase": "Running", "startTime": "2026-01-01T00:00:00Z", "conditions": [ready]}
+            await world.client.patch(Pod, pod.name, {"status": status}, subresource="status")
+        await advance(20)
+        found = (await world.get(HorizontalPodAutoscaler, "web")).status.current_metrics[0].container_resource
+        assert found is not None
+        assert (found.current.average_utilization, found.current.average_value) == (100, "100m")
+
+
+@virtual_time
+async def test_annotations_that_are_not_quantities_are_not_metrics() -> None:
+    per_pod = {
+        "type": "Pods",
+        "pods": {"metric": {"name": "rps"}, "target": {"type": "AverageValue", "averageValue": "10"}},
+    }
+    outside = {
+        "type": "External",
+        "external": {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "30"}},
+    }
+    scaler = autoscaler(utilization(50), per_pod, outside)
+    scaler.metadata.annotations = {f"{ANNOTATION}queue": "many"}
+    async with cluster(objects=[deployment(2, cpu="half", rps="fast"), scaler], nodes=0) as world:
+        await world.settle()
+        found = (await world.get(HorizontalPodAutoscaler, "web")).status.conditions
+        (active,) = [each for each in found if each.type == "ScalingActive"]
+        assert (active.status, active.reason) == ("False", "FailedGetResourceMetric")
+        events = {each.reason for each in await world.list(Event)}
+        assert {"FailedGetResourceMetric", "FailedGetPodsMetric", "FailedGetExternalMetric"} <= events
+
+
+@pytest.mark.parametrize(("target", "value"), [("1n", "10"), ("1", "1e999")])
+@virtual_time
+async def test_the_smallest_target_and_the_largest_value_lead_to_the_most_replicas(target: str, value: str) -> None:
+    wanted = {"type": "AverageValue", "averageValue": target}
+    per_pod = {"type": "Pods", "pods": {"metric": {"name": "rps"}, "target": wanted}}
+    async with cluster(objects=[deployment(2, rps=value), autoscaler(per_pod, most=4)]) as world:
+        await world.eventually(lambda: _is(world, 4))

@@ -44,6 +44,25 @@ async def test_a_node_that_comes_back_keeps_its_pods() -> None:
         assert not (await world.get(Pod, "web")).is_deleting
 
 
+@virtual_time
+async def test_every_absence_of_a_node_has_its_own_quarantine() -> None:
+    async with cluster(control_plane=["podgc"], nodes=0) as world:
+        first = pod("first", nodeName="a")
+        first.metadata.finalizers = []
+        await world.create(first)
+        await advance(10)
+        await world.client.delete(first, grace_period_seconds=0)
+        await advance(600)
+        node = await world.create(Node.named("a"))
+        await world.settle()
+        await world.delete(node)
+        await world.create(pod("second", nodeName="a"))
+        await advance(30)
+        assert not (await world.get(Pod, "second")).is_deleting
+        await advance(30)
+        assert (await world.get(Pod, "second")).is_deleting
+
+
 def role(name: str, labels: dict[str, str], *verbs: str) -> ClusterRole:
     made = ClusterRole.named(name, labels=labels)
     made.rules = [PolicyRule(api_groups=[""], resources=["pods"], verbs=[verb]) for verb in verbs]

@@ -281,7 +281,10 @@ def test_logging_is_configured_only_when_asked() -> None:
     with pytest.raises(ValueError, match="neither text nor json"):
         configure("xml")  # type: ignore[arg-type]
     root = logging.getLogger()
-    level = root.level
+    handlers, level = list(root.handlers), root.level
+    with pytest.raises(ValueError, match="LOUD"):
+        configure("text", "LOUD")
+    assert root.handlers == handlers
     stream = io.StringIO()
     handler = configure("json", "WARNING", stream=stream)
     try:

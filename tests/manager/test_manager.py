@@ -543,6 +543,8 @@ async def test_a_runnable_that_fails_or_ends_unasked_ends_the_manager() -> None:
         made.add(Ends("once", journal), may_end=True)
         async with made:
             await advance(10)
+        with pytest.raises(TypeError, match="controller 'configmap' can't have may_end"):
+            made.add(sp.Controller(ConfigMap, nothing), may_end=True)
 
 
 @virtual_time

@@ -133,7 +133,7 @@ class Collection(CreateOnly[K]):
         return self._client.update_status(obj, dry_run=dry_run)
 
     def replace(self, obj: K, *, subresource: str = "", dry_run: bool = False) -> K:
-        return self._client.replace(obj, subresource=subresource, dry_run=dry_run)
+        return self._client.replace(self._placed(obj), subresource=subresource, dry_run=dry_run)
 
     def patch(
         self,

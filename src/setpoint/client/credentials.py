@@ -108,8 +108,9 @@ class TokenFile(Credentials):
     """A bearer token in a file, which is read again from time to time because service-account tokens are rotated.
 
     The file is read at most once in ``period`` seconds (50 by default: client-go's minute, minus its leeway of 10 s),
-    and again at once after a 401. While it can't be read, the last token (at first ``fallback``) stays in use; without
-    one, requests fail with `CredentialsError`.
+    and again at once after a 401. While it can't be read, the last token (at first ``fallback``) stays in use. Without
+    one, requests fail with `CredentialsError`, and each of them reads the file, because a pod may start before its
+    token is mounted.
     """
 
     def __init__(self, path: str | Path, *, fallback: str = "", period: float = 50.0) -> None:

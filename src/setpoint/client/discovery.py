@@ -118,7 +118,7 @@ class Discovery:
     """
 
     def __init__(self, client: ClientBase) -> None:
-        self._requester = client._requester
+        self._client = client
 
     async def resources(self) -> Discovered:
         """All resources of the server.
@@ -189,7 +189,7 @@ class Discovery:
         ]
 
     async def _get(self, path: str, kind: type[T], accept: str) -> T:
-        body = await self._requester.request("GET", path, accept=accept, timeout=TIMEOUT)
+        body = await self._client._requester.request("GET", path, accept=accept, timeout=TIMEOUT)
         try:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:

@@ -158,8 +158,9 @@ class ExecPlugin(Credentials):
         config = self._config
         try:
             answer = msgspec.json.decode(stdout, type=_Answer)
-        except msgspec.DecodeError as problem:
-            raise self._failed(f"printed no ExecCredential: {problem}", stderr) from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            why = "nested too deeply" if isinstance(problem, RecursionError) else problem
+            raise self._failed(f"printed no ExecCredential: {why}", stderr) from None
         if answer.kind != "ExecCredential" or answer.apiVersion != config.api_version:
             said = f"{answer.apiVersion or '(none)'} {answer.kind or '(none)'}"
             raise self._failed(f"printed {said}; a {config.api_version} ExecCredential was expected", stderr)

@@ -132,7 +132,7 @@ class Collection(CreateOnly[K]):
         return await self._client.update_status(obj, dry_run=dry_run)
 
     async def replace(self, obj: K, *, subresource: str = "", dry_run: bool = False) -> K:
-        return await self._client.replace(obj, subresource=subresource, dry_run=dry_run)
+        return await self._client.replace(self._placed(obj), subresource=subresource, dry_run=dry_run)
 
     async def patch(
         self,

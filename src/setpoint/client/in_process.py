@@ -38,7 +38,7 @@ class InProcessTransport:
     """Passes each request to ``handler`` (such as ``ApiServer.handle``).
 
     Requests impersonate ``user``; without a ``user``, they have no credentials. Deadlines apply as they do over HTTP,
-    except to WebSockets.
+    except to open WebSockets.
     """
 
     def __init__(self, handler: Handler, *, user: str | None = None) -> None:
@@ -56,16 +56,14 @@ class InProcessTransport:
         """Opens a WebSocket to the handler; see `setpoint.client.websocket.WebSocketTransport`."""
         asked = {"upgrade": "websocket", "connection": "Upgrade", "sec-websocket-protocol": ", ".join(protocols)}
         request = replace(request, headers={**self._headers, **request.headers, **asked})
-        if request.allowed is not None:
-            request.allowed()
-        answer = await self._handler(request)
+        answer = await self._answer(request, self._deadline(request))
         upgrade = getattr(answer, "upgrade", None)
         if upgrade is None and answer.status < 300:
             raise TransportError(f"{request.method} {request.path}: this handler has no WebSockets", sent=True)
         if upgrade is None:
             body = answer.body if isinstance(answer.body, bytes) else b""
             raise error_from(answer.status, body, headers=answer.headers, verb="connect", resource=request.path)
-        here, there = _Pair(upgrade.protocol), _Pair(upgrade.protocol)
+        here, there = _Pair(upgrade.protocol, self._waits), _Pair(upgrade.protocol, Waits())
         here.other, there.other = there, here
 
         async def serve() -> None:
@@ -84,22 +82,39 @@ class InProcessTransport:
     async def close(self) -> None:
         self._waits.close()
 
+    def _deadline(self, request: Request) -> float | None:
+        return None if request.timeout is None else asyncio.get_running_loop().time() + request.timeout
+
+    async def _answer(self, request: Request, deadline: float | None) -> Answer:
+        """The handler's answer to a request that is allowed.
+
+        Raises:
+            TransportError: there was no answer before the deadline, or the transport is closed.
+        """
+        async with self._waits.until(deadline, f"no answer to {request.method} {request.path} in time"):
+            if request.allowed is not None:
+                request.allowed()
+            return await self._handler(request)
+
 
 class _Pair:
-    """One end of a WebSocket within the process; see `setpoint.client.websocket.WebSocket`."""
+    """One end of a WebSocket within the process; see `setpoint.client.websocket.WebSocket`. It ends with ``waits``."""
 
     other: _Pair
 
-    def __init__(self, protocol: str) -> None:
+    def __init__(self, protocol: str, waits: Waits) -> None:
         self.protocol = protocol
+        self._waits = waits
         self._messages: asyncio.Queue[bytes | None] = asyncio.Queue()
 
     async def send(self, data: bytes) -> None:
-        self.other._messages.put_nowait(data)
-        await asyncio.sleep(0)
+        async with self._waits.until(None, ""):
+            self.other._messages.put_nowait(data)
+            await asyncio.sleep(0)
 
     async def receive(self) -> bytes | None:
-        message = await self._messages.get()
+        async with self._waits.until(None, ""):
+            message = await self._messages.get()
         if message is None:
             self._messages.put_nowait(None)
         return message
@@ -119,13 +134,8 @@ class _Exchange:
 
     async def __aenter__(self) -> Response:
         transport, request = self._transport, self._request
-        deadline = None
-        if request.timeout is not None:
-            deadline = asyncio.get_running_loop().time() + request.timeout
-        async with transport._waits.until(deadline, f"no answer to {request.method} {request.path} in time"):
-            if request.allowed is not None:
-                request.allowed()
-            answer = await transport._handler(request)
+        deadline = transport._deadline(request)
+        answer = await transport._answer(request, deadline)
         self._response = _InProcessResponse(transport, request, answer, deadline)
         return self._response
 

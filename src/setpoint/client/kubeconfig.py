@@ -125,6 +125,8 @@ class Kubeconfig:
         server = cluster.text("server")
         if not server:
             raise ConfigError(f"{cluster.where} has no server")
+        if "://" not in server:
+            server = f"https://{server}"
         ca_file, ca_data = cluster.file("certificate-authority"), cluster.data("certificate-authority-data")
         if ca_file is not None and ca_data:
             raise ConfigError(
@@ -143,7 +145,7 @@ class Kubeconfig:
                 raise ConfigError(f"{user.where}: {problem}") from None
         try:
             config = ClientConfig(
-                server=server if "://" in server else f"https://{server}",
+                server=server,
                 ca_file=ca_file,
                 ca_data=ca_data,
                 verify=not cluster.flag("insecure-skip-tls-verify"),

@@ -31,28 +31,34 @@ class LineFramer:
         """The lines that ``chunk`` completes, without their newlines. Empty lines are left out.
 
         Raises:
-            LineTooLong: the end of a line has not arrived yet, and the line is already longer than the limit.
+            LineTooLong: a line is longer than the limit, even if its end has not arrived yet.
         """
         end = chunk.find(b"\n")  # searches many bytes at once; split() looks at each, which costs a tenth of an event
         if end < 0:
             self._rest += chunk
-            if len(self._rest) > self._limit:
-                raise LineTooLong(f"a line of the stream is longer than {self._limit} bytes")
+            self._check(len(self._rest))
             return []
         lines = []
         start = 0
         if self._rest:
             self._rest += chunk[:end]
+            self._check(len(self._rest))
             lines.append(bytes(self._rest))
             self._rest = bytearray()
             start, end = end + 1, chunk.find(b"\n", end + 1)
         while end >= 0:
             if end > start:
+                self._check(end - start)
                 lines.append(chunk[start:end])
             start, end = end + 1, chunk.find(b"\n", end + 1)
         if start < len(chunk):
+            self._check(len(chunk) - start)
             self._rest += chunk[start:]
         return lines
+
+    def _check(self, length: int) -> None:
+        if length > self._limit:
+            raise LineTooLong(f"a line of the stream is longer than {self._limit} bytes")
 
     def rest(self) -> bytes:
         """The input after the last newline. The framer is empty afterwards."""

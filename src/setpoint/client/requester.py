@@ -187,9 +187,10 @@ class _Stream:
     async def __aenter__(self) -> Response:
         requester, request = self._requester, self._request
         retry = requester._retry
-        attempt = 0
+        attempt = status = 0
         while True:
             try:
+                status = 0
                 async with AsyncExitStack() as opened:
                     response = await opened.enter_async_context(requester.transport.send(request))
                     status, heads = response.status, response.headers
@@ -201,7 +202,8 @@ class _Stream:
                         return response
                     answer = await response.read(MAX_ERROR)
             except TransportError as error:
-                requester.answers[request.method, "<error>"] += 1
+                if not status:
+                    requester.answers[request.method, "<error>"] += 1
                 delay = retry.delay_after_error(request.method, error, attempt)
                 if delay is None:
                     raise

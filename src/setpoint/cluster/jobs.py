@@ -87,8 +87,8 @@ class Jobs:
         status.ready = sum(pod.is_ready and not pod.is_deleting for pod in known.active)
         status.terminating = len(known.terminating)
         if again:
-            return after(0, "what the status says now is to be done")
-        return done() if wait is None else after(wait, "the deadline of the Job or the back-off of its pods ends then")
+            return after(0, "the status names pods that are not counted yet")
+        return done() if wait is None else after(wait, "its deadline passes, or failed pods may be replaced")
 
     # -- counting ------------------------------------------------------------------------------------------------------
 

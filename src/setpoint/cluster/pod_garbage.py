@@ -40,7 +40,7 @@ class PodGarbage:
                 leader_only=False,
                 predicates=[_may_be_garbage],
             )
-            .watches(Node, _pods_of)
+            .watches(Node, self._pods_of)
             .index(_BY_NODE, lambda pod: pod.spec.node_name)
         )
 
@@ -52,7 +52,6 @@ class PodGarbage:
             return done()
         node = await ctx.get(Node, name)
         if node is not None:
-            self._missing.pop(name, None)
             if pod.is_deleting and not pod.is_ready and _is_out_of_service(node):
                 await self._end(pod, f"PodGC: node {name} is out of service", ctx)
             return done()
@@ -65,6 +64,12 @@ class PodGarbage:
         except NotFound:
             await self._end(pod, _GONE, ctx)
         return done()
+
+    def _pods_of(self, node: Head, caches: Caches) -> Iterable[str]:
+        """The keys of the pods on the node. A node that exists has no quarantine, even if it has no pods."""
+        if caches.lister(Node).head(node.name) is not None:
+            self._missing.pop(node.name, None)
+        return caches.lister(Pod).keys(index=(_BY_NODE, node.name))
 
     async def _end(self, pod: Pod, why: str, ctx: Context) -> None:
         """Marks the pod as failed, and then deletes it. A crash after either step does no harm."""
@@ -83,10 +88,6 @@ class PodGarbage:
 def _may_be_garbage(old: Head | None, new: Head | None) -> bool:
     """Whether the pod is new or being deleted. Changes to its node are reported by the node."""
     return new is not None and (old is None or new.is_deleting)
-
-
-def _pods_of(node: Head, caches: Caches) -> Iterable[str]:
-    return caches.lister(Pod).keys(index=(_BY_NODE, node.name))
 
 
 def _is_out_of_service(node: Node) -> bool:

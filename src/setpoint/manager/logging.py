@@ -36,8 +36,8 @@ def configure(
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter(fields) if format == "json" else TextFormatter(fields))
     root = logging.getLogger()
-    root.addHandler(handler)
     root.setLevel(level)
+    root.addHandler(handler)
     return handler
 
 

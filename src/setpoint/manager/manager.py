@@ -268,9 +268,12 @@ class Manager:
 
         Raises:
             RuntimeError: the manager is stopping.
+            TypeError: ``may_end`` is set for a controller.
             ValueError: a controller with that name exists.
         """
         if isinstance(runnable, Controller):
+            if may_end:
+                raise TypeError(f"controller {runnable.name!r} can't have may_end: it runs until it is stopped")
             leading = runnable.leader_only
             if runnable.name in self.controllers:
                 raise ValueError(

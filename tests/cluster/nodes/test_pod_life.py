@@ -288,6 +288,29 @@ async def test_a_container_that_crashes_begins_again_later_and_later() -> None:
 
 
 @virtual_time
+async def test_after_a_long_run_the_back_off_begins_again() -> None:
+    async def runs(world: Cluster, seconds: str) -> None:
+        await world.client.patch(Pod, "a", {"metadata": {"annotations": {f"{HOLLOW}/run-seconds": seconds}}})
+
+    async with cluster() as world:
+        await world.create(noted("a", {"exit-code": "3"}))
+        await advance(80)
+        assert await restarts(world) == ("CrashLoopBackOff", 4)
+        await runs(world, "3600")
+        await advance(700)
+        assert await restarts(world) == ("running", 5)
+        await runs(world, "0")
+        for delay, count in ((10, 6), (20, 7), (40, 8)):
+            await advance(1)
+            (status,) = (await world.get(Pod, "a")).status.container_statuses
+            assert (shown(status), status.restart_count) == ("CrashLoopBackOff", count)
+            assert status.state is not None
+            assert status.state.waiting is not None
+            assert (status.state.waiting.message or "").startswith(f"back-off {delay}s ")
+            await advance(delay - 1)
+
+
+@virtual_time
 async def test_the_codes_of_single_runs_are_used_in_turn() -> None:
     async with cluster() as world:
         await world.create(noted("a", {"exit-code": "1,2,0", "run-seconds": "1"}, restart_policy="OnFailure"))

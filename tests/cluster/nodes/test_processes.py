@@ -68,6 +68,24 @@ async def test_a_command_that_no_program_can_be_given_has_not_started(local: Emb
     assert "null byte" in await local.client.logs("a")
 
 
+async def test_a_command_that_is_not_in_shell_syntax_is_told_in_the_log(local: EmbeddedCluster) -> None:
+    made = script("a", "")
+    made.metadata.annotations = {"main.process.setpoint.dev/command": "echo 'from here"}
+    await local.client.create(made)
+    assert code_of(await until(local, "a", "Failed")) == 128
+    assert await local.client.logs("a") == "annotation main.process.setpoint.dev/command: No closing quotation\n"
+    await local.client.delete(await local.client.get(Pod, "a"))
+
+
+async def test_a_command_that_can_not_run_beside_a_process_is_told(local: EmbeddedCluster) -> None:
+    await local.client.create(script("a", "exec sleep 100"))
+    await until(local, "a", "Running")
+    found = await local.client.exec("a", ["echo", "a\0b"])
+    assert (found.exit_code, b"null byte" in found.stderr) == (127, True)
+    found = await local.client.exec("a", ["no-such-program"])
+    assert (found.exit_code, found.stderr) == (127, b"no-such-program: No such file or directory\n")
+
+
 async def test_images_from_elsewhere_are_never_run(local: EmbeddedCluster, tmp_path: Path) -> None:
     for number, image in enumerate(("busybox", "docker.io/library/sh", "process.setpoint.dev.example.com/sh", "sh")):
         await local.client.create(script(f"pod-{number}", f"touch {tmp_path}/ran", image=image))

@@ -141,7 +141,8 @@ class Measures:
         )  # fmt: skip
 
     async def _per_pod(self, source: PodsMetricSource) -> Proposal:
-        name, average_value = source.metric.name, source.target.average_value or "0"
+        name, average_value = source.metric.name, source.target.average_value
+        assert average_value is not None  # the server refuses an autoscaler without it
         values = await pod_metric(
             self._client, self._pods, self._autoscaler.namespace, self._selector, name, source.metric.selector
         )

@@ -7,21 +7,25 @@ value.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from math import ceil
+from typing import Any, Final
 from urllib.parse import quote
 
 import msgspec
 
 from setpoint.client import Client, NotFound
 from setpoint.cluster.autoscaling.proposals import MetricsError
-from setpoint.cluster.nodes.usage import ANNOTATION
+from setpoint.cluster.nodes.usage import annotated, metric
 from setpoint.meta import LabelSelector, Object, Quantity, Selector
 from setpoint.models.core_v1 import Pod
 
+_MOST: Final = (2**63 - 1) * 1000
 
-def milli(quantity: str) -> int:
-    """A quantity as a number of thousandths."""
-    return int(Quantity(quantity).value * 1000)
+
+def milli(quantity: str | Quantity) -> int:
+    """A quantity as a number of thousandths, rounded up. As in upstream's quantities, no amount is above 2^63 - 1."""
+    value = quantity.value if isinstance(quantity, Quantity) else Quantity(quantity).value
+    return min(ceil(value * 1000), _MOST)
 
 
 async def resource_usage(
@@ -37,7 +41,7 @@ async def resource_usage(
     path = f"/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods"
     items = await _items(client, path, [("labelSelector", str(selector))])
     if items is None:
-        found = annotated(pods, resource)
+        found = _annotated_usage(pods, resource, container)
         if not found:
             why = "the server could not find the requested resource (get pods.metrics.k8s.io)"
             said = f"unable to get metrics for resource {resource}: unable to fetch metrics from resource metrics API"
@@ -65,7 +69,7 @@ async def pod_metric(
     """The value of a metric for each pod, from ``custom.metrics.k8s.io`` or else from the annotation of the pod."""
     path = f"/apis/custom.metrics.k8s.io/v1beta2/namespaces/{namespace}/pods/*/{quote(name, safe='')}"
     query = [("labelSelector", str(selector)), ("metricLabelSelector", str(Selector.of(of)))]
-    found = annotated(pods, name)
+    found = {pod.name: value for pod in pods if (value := _annotated(pod, name)) is not None}
     for item in await _items(client, path, query) or ():
         found[item["describedObject"]["name"]] = milli(item["value"])
     return found
@@ -81,8 +85,7 @@ async def object_metric(
     where = f"/apis/custom.metrics.k8s.io/v1beta2/{path}/{quote(name, safe='')}"
     for item in await _items(client, where, query) or ():
         return milli(item["value"])
-    text = obj.annotations.get(f"{ANNOTATION}{name}") if obj is not None else None
-    return None if text is None else milli(text)
+    return None if obj is None else _annotated(obj, name)
 
 
 async def external_metric(client: Client, owner: Object, name: str, of: LabelSelector | None) -> int | None:
@@ -93,14 +96,24 @@ async def external_metric(client: Client, owner: Object, name: str, of: LabelSel
     items = await _items(client, path, [("labelSelector", str(Selector.of(of)))])
     if items:
         return sum(milli(item["value"]) for item in items)
-    text = owner.annotations.get(f"{ANNOTATION}{name}")
-    return None if text is None else milli(text)
+    return _annotated(owner, name)
 
 
-def annotated(pods: Sequence[Pod], name: str) -> dict[str, int]:
-    """The value of a metric for each pod, from the annotations of the pods."""
-    key = f"{ANNOTATION}{name}"
-    return {pod.name: milli(pod.annotations[key]) for pod in pods if key in pod.annotations}
+def _annotated_usage(pods: Sequence[Pod], resource: str, container: str) -> dict[str, int]:
+    """The usage of a resource by each pod, or by one container of each pod, from the annotations of the pods."""
+    found: dict[str, int] = {}
+    for pod in pods:
+        told = annotated(pod.annotations, [each.name for each in pod.spec.containers], resource)
+        used = [milli(amount) for name, amount in told.items() if container in ("", name)]
+        if used:
+            found[pod.name] = sum(used)
+    return found
+
+
+def _annotated(obj: Object, name: str) -> int | None:
+    """The value of a metric of an object, from the annotations of the object; None if they do not give it."""
+    found = metric(obj.annotations, name)
+    return None if found is None else milli(found)
 
 
 async def _items(client: Client, path: str, query: list[tuple[str, str]]) -> list[dict[str, Any]] | None:

@@ -17,21 +17,22 @@ URGENCY: Final[tuple[State, ...]] = ("failed", "stuck", "being deleted", "in pro
 last event about it is a warning, and *paused* if its spec suspends or pauses it.
 """
 
-_BROKEN: Final = frozenset({
+# Tuples, not sets: an object may hold a list or a mapping where a word is looked for, and sets refuse these.
+_BROKEN: Final = (
     "CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName",
     "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
-})  # fmt: skip
+)  # fmt: skip
 """The reasons for which a container waits until a user intervenes."""
 _PLACE: Final = re.compile(r" container=\S+ pod=\S+$")
 """The end of a kubelet's messages, which repeats the name of the pod."""
-_FAILING: Final = frozenset({"Failed", "Stalled", "Degraded", "ReplicaFailure", "FailureTarget"})
+_FAILING: Final = ("Failed", "Stalled", "Degraded", "ReplicaFailure", "FailureTarget")
 """The types of conditions that mean trouble while they are true."""
 _NEEDED: Final = (
     "Ready", "Available", "Established", "NamesAccepted", "Bound", "Healthy", "Synced", "PodScheduled",
 )  # fmt: skip
 """The types of conditions that mean that something is missing while they are not true."""
-_FAILED: Final = frozenset({"Failed", "Error", "Lost"})
-_UNDER_WAY: Final = frozenset({"Pending", "Creating", "Progressing", "Provisioning", "Updating"})
+_FAILED: Final = ("Failed", "Error", "Lost")
+_UNDER_WAY: Final = ("Pending", "Creating", "Progressing", "Provisioning", "Updating")
 _REMAINING: Final = (
     "NamespaceDeletionDiscoveryFailure", "NamespaceDeletionContentFailure", "NamespaceFinalizersRemaining",
     "NamespaceContentRemaining",

@@ -79,7 +79,7 @@ def message(text: str) -> str:
     if found := _WEBHOOK.search(text):
         return text[: found.start()] + _webhook(found)
     if found := _NODES.match(text):
-        return _nodes(int(found[1]), found[2])
+        return _nodes(*found.groups())
     return text
 
 
@@ -136,11 +136,11 @@ def _webhook(found: re.Match[str]) -> str:
     return f"the webhook {found[1]} can't be called: {rest}"
 
 
-def _nodes(number: int, text: str) -> str:
+def _nodes(number: str, text: str) -> str:
     if text.startswith("pod has unbound immediate PersistentVolumeClaims"):
         return "it waits for its PersistentVolumeClaims"
     parts = [_refused(each.strip()) for each in text.split(", ")]
-    return f"of {number} node{'s' if number != 1 else ''}, {', '.join(parts)}"
+    return f"of {number} node{'s' if number != '1' else ''}, {', '.join(parts)}"
 
 
 def _refused(text: str) -> str:

@@ -23,7 +23,7 @@ KILLED: Final = 137
 BACK_OFF: Final = 10.0
 MAX_BACK_OFF: Final = 300.0
 FORGIVEN: Final = 600.0
-"""Seconds that a run has to last so that the next restart is not delayed by earlier crashes."""
+"""Seconds that a run has to last so that the next restarts are not delayed by earlier crashes."""
 CRASHES: Final = "CrashLoopBackOff"
 
 

@@ -137,6 +137,7 @@ class PodLife:
                     assert self._processes is not None
                     self._processes.end(self._pod, container.name, status.restart_count, containers.BACK_OFF)
                 containers.end(status, 0, self._now)
+                self._stopwatch.begin(self._pod.uid, f"{container.name} ended {status.restart_count}")
                 self._start(container, status)
             else:
                 self._run(container, status, habit)
@@ -251,9 +252,8 @@ class PodLife:
         if not containers.restarts(container, pod, last.exit_code, is_init=is_init):
             return
         elapsed = self._elapsed(f"{container.name} ended {status.restart_count}", last.finished_at)
-        lasted = (last.finished_at - last.started_at).total_seconds() if last.finished_at and last.started_at else 0.0
-        crashes = 1 if lasted >= containers.FORGIVEN else status.restart_count + 1
-        delay = containers.back_off(crashes)
+        self._elapsed(f"{container.name} {status.restart_count}", last.started_at)  # another process may have begun it
+        delay = containers.back_off(self._crashes(container.name, status.restart_count))
         if elapsed >= delay:
             self._start(container, status)
             return
@@ -263,6 +263,20 @@ class PodLife:
             why = f"back-off {delay_text(delay)} restarting failed container={container.name} pod={name}"
             containers.wait(status, containers.CRASHES, why)
             self._say("Warning", "BackOff", f"Back-off restarting failed container {container.name} in pod {name}")
+
+    def _crashes(self, container: str, number: int) -> int:
+        """The number of ends of a container that count for its back-off after its run with that number. As in a
+        kubelet, a long run (`containers.FORGIVEN`) begins the count again; its own end is the first.
+
+        Runs that ended in an earlier process count as short.
+        """
+        for each in range(number, 0, -1):
+            lasted = self._stopwatch.between(self._pod.uid, f"{container} {each}", f"{container} ended {each}")
+            if lasted is None:
+                break
+            if lasted >= containers.FORGIVEN:
+                return number - each + 1
+        return number + 1
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Final
 from setpoint.apiserver.errors import bad_request
 from setpoint.apiserver.streams.kubelets import CommandRequest, LogRequest, Run, Streams, Talk
 from setpoint.apiserver.streams.pipes import Input, Output
-from setpoint.cluster.nodes.processes import Processes, ProcessRun
+from setpoint.cluster.nodes.processes import NotStarted, Processes, ProcessRun
 from setpoint.concurrency import TaskScope
 from setpoint.models.core_v1 import Container, Pod
 
@@ -56,8 +56,8 @@ def command_in(processes: Processes, pod: Pod, container: Container, asked: Comm
     async def run(streams: Streams) -> int:
         try:
             child = await processes.start(pod, container, asked.arguments)
-        except OSError as problem:
-            streams.stderr.write(f"{asked.arguments[0]}: {problem.strerror or problem}\n")
+        except NotStarted as problem:
+            streams.stderr.write(f"{problem}\n".encode(errors="replace"))
             return 127
         assert child.stdin is not None
         assert child.stdout is not None

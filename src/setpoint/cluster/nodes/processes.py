@@ -35,6 +35,10 @@ _LAST_WORDS: Final = 1.0
 """Seconds for which the output of an ended process is still read while another process has it open."""
 
 
+class NotStarted(Exception):
+    """The command of a container can't be started. The message names the program or the annotation at fault."""
+
+
 @dataclass(slots=True)
 class ProcessRun:
     """One run of a container."""
@@ -69,7 +73,7 @@ class Processes:
         self._now = now
         self._environment = environment
         self._runs: dict[tuple[str, str, int], ProcessRun] = {}
-        self._due: asyncio.Queue[tuple[ProcessRun, Sequence[str], Pod, Container]] = asyncio.Queue()
+        self._due: asyncio.Queue[tuple[ProcessRun, Pod, Container]] = asyncio.Queue()
         self._ended: asyncio.Queue[ObjectKey] = asyncio.Queue()
         self._stopped = asyncio.Event()
 
@@ -77,7 +81,7 @@ class Processes:
 
     def has(self, pod: Pod, container: Container) -> bool:
         """Whether the container has to run as a process."""
-        return bool(command_of(pod, container))
+        return bool(_annotated(pod, container)[1] or _program_of(container))
 
     def begin(self, pod: Pod, container: Container, number: int) -> None:
         """Starts a run of a container unless that run has been started already."""
@@ -85,7 +89,7 @@ class Processes:
             return
         run = self._runs[pod.uid, container.name, number] = ProcessRun(pod.key)
         self._runs.pop((pod.uid, container.name, number - 2), None)
-        self._due.put_nowait((run, command_of(pod, container), pod, container))
+        self._due.put_nowait((run, pod, container))
 
     def code(self, pod: Pod, container: str, number: int) -> int | None:
         """The exit code of a run; None while the run goes on. A run that this server has not started counts as ended
@@ -133,12 +137,13 @@ class Processes:
     def stop(self) -> None:
         self._stopped.set()
 
-    async def _live(self, run: ProcessRun, command: Sequence[str], pod: Pod, container: Container) -> None:
+    async def _live(self, run: ProcessRun, pod: Pod, container: Container) -> None:
         """Runs one process from its start to its end."""
         try:
             if run.stopping:
                 run.code = _UNKNOWN
                 return
+            command = command_of(pod, container)
             async with _pipe() as (output, into), TaskScope() as scope:
                 try:
                     process = run.process = await self.start(pod, container, command, into)
@@ -154,9 +159,8 @@ class Processes:
                     await process.wait()
                 await asyncio.wait((reading,), timeout=_LAST_WORDS)
                 run.code = code if code >= 0 else 128 - code
-        except (OSError, ValueError) as problem:  # the latter for what no program can be given, such as a NUL
-            why = getattr(problem, "strerror", None) or problem
-            self._write(run, f"{command[0]}: {why}".encode(errors="replace"))
+        except (OSError, NotStarted) as problem:
+            self._write(run, str(problem).encode(errors="replace"))
             run.code = _NOT_STARTED
         finally:
             run.changed.set()
@@ -170,21 +174,26 @@ class Processes:
         ``output`` is the file descriptor for all its output; without it, the three standard streams are pipes.
 
         Raises:
-            OSError: there is no such program or directory.
-            ValueError: the command or an environment variable has a NUL character.
+            NotStarted: there is no such program or directory, or the command or an environment variable has a NUL
+                character.
         """
         limited = limits_of(container)
         words = ["/bin/sh", "-c", f'{limited}exec "$0" "$@"', *command] if limited else list(command)
-        return await asyncio.create_subprocess_exec(
-            *words,
-            stdin=asyncio.subprocess.PIPE if output is None else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE if output is None else output,
-            stderr=asyncio.subprocess.PIPE if output is None else asyncio.subprocess.STDOUT,
-            cwd=container.working_dir or None,
-            env=self._environment_of(pod, container),
-            start_new_session=True,
-            limit=_LINE,
-        )
+        try:
+            return await asyncio.create_subprocess_exec(
+                *words,
+                stdin=asyncio.subprocess.PIPE if output is None else asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE if output is None else output,
+                stderr=asyncio.subprocess.PIPE if output is None else asyncio.subprocess.STDOUT,
+                cwd=container.working_dir or None,
+                env=self._environment_of(pod, container),
+                start_new_session=True,
+                limit=_LINE,
+            )
+        except OSError as problem:
+            raise NotStarted(f"{command[0]}: {problem.strerror or problem}") from None
+        except ValueError as problem:  # for a NUL, or a lone surrogate, which no program can be given
+            raise NotStarted(f"{command[0]}: {problem}") from None
 
     async def _read(self, run: ProcessRun, output: asyncio.StreamReader) -> None:
         while True:
@@ -216,14 +225,31 @@ def this_machine() -> HollowNode:
 
 
 def command_of(pod: Pod, container: Container) -> list[str]:
-    """The program and its arguments; empty for a container that is not run as a process."""
-    noted = pod.annotations.get(f"{container.name}.{COMMAND}", pod.annotations.get(COMMAND))
-    if noted:
+    """The program and its arguments, for a container that is run as a process.
+
+    Raises:
+        NotStarted: the annotation with the command is not in shell syntax.
+    """
+    name, noted = _annotated(pod, container)
+    if not noted:
+        return [*(container.command or [_program_of(container)]), *container.args]
+    try:
         return shlex.split(noted)
+    except ValueError as problem:
+        raise NotStarted(f"annotation {name}: {problem}") from None
+
+
+def _annotated(pod: Pod, container: Container) -> tuple[str, str]:
+    """The name and the value of the annotation with the container's command; the value is empty without a command."""
+    own = f"{container.name}.{COMMAND}"
+    name = own if own in pod.annotations else COMMAND
+    return name, pod.annotations.get(name, "").strip()
+
+
+def _program_of(container: Container) -> str:
+    """The program that the container's image stands for; ``""`` for any other image."""
     registry, _, program = (container.image or "").partition("/")
-    if registry != REGISTRY or not program:
-        return []
-    return [*(container.command or [program.partition("@")[0].partition(":")[0]]), *container.args]
+    return program.partition("@")[0].partition(":")[0] if registry == REGISTRY else ""
 
 
 def limits_of(container: Container) -> str:

@@ -38,6 +38,11 @@ class Stopwatch:
             began[what] = time - (max((now - since).total_seconds(), 0.0) if since is not None else 0.0)
         return time - began[what]
 
+    def between(self, uid: str, first: str, second: str) -> float | None:
+        """The seconds from the beginning of ``first`` to that of ``second``; None unless this process knows both."""
+        began = self._began.get(uid, {})
+        return began[second] - began[first] if first in began and second in began else None
+
     def forget(self, uid: str) -> None:
         """Forgets a pod that is gone or has ended."""
         self._began.pop(uid, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from setpoint.meta import Quantity
@@ -19,22 +19,38 @@ IDLE: Final = {"cpu": Quantity("1m"), "memory": Quantity("16Mi")}
 
 
 def usage_of(pod: JsonObject) -> dict[str, dict[str, str]]:
-    """The usage of each running container of a pod, by name.
-
-    The annotation for a container takes precedence. The amount in the pod's annotation is divided equally among the
-    containers without an annotation of their own. An annotation that is not a quantity is ignored.
-    """
+    """The usage of each running container of a pod, by name; see `annotated`."""
     names = list(_running(pod))
     notes = pod.get("metadata", {}).get("annotations") or {}
     found: dict[str, dict[str, str]] = {name: {} for name in names}
     for resource, idle in IDLE.items():
-        own = {name: amount for name in names if (amount := _read(notes, f"{name}.{ANNOTATION}{resource}")) is not None}
-        whole = _read(notes, f"{ANNOTATION}{resource}")
-        others = len(names) - len(own)
+        told = annotated(notes, names, resource)
         for name in names:
-            amount = own.get(name) or (idle if whole is None else _part(whole, others))
-            found[name][resource] = str(amount)
+            found[name][resource] = str(told.get(name, idle))
     return found
+
+
+def annotated(notes: Mapping[str, str], names: Sequence[str], resource: str) -> dict[str, Quantity]:
+    """The usage of a resource by the containers ``names`` of a pod, as far as the pod's annotations give it.
+
+    The annotation for a container takes precedence. The amount in the pod's annotation is divided equally among the
+    containers without an annotation of their own.
+    """
+    found = {name: amount for name in names if (amount := metric(notes, resource, name)) is not None}
+    others = [name for name in names if name not in found]
+    whole = metric(notes, resource)
+    return found if whole is None else found | dict.fromkeys(others, _part(whole, len(others)))
+
+
+def metric(notes: Mapping[str, str], name: str, container: str = "") -> Quantity | None:
+    """The value of a metric in the annotations of an object, or in those for one container of a pod. None without the
+    annotation; an annotation that is not a quantity is ignored.
+    """
+    text = notes.get(f"{container}.{ANNOTATION}{name}" if container else f"{ANNOTATION}{name}")
+    try:
+        return None if text is None else Quantity(text)
+    except ValueError:
+        return None
 
 
 def _running(pod: JsonObject) -> Iterator[str]:
@@ -46,11 +62,3 @@ def _running(pod: JsonObject) -> Iterator[str]:
 
 def _part(whole: Quantity, count: int) -> Quantity:
     return Quantity(f"{int(whole.value * 1000) // count}m") if count > 1 else whole
-
-
-def _read(notes: dict[str, str], name: str) -> Quantity | None:
-    text = notes.get(name)
-    try:
-        return None if text is None else Quantity(text)
-    except ValueError:
-        return None
