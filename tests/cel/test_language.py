@@ -188,6 +188,19 @@ def test_an_evaluation_ends_at_its_limit() -> None:
     assert result.cost < 10_100
 
 
+@pytest.mark.parametrize(
+    ("network", "contains_ip", "contains_cidr"),
+    [("0.0.0.0/0", 0, 1), ("10.0.0.0/24", 1, 3), ("2001:db8::/48", 2, 4), ("2001:db8::/128", 4, 7)],
+)
+def test_a_network_costs_what_the_bytes_of_its_prefix_cost(network: str, contains_ip: int, contains_cidr: int) -> None:
+    def cost(text: str) -> int:
+        return Program(compile_expression(text, SERVER.extend({"x": DYN}))).evaluate({"x": value}, LIMIT).cost
+
+    value = run(f"cidr('{network}')")
+    assert cost("x.containsIP(x.ip())") == cost("x") + cost("x.ip()") + contains_ip
+    assert cost("x.containsCIDR(x)") == 2 * cost("x") + contains_cidr
+
+
 def test_a_variable_that_is_not_there_is_an_error_where_it_is_read() -> None:
     program = Program(compile_expression("true || x == 'a'", SERVER.extend({"x": STRING})))
     assert program.evaluate({}, LIMIT).value is True

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from setpoint.cel.errors import TakesLong
 from setpoint.cel.rules import RuleValidator, default_errors, rule_errors
+from setpoint.cel.rules.validate import CALL_LIMIT
 
 from .observed import observed
 
@@ -141,6 +143,36 @@ def test_evaluation_stops_when_the_budget_is_spent() -> None:
     assert [error.detail for error in errors] == [
         "validation failed due to running out of cost budget, no further validation rules will be run"
     ]
+
+
+@pytest.mark.parametrize("at_once", [None, CALL_LIMIT, 2 * CALL_LIMIT])
+def test_one_evaluation_costs_no_more_than_on_a_server_however_much_may_be_spent_at_once(at_once: int | None) -> None:
+    rule = "self.all(x, self.all(y, x + y > 0))"
+    schema = within(ruled({"type": "array", "items": INT, "maxItems": 99}, rule))
+    errors, _ = RuleValidator(schema).validate({"spec": [1] * 450}, at_once=at_once)
+    assert [error.detail for error in errors] == [
+        "'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost "
+        f"exceeds limit for rule: {rule}"
+    ]
+
+
+def test_what_rules_together_may_cost_at_once_may_be_more_than_one_may_cost() -> None:
+    schema = within(
+        ruled({"type": "array", "items": INT, "maxItems": 99}, *["self.all(x, self.all(y, x + y > 0))"] * 3)
+    )
+    spec = {"spec": [1] * 300}
+    assert RuleValidator(schema).validate(spec, at_once=2 * CALL_LIMIT) == ([], [])
+    with pytest.raises(TakesLong):
+        RuleValidator(schema).validate(spec, at_once=CALL_LIMIT)
+
+
+def test_a_long_constant_compiles() -> None:
+    text = "a" * 20_000
+    schema = within(
+        ruled(TEXT | {"maxLength": 9}, f"bytes('{text}').size() == 20000", f"bytes(self) != bytes('{text}')")
+    )
+    assert not rule_errors(schema, "schema")
+    assert RuleValidator(schema).validate({"spec": "a"}) == ([], [])
 
 
 def test_an_embedded_object_shows_its_kind_and_name_only() -> None:

@@ -17,6 +17,7 @@ from tests.ports import reserved_port
 from tests.programs import program, server
 
 from setpoint.cli.program import program as controller_program
+from setpoint.cli.webhook import command
 from setpoint.client import ApiError, Client, Invalid, NotFound
 from setpoint.crd import crd_for
 from setpoint.meta import from_wire, to_wire
@@ -48,6 +49,14 @@ async def test_an_embedded_server_calls_the_webhooks_of_its_program(tmp_path: Pa
             await client.create(MykindV1alpha1.named("a", "default", spec=MykindV1alpha1Spec(numpods=2)))
             new = await client.get(Mykind, "a", namespace="default")
             assert new.spec == MykindSpec(replicas=2, template=default_template())
+
+
+@pytest.mark.parametrize("port", [-1, 65_536])
+def test_a_number_that_is_not_a_port_is_refused_by_name(port: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command([str(APP), "--cert-dir=certificates", f"--port={port}"])
+    assert ended.value.code == 2
+    assert f'Invalid value "{port}" for --port.' in capsys.readouterr().err
 
 
 def test_manifests_never_say_nothing_about_a_conversion_that_is_needed(capsys: pytest.CaptureFixture[str]) -> None:

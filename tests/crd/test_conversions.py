@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
@@ -427,6 +428,28 @@ def test_a_function_that_touches_metadata_is_found() -> None:
     kind = define(RIGHT.function(up=rude, down=rude, old=[], new=[]))
     with pytest.raises(ConversionError, match=r"rude\(\) changed metadata.name; only labels and annotations may"):
         verify(Versions.of(kind))
+
+
+def test_a_function_may_move_a_label_to_an_annotation_and_back() -> None:
+    def moving(one: str, other: str) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+        def move(source: dict[str, Any], target: dict[str, Any]) -> None:
+            metadata = source.get("metadata", {})
+            if "tier" in metadata.get(one, {}):
+                rest = {key: value for key, value in metadata[one].items() if key != "tier"}
+                there = {**metadata.get(other, {}), "tier": metadata[one]["tier"]}
+                target["metadata"] |= {one: rest, other: there}
+
+        return move
+
+    kind = define(
+        RIGHT.function(up=moving("labels", "annotations"), down=moving("annotations", "labels"), old=[], new=[])
+    )
+    sample = {"apiVersion": "example.com/v1", "kind": "Small", "spec": {}}
+    both = {"labels": {"tier": "web", "app": "a"}, "annotations": {"note": "b"}}
+    verify(Versions.of(kind), [{**sample, "metadata": {"name": "a", **both}}])
+    one_way = define(RIGHT.function(up=moving("labels", "annotations"), down=lambda _, __: None, old=[], new=[]))
+    with pytest.raises(ConversionError, match=r"v1 to v2 and back: metadata\.annotations\.tier was added"):
+        verify(Versions.of(one_way), [{**sample, "metadata": {"name": "a", **both}}])
 
 
 def test_a_result_that_is_not_valid_is_found() -> None:

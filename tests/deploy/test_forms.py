@@ -213,8 +213,15 @@ def test_the_command_writes_a_folder_says_so_and_fails_if_something_was_kept(
         (["--image", "example.com/a:"], "an image is REGISTRY/NAME:TAG"),
         (["--image", "https://example.com/a:1"], "an image is REGISTRY/NAME:TAG"),
         (["--image", "a@sha256:12"], "an image is REGISTRY/NAME:TAG"),
-        (["--image", "a:1", "--release", "not a version"], "--release 'not a version': a version is MAJOR.MINOR.PATCH"),
-        (["--image", "a", "--form", "helm", "--output", "x", "--release", "v1"], "--release 'v1': a version is"),
+        (["--image", "a:1", "--release", "not a version"], "--release 'not a version': a valid label must be"),
+        (
+            ["--image", "a", "--form", "helm", "--output", "x", "--release", "v1"],
+            "--release 'v1': a version of --form helm is MAJOR.MINOR.PATCH",
+        ),
+        (
+            ["--image", "a", "--form", "olm", "--output", "x", "--release", f"1.2.3-{'x' * 60}"],
+            "--release '1.2.3-x*': must be no more than 63",
+        ),
         (["--image", "a", "--namespace", "A_B"], "--namespace 'A_B': .*RFC 1123"),
         (["--image", "a", "--resources", "nowhere.json"], "nowhere.json: No such file"),
         (["--image", "a", "--service", "A"], "the Service's name 'A'"),

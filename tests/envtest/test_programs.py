@@ -68,7 +68,14 @@ def test_flags_are_read_as_gos_programs_read_them() -> None:
         (["--runtime-config=batch/v1beta1=true"], "--runtime-config=batch/v1beta1=true is not supported"),
         (["--runtime-config=api/all=maybe"], "the value is true or false"),
         (["--secure-port=x"], 'invalid argument "x" for "--secure-port" flag'),
+        (["--secure-port="], 'invalid argument "" for "--secure-port" flag'),
+        (["--anonymous-auth=yes"], 'invalid argument "yes" for "--anonymous-auth" flag: it is neither true nor false'),
+        (["--anonymous-auth="], 'invalid argument "" for "--anonymous-auth" flag'),
+        (["--profiling=tRUE"], 'invalid argument "tRUE" for "--profiling" flag'),
         (["--etcd-servers=http://127.0.0.1:1"], "does not answer"),
+        (["--etcd-servers=http://127.0.0.1:99999"], "--etcd-servers=http://127.0.0.1:99999: Port out of range 0-65535"),
+        (["--etcd-servers=http://127.0.0.1:x"], "--etcd-servers=http://127.0.0.1:x: Port could not be cast to integer"),
+        (["--etcd-servers=127.0.0.1:2379"], "--etcd-servers=127.0.0.1:2379: only http://HOST:PORT is supported here"),
     ],
 )
 def test_what_can_not_be_meant_ends_with_the_reason(
@@ -77,6 +84,33 @@ def test_what_can_not_be_meant_ends_with_the_reason(
     monkeypatch.setattr("setpoint.apps.envtest.serving._PATIENCE", 0.01)
     assert kube_apiserver.main(arguments) == 1
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--listen-client-urls=http://localhost:99999"], "Port out of range 0-65535"),
+        (["--listen-client-urls=http://[::1:2379"], "Invalid IPv6 URL"),
+        (["--listen-client-urls=http://localhost"], "only http://HOST:PORT is supported here"),
+        (["--listen-client-urls=https://localhost:2379"], "only http://HOST:PORT is supported here"),
+        (["--snapshot-count=x"], 'invalid argument "x" for "--snapshot-count" flag: it is not a whole number'),
+    ],
+)
+def test_what_etcd_can_not_mean_ends_with_one_line(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert etcd.main([f"--data-dir={tmp_path}", *arguments]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("etcd: ")
+    assert words in line
+
+
+@pytest.mark.parametrize("true", ["1", "t", "T", "TRUE", "true", "True"])
+@pytest.mark.parametrize("false", ["0", "f", "F", "FALSE", "false", "False"])
+def test_booleans_have_the_forms_that_go_reads(true: str, false: str) -> None:
+    flags = parse(FLAGS, [f"--anonymous-auth={true}", f"--enable-bootstrap-token-auth={false}"])
+    assert flags.true("anonymous-auth", False)
+    assert not flags.true("enable-bootstrap-token-auth", True)
 
 
 def test_help_names_the_flags_that_test_environments_look_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,6 +249,35 @@ async def test_tokens_of_accounts_are_signed_with_the_key_that_is_given(tmp_path
         assert (status, "system:serviceaccount:default:robot" in refusal["message"]) == (403, True)
 
 
+async def test_issuer_audiences_and_further_keys_count_without_a_signing_key(tmp_path: Path) -> None:
+    from setpoint.apiserver.identity.keys import PemKeys, claims_of, make_key
+
+    elsewhere = make_key()
+    (tmp_path / "other.key").write_bytes(elsewhere)
+    given = ("--service-account-issuer=https://here/", "--api-audiences=cluster")
+    async with server(*arguments(tmp_path, *given, f"--service-account-key-file={tmp_path / 'other.key'}")) as url:
+        accounts = f"{url}/api/v1/namespaces/default/serviceaccounts"
+        assert (await ask(accounts, "POST", {"metadata": {"name": "robot"}}, token="secret"))[0] == 201
+        _, answer = await ask(f"{accounts}/robot/token", "POST", {"spec": {}}, token="secret")
+        _, claims = claims_of(answer["status"]["token"])
+        assert (claims["iss"], claims["aud"]) == ("https://here/", ["cluster"])
+        for token in (answer["status"]["token"], PemKeys(elsewhere).sign(claims)):
+            status, refusal = await ask(f"{url}{MAPS}", token=token)
+            assert (status, "system:serviceaccount:default:robot" in refusal["message"]) == (403, True)
+
+
+async def test_audiences_count_without_an_issuer(tmp_path: Path) -> None:
+    from setpoint.apiserver.identity.keys import claims_of, make_key
+
+    (tmp_path / "sa.key").write_bytes(make_key())
+    key = f"--service-account-signing-key-file={tmp_path / 'sa.key'}"
+    async with server(*arguments(tmp_path, key, "--api-audiences=cluster")) as url:
+        accounts = f"{url}/api/v1/namespaces/default/serviceaccounts"
+        assert (await ask(accounts, "POST", {"metadata": {"name": "robot"}}, token="secret"))[0] == 201
+        _, answer = await ask(f"{accounts}/robot/token", "POST", {"spec": {}}, token="secret")
+        assert claims_of(answer["status"]["token"])[1]["aud"] == ["cluster"]
+
+
 async def test_controllers_run_where_they_are_asked_for(tmp_path: Path) -> None:
     async with server(*arguments(tmp_path, "--controllers=serviceaccount")) as url:
         watched = f"{url}/api/v1/namespaces/default/serviceaccounts?watch=true&resourceVersion=0"
@@ -240,6 +303,9 @@ async def test_what_is_wrong_with_files_is_said(tmp_path: Path) -> None:
             pass
     with pytest.raises(FlagError, match=r"--service-account-signing-key-file=.*bad: not an unencrypted private key"):
         async with server(*arguments(tmp_path), f"--service-account-signing-key-file={tmp_path / 'bad'}"):
+            pass
+    with pytest.raises(FlagError, match=r"--service-account-key-file=.*bad: "):
+        async with server(*arguments(tmp_path), f"--service-account-key-file={tmp_path / 'bad'}"):
             pass
     other = await asyncio.start_server(_something_else, "127.0.0.1", 0)
     async with other:

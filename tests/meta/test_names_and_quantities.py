@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import contextlib
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 from setpoint.meta import (
     Condition,
     GroupVersion,
+    MicroTime,
     ObjectKey,
     Quantity,
     Resource,
+    format_micro_time,
     is_condition_true,
     parse_time,
     remove_condition,
@@ -116,10 +119,43 @@ def test_resources_know_their_paths() -> None:
         GroupVersion.parse("a/b/c")
 
 
-def test_times_need_an_offset() -> None:
-    assert parse_time("2026-01-31T12:00:00Z") == datetime(2026, 1, 31, 12, tzinfo=UTC)
-    with pytest.raises(ValueError, match="not an RFC 3339 time"):
+@pytest.mark.parametrize("fraction", ["", ".5", ",5", ".500000", ".5000009"])
+@pytest.mark.parametrize(("offset", "hours"), [("Z", 0), ("+01:00", 1), ("-05:30", -5.5)])
+def test_times_are_read_in_the_form_of_rfc_3339(fraction: str, offset: str, hours: float) -> None:
+    moment = datetime(2026, 1, 31, 12, 0, 7, 500_000 if fraction else 0, timezone(timedelta(hours=hours)))
+    assert parse_time(f"2026-01-31T12:00:07{fraction}{offset}") == moment
+
+
+DATES = ["2026-01-31", "20260131", "2026-W05-6", "2026W056", "2026-W05", "2026W05"]
+TIMES = ["12:00:00", "120000", "12:00", "1200", "12", "12:00:00.5", "120000.5"]
+OFFSETS = ["Z", "+01:00", "", "z", "+01", "+0100", "+01:00:30", "+010030", "+01:00:30.5", "-01:00:30.000005"]
+FORMS = [f"{date}{letter}{time}{zone}" for date in DATES for letter in "Tt _" for time in TIMES for zone in OFFSETS]
+
+
+def test_other_forms_of_iso_8601_are_refused_as_by_go() -> None:
+    taken = set()
+    for text in [*FORMS, *DATES]:
+        with contextlib.suppress(ValueError):
+            parse_time(text)
+            taken.add(text)
+    assert taken == {f"2026-01-31T{time}{zone}" for time in ("12:00:00", "12:00:00.5") for zone in ("Z", "+01:00")}
+    with pytest.raises(ValueError, match="not an RFC 3339 time with an offset"):
         parse_time("2026-01-31T12:00:00")
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"])
+def test_times_are_in_the_years_that_there_are(text: str) -> None:
+    assert parse_time(f"{text[:19]}Z").year in (1, 9999)
+    with pytest.raises(ValueError, match="is not in the years 1 to 9999 of UTC"):
+        parse_time(text)
+
+
+@pytest.mark.parametrize("year", [1, 1969, 2026, 2400, 9999])
+def test_micro_times_keep_their_microseconds_in_any_year(year: int) -> None:
+    moment = datetime(year, 6, 1, 12, 0, 0, 123_457, timezone(timedelta(hours=5, minutes=45)))
+    assert MicroTime.of(moment) == moment
+    assert MicroTime.of(moment.replace(tzinfo=None)) == moment.replace(tzinfo=UTC)
+    assert format_micro_time(MicroTime.of(moment)) == f"{year:04}-06-01T06:15:00.123457Z"
 
 
 @pytest.mark.parametrize(

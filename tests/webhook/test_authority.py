@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ssl
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from tests.client.certificates import make
 
 from setpoint.client.tls import default_context
-from setpoint.webhook.authority import Pair, issue, make_authority
+from setpoint.webhook.authority import CertificateError, Pair, issue, make_authority
+from setpoint.webhook.signing import sign_request
 
 pytestmark = pytest.mark.wall_clock
 NOW = datetime.now(UTC)  # a verifier looks at the real clock
@@ -48,6 +54,20 @@ def test_an_authority_made_elsewhere_need_not_name_its_key(tmp_path: Path) -> No
     foreign = make("authority")
     pair = issue(Pair(foreign.cert_pem, foreign.key_pem), ["localhost"], now=NOW, lifetime=DAY)
     handshake(tmp_path, pair, default_context(cadata=foreign.cert_pem.decode()))
+
+
+@pytest.mark.parametrize("damaged", ["certificate", "key"])
+def test_a_damaged_authority_is_told_whatever_it_is_asked_for(damaged: str) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(key, hashes.SHA256())
+    asked = request.public_bytes(serialization.Encoding.PEM)
+    whole = make_authority("ours", now=NOW, lifetime=DAY)
+    change: dict[str, Any] = {damaged: getattr(whole, damaged)[:60]}
+    authority = replace(whole, **change)
+    with pytest.raises(CertificateError, match=f"{damaged} can't be read"):
+        issue(authority, ["localhost"], now=NOW, lifetime=DAY)
+    with pytest.raises(CertificateError, match=f"{damaged} can't be read"):
+        sign_request(authority, asked, ["client auth"], now=NOW, lifetime=DAY)
 
 
 def test_commands_verify_as_go_does_on_every_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

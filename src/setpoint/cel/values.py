@@ -223,6 +223,11 @@ class Opaque:
         """The value's type."""
         raise NotImplementedError
 
+    @property
+    def size(self) -> int:
+        """The value's size when costs are counted."""
+        return 1
+
     def equals(self, other: Opaque) -> bool:
         """Whether this value equals another one of the same type."""
         raise NotImplementedError
@@ -346,12 +351,14 @@ def contains(container: Value, item: Value) -> bool:
 
 
 def size(value: Value) -> int:
-    """The number of characters, bytes, elements or entries; 1 for types without a size (to count costs)."""
+    """The number of characters, bytes, elements or entries; for an `Opaque`, its size when costs are counted; 1 for
+    types without a size.
+    """
     if isinstance(value, (str, bytes, list, ListValue, MapValue)):
         return len(value)
     if isinstance(value, Optional) and value.present:
         return size(value.value)
-    return 1
+    return value.size if isinstance(value, Opaque) else 1
 
 
 def show(value: Value) -> str:

@@ -20,7 +20,7 @@ from setpoint.deploy.definitions import definitions_of
 from setpoint.deploy.operator import Operator
 from setpoint.deploy.resources import GUESSED, ResourcesError, measured_in
 from setpoint.deploy.tree import File, TreeError, recorded, write
-from setpoint.meta.names import dns1123_label
+from setpoint.meta.names import dns1123_label, label_value
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import Admission, ServiceTarget, configurations
 from setpoint.webhook.registration import TargetError, converters_of, definition_name
@@ -215,7 +215,6 @@ _IMAGE: Final = re.compile(
     re.ASCII,
 )
 """References of images, by the grammar of https://github.com/distribution/reference."""
-_RELEASE: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _SEMANTIC: Final = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
 
 
@@ -223,9 +222,12 @@ def _release(release: str, form: Form) -> str:
     """Returns ``release`` if it is empty, or a valid value of a label and, for charts and bundles, a semantic version.
     Raises `UsageError` otherwise.
     """
-    pattern = _RELEASE if form in ("plain", "kustomize") else _SEMANTIC
-    if release and not (pattern.fullmatch(release) and _RELEASE.fullmatch(release)):
-        raise UsageError(f"--release {release!r}: a version is MAJOR.MINOR.PATCH, such as 1.2.3 or 1.2.3-rc.1")
+    if problems := label_value(release):
+        raise UsageError(f"--release {release!r}: {problems[0]}")
+    if release and form in ("helm", "olm") and not _SEMANTIC.fullmatch(release):
+        raise UsageError(
+            f"--release {release!r}: a version of --form {form} is MAJOR.MINOR.PATCH, such as 1.2.3 or 1.2.3-rc.1"
+        )
     return release
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from setpoint.cache import InformerFactory
 from setpoint.cli.declared import served_by
@@ -70,7 +71,7 @@ def serve(
     name: str | None = None,
     register: Annotated[bool, Parameter(negative="")] = False,
     host: str = "",
-    port: int = 9443,
+    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 9443,
     drain_delay: float = 5.0,
     kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
     context: str | None = None,
@@ -102,7 +103,7 @@ def serve(
     host
         The address to listen on; default: all.
     port
-        The port to listen on.
+        The port to listen on; 0 picks a free one.
     drain_delay
         Seconds to continue serving after SIGTERM, while endpoints are updated.
     kubeconfig

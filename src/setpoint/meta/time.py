@@ -14,7 +14,8 @@ class MicroTime(datetime):
     @classmethod
     def of(cls, moment: datetime) -> MicroTime:
         """``moment`` as a MicroTime. A naive ``moment`` is taken to be in UTC."""
-        return cls.fromtimestamp(_aware(moment).timestamp(), UTC)
+        utc = _aware(moment).astimezone(UTC)
+        return cls.combine(utc.date(), utc.timetz())
 
 
 def format_time(moment: datetime) -> str:
@@ -30,14 +31,18 @@ def format_micro_time(moment: datetime) -> str:
 
 
 def parse_time(text: str) -> datetime:
-    """The aware datetime that ``text`` stands for, in the form of RFC 3339 or in another form of ISO 8601 that has a
-    time with an offset.
+    """The aware datetime that ``text`` stands for, in the form of RFC 3339 that Go reads: with ``T``, with seconds, and
+    with ``Z`` or an offset such as ``+01:00``. A fraction of a second may have any number of digits; those after the
+    sixth are ignored.
 
     Raises:
-        ValueError: ``text`` has a different form or no offset, or is before the year 1 or after 9999 in UTC.
+        ValueError: ``text`` has a different form, or is before the year 1 or after 9999 in UTC.
     """
     moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None or "T" not in text.upper():
+    has_date_and_time = text[7:17:3] == "-T::"  # other forms of ISO 8601 have other characters there, or none
+    if has_date_and_time and text[-1] == "Z":
+        return moment
+    if not has_date_and_time or text[-3] != ":" or text[-6] not in "+-":
         raise ValueError(f"{text!r} is not an RFC 3339 time with an offset, like 2026-01-31T12:00:00Z")
     if not MINYEAR < moment.year < MAXYEAR:
         try:

@@ -7,7 +7,7 @@ definition becomes a `Schema` once, when it is first read or referred to; a self
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
 from setpoint.slices import spend
@@ -56,20 +56,15 @@ class Schemas(Mapping[str, Schema]):
     Raises KeyError for an unknown definition, ValueError for a definition that is not a schema.
     """
 
-    __slots__ = ("_definitions", "_nodes", "_pending")
+    __slots__ = ("_definitions", "_nodes")
 
     def __init__(self, definitions: Mapping[str, Mapping[str, JSON]]) -> None:
         self._definitions = definitions
         self._nodes: dict[str, Schema] = {}
-        # Nodes that get another node's content once it is known: {id: (node, other node, changes)}.
-        self._pending: dict[int, tuple[Schema, Schema, dict[str, Any]]] = {}
 
     def __getitem__(self, name: str) -> Schema:
         node = self._nodes.get(name)
-        if node is None:
-            node = self._define(name)
-            self._settle()
-        return node
+        return self._read(lambda reading: reading.define(name)) if node is None else node
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._definitions)
@@ -90,21 +85,42 @@ class Schemas(Mapping[str, Schema]):
 
     def parse(self, definition: Mapping[str, JSON]) -> Schema:
         """The schema for ``definition``, which is not one of the definitions but may refer to them."""
-        node = self._node(definition, "")
-        self._settle()
+        return self._read(lambda reading: reading.node(definition, ""))
+
+    def _read(self, wanted: Callable[[_Reading], Schema]) -> Schema:
+        reading = _Reading(self._definitions, self._nodes)
+        node = wanted(reading)
+        reading.settle()
+        self._nodes = reading.nodes | self._nodes  # other work that ran in between may have read the same definitions
         return node
 
-    def _define(self, name: str) -> Schema:
-        node = self._nodes.get(name)
+
+class _Reading:
+    """Reads definitions that are not yet among the ``known`` nodes. Its nodes are incomplete until `settle` returns.
+    They stay incomplete if a definition is not valid.
+    """
+
+    __slots__ = ("_definitions", "_known", "_pending", "nodes")
+
+    def __init__(self, definitions: Mapping[str, Mapping[str, JSON]], known: Mapping[str, Schema]) -> None:
+        self._definitions = definitions
+        self._known = known
+        self.nodes: dict[str, Schema] = {}
+        # Nodes that get another node's content once it is known: {id: (node, other node, changes)}.
+        self._pending: dict[int, tuple[Schema, Schema, dict[str, Any]]] = {}
+
+    def define(self, name: str) -> Schema:
+        """The node of the definition with this name."""
+        node = self._known.get(name) or self.nodes.get(name)
         if node is not None:
             return node
         try:
             definition = self._definitions[name]
         except KeyError:
             raise KeyError(f"no definition {name!r} in the OpenAPI document") from None
-        node = self._nodes[name] = Schema()  # registered before its content is known, so that a cycle ends here
+        node = self.nodes[name] = Schema()  # registered before its content is known, so that a cycle ends here
         if name.startswith(_PROPS) and name != _PROPS:  # ...OrArray, ...OrBool, ...OrStringArray
-            props = self._define(_PROPS)
+            props = self.define(_PROPS)
             self._derive(
                 node, props, {"type": "", "items": props if name.endswith("OrArray") else ANYTHING} | _hints(definition)
             )
@@ -115,7 +131,8 @@ class Schemas(Mapping[str, Schema]):
     def _derive(self, node: Schema, other: Schema, changes: dict[str, Any]) -> None:
         self._pending[id(node)] = (node, other, changes)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Completes the nodes that derive from others."""
         while self._pending:
             self._settle_one(next(iter(self._pending)))
 
@@ -125,7 +142,8 @@ class Schemas(Mapping[str, Schema]):
             self._settle_one(id(other))
         _fill(node, {name: getattr(other, name) for name in _FIELDS} | changes)
 
-    def _node(self, definition: Mapping[str, JSON], owner: str) -> Schema:
+    def node(self, definition: Mapping[str, JSON], owner: str) -> Schema:
+        """The node of a definition that is part of the definition ``owner``, or of none if that is empty."""
         spend(_NODE)
         reference = definition.get("$ref")
         if reference is None and "properties" not in definition and len(definition.get("allOf", ())) == 1:
@@ -133,7 +151,7 @@ class Schemas(Mapping[str, Schema]):
         if reference is None:
             node = Schema(**self._content(definition, owner))
             return with_object_meta(node) if node.embedded_resource else node
-        target = self._define(reference.rsplit("/", 1)[-1])
+        target = self.define(reference.rsplit("/", 1)[-1])
         changes = _hints(definition)
         if not changes:
             return target
@@ -152,21 +170,21 @@ class Schemas(Mapping[str, Schema]):
         content = _scalars(definition) | _hints(definition)
         if "properties" in definition:
             content["properties"] = {
-                key: self._with_key_default(self._node(value, ""), name, key, key in content.get("required", ()))
+                key: self._with_key_default(self.node(value, ""), name, key, key in content.get("required", ()))
                 for key, value in definition["properties"].items()
             }
         additional = definition.get("additionalProperties")
         if isinstance(additional, Mapping):
-            content["additional"] = self._node(additional, "")
+            content["additional"] = self.node(additional, "")
         elif additional is True:
             content["preserve_unknown"] = True
         if isinstance(definition.get("items"), Mapping):
-            content["items"] = self._node(definition["items"], "")
+            content["items"] = self.node(definition["items"], "")
         for attribute, keyword in (("all_of", "allOf"), ("any_of", "anyOf"), ("one_of", "oneOf")):
             if keyword in definition:
-                content[attribute] = tuple(self._node(item, "") for item in definition[keyword])
+                content[attribute] = tuple(self.node(item, "") for item in definition[keyword])
         if isinstance(definition.get("not"), Mapping):
-            content["not_"] = self._node(definition["not"], "")
+            content["not_"] = self.node(definition["not"], "")
         nothing_said = not content.get("type") and not any(
             content.get(key)
             for key in ("properties", "additional", "items", "all_of", "any_of", "one_of", "int_or_string")

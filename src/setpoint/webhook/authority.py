@@ -90,12 +90,8 @@ def issue(authority: Pair, names: Sequence[str], *, now: datetime, lifetime: tim
     """
     if not names:
         raise CertificateError("a serving certificate needs at least one name or address")
-    x509, serialization = library()
-    issuer = load(authority.certificate)
-    try:
-        signer = serialization.load_pem_private_key(authority.key, None)
-    except (ValueError, TypeError) as problem:
-        raise CertificateError(f"the authority's key can't be read: {problem}") from None
+    x509, _ = library()
+    issuer, signer = load(authority.certificate), signing_key(authority)
     key = _new_key()
     subject = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, names[0][:64])])
     until = min(now + lifetime, issuer.not_valid_after_utc)
@@ -191,6 +187,14 @@ def load(pem: bytes) -> Any:
         return x509.load_pem_x509_certificate(pem)
     except ValueError as problem:
         raise CertificateError(f"a certificate can't be read: {problem}") from None
+
+
+def signing_key(authority: Pair) -> Any:
+    _, serialization = library()
+    try:
+        return serialization.load_pem_private_key(authority.key, None)
+    except (ValueError, TypeError) as problem:
+        raise CertificateError(f"the authority's key can't be read: {problem}") from None
 
 
 def _new_key() -> Any:

@@ -77,13 +77,12 @@ def sign_request(
     ``usages`` takes the same values as a CertificateSigningRequest's ``spec.usages``.
 
     Raises:
-        CertificateError: the request or the authority's certificate can't be read, or a usage is unknown.
-        ValueError: the authority's key can't be read.
+        CertificateError: the request can't be read, the authority is damaged, or a usage is unknown.
     """
     x509, serialization = parts.library()
     from cryptography.hazmat.primitives import hashes
 
-    loaded, issuer = _load(request), parts.load(authority.certificate)
+    loaded, issuer, signer = _load(request), parts.load(authority.certificate), parts.signing_key(authority)
     unknown = [usage for usage in usages if usage not in _KEY_USAGES and usage not in _EXTENDED]
     if unknown:
         raise CertificateError(f"unknown usage {unknown[0]!r}")
@@ -103,7 +102,6 @@ def sign_request(
     names = _alternatives(loaded)
     if names is not None:
         builder = builder.add_extension(names, critical=False)
-    signer = serialization.load_pem_private_key(authority.key, None)
     signed: bytes = builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
     return signed
 

@@ -11,9 +11,8 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from setpoint.apps.envtest.flags import Flag, FlagError, help_text, parse
+from setpoint.apps.envtest.flags import Flag, FlagError, help_text, http_address, parse
 
 __all__ = ["DIRECTORY", "answering", "main"]
 
@@ -31,7 +30,7 @@ _NUMBERS = (
 )
 FLAGS = {
     "data-dir": Flag("text", "the directory in which objects are kept; made if it is missing (default.etcd)"),
-    "listen-client-urls": Flag("list", "where to listen, http://HOST:PORT (http://localhost:2379)"),
+    "listen-client-urls": Flag("list", "the URLs to listen on, http://HOST:PORT (http://localhost:2379)"),
     "unsafe-no-fsync": Flag("bool", "accepted: objects survive the end of the programs, not always a loss of power"),
     **{name: Flag("text") for name in _TEXTS},
     **{name: Flag("int") for name in _NUMBERS},
@@ -101,10 +100,7 @@ async def answering(urls: Sequence[str], directory: Path) -> AsyncIterator[list[
     ports: list[int] = []
     async with AsyncExitStack() as stack:
         for url in urls:
-            parts = urlsplit(url)
-            if parts.scheme != "http" or not parts.hostname or parts.port is None:
-                raise FlagError(f"--listen-client-urls={url}: only http://HOST:PORT is served here")
-            server = await asyncio.start_server(answer, parts.hostname, parts.port)
+            server = await asyncio.start_server(answer, *http_address("listen-client-urls", url))
             await stack.enter_async_context(server)
             ports.append(server.sockets[0].getsockname()[1])
         yield ports

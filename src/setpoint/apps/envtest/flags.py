@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
-__all__ = ["Flag", "FlagError", "Flags", "help_text", "parse"]
+__all__ = ["Flag", "FlagError", "Flags", "help_text", "http_address", "parse"]
+
+_TRUE: Final = frozenset(("1", "t", "T", "TRUE", "true", "True"))
+_FALSE: Final = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 
 
 class FlagError(ValueError):
@@ -39,14 +43,11 @@ class Flags:
 
     def number(self, name: str, default: int) -> int:
         value = self.text(name)
-        try:
-            return int(value) if value else default
-        except ValueError:
-            raise FlagError(f'invalid argument "{value}" for "--{name}" flag: it is not a whole number') from None
+        return int(value) if value else default
 
     def true(self, name: str, default: bool) -> bool:
         value = self.text(name)
-        return value.lower() in ("true", "t", "1") if value else default
+        return value in _TRUE if value else default
 
     @property
     def meaningless(self) -> list[str]:
@@ -59,7 +60,7 @@ def parse(table: Mapping[str, Flag], arguments: Sequence[str]) -> Flags:
     count as hyphens, and a flag may begin with one hyphen instead of two.
 
     Raises:
-        FlagError: there is no such flag, its value is missing, or an argument is not a flag.
+        FlagError: there is no such flag, its value is missing or has a wrong form, or an argument is not a flag.
     """
     given: dict[str, list[str]] = {}
     waiting = list(reversed(arguments))
@@ -81,8 +82,38 @@ def parse(table: Mapping[str, Flag], arguments: Sequence[str]) -> Flags:
                 raise FlagError(f"flag needs an argument: --{name}")
             else:
                 value = waiting.pop()
+        _check(name, flag, value)
         given.setdefault(name, []).append(value)
     return Flags(table, given)
+
+
+def _check(name: str, flag: Flag, value: str) -> None:
+    wrong = ""
+    if flag.kind == "bool" and value not in _TRUE | _FALSE:
+        wrong = "it is neither true nor false"
+    elif flag.kind == "int":
+        try:
+            int(value)
+        except ValueError:
+            wrong = "it is not a whole number"
+    if wrong:
+        raise FlagError(f'invalid argument "{value}" for "--{name}" flag: {wrong}')
+
+
+def http_address(name: str, url: str, default_port: int | None = None) -> tuple[str, int]:
+    """The host and the port of ``url``, which is the value of the flag ``name``.
+
+    Raises:
+        FlagError: ``url`` is not of the form http://HOST:PORT, or has no port and there is no default.
+    """
+    try:
+        parts = urlsplit(url)
+        port = default_port if parts.port is None else parts.port
+    except ValueError as problem:
+        raise FlagError(f"--{name}={url}: {problem}") from None
+    if parts.scheme != "http" or not parts.hostname or port is None:
+        raise FlagError(f"--{name}={url}: only http://HOST:PORT is supported here")
+    return parts.hostname, port
 
 
 def help_text(program: str, about: str, table: Mapping[str, Flag]) -> str:

@@ -7,48 +7,50 @@ from setpoint.apps.envtest.flags import Flag
 __all__ = ["FLAGS", "REFUSED"]
 
 _USED = {
-    "anonymous-auth": Flag("bool", "whether requests without credentials are those of system:anonymous (true)"),
-    "api-audiences": Flag("list", "the names of this server in tokens of service accounts (the issuers)"),
-    "authorization-mode": Flag("list", "AlwaysAllow, or RBAC, beside which Node may stand (AlwaysAllow)"),
-    "bind-address": Flag("text", "the address to listen on (127.0.0.1)"),
-    "cert-dir": Flag("text", "has apiserver.crt and apiserver.key, which are made if they are missing"),
-    "client-ca-file": Flag("text", "certificates of clients that it has signed count: CN is the user, O the groups"),
-    "controllers": Flag("list", "setpoint's own: run these controllers as kube-controller-manager would; * is all"),
-    "disable-admission-plugins": Flag("list", "admission plugins that are not asked, by the real names"),
-    "enable-admission-plugins": Flag("list", "accepted: all plugins that are there are asked unless disabled"),
-    "audit-log-path": Flag("text", "the file that audit events are appended to; - is stdout"),
-    "audit-policy-file": Flag("text", "which requests have audit events"),
-    "enable-bootstrap-token-auth": Flag("bool", "whether Secrets of bootstrap tokens let their bearers in (false)"),
-    "etcd-servers": Flag("list", "the address of setpoint's etcd; without it objects are in memory"),
-    "oidc-ca-file": Flag("text", "the authority of the OpenID Connect provider's certificate (the system's)"),
-    "oidc-client-id": Flag("text", "the client that identity tokens are for"),
-    "oidc-groups-claim": Flag("text", "the claim that has the groups"),
-    "oidc-groups-prefix": Flag("text", "is put before the groups"),
-    "oidc-issuer-url": Flag("text", "the OpenID Connect provider whose identity tokens are accepted"),
-    "oidc-required-claim": Flag("list", "NAME=VALUE, which identity tokens must have"),
-    "oidc-signing-algs": Flag("list", "the algorithms that they may be signed with (RS256)"),
-    "oidc-username-claim": Flag("text", "the claim that has the user's name (sub)"),
-    "oidc-username-prefix": Flag("text", "is put before it; - is nothing (the issuer and #)"),
-    "runtime-config": Flag("list", "versions and resources that are not served; more than 1.37's defaults is refused"),
-    "secure-port": Flag("int", "the port to listen on (6443)"),
-    "service-account-issuer": Flag(
-        "list", "whose tokens of service accounts count; the first one is put into new ones"
+    "anonymous-auth": Flag(
+        "bool", "whether requests without credentials are accepted, as user system:anonymous (true)"
     ),
-    "service-account-key-file": Flag("list", "keys that tokens of service accounts may be signed with, too"),
-    "service-account-signing-key-file": Flag("text", "the key that tokens of service accounts are signed with"),
-    "tls-cert-file": Flag("text", "the certificate to serve with, instead of that in --cert-dir"),
-    "tls-private-key-file": Flag("text", "its key"),
-    "token-auth-file": Flag("text", "tokens of users: lines of token,user,uid,groups"),
-    # These say what is so in any case.
+    "api-audiences": Flag("list", "the audiences of service account tokens for this server (the first issuer)"),
+    "authorization-mode": Flag("list", "AlwaysAllow, or RBAC, optionally together with Node (AlwaysAllow)"),
+    "bind-address": Flag("text", "the address to listen on (127.0.0.1)"),
+    "cert-dir": Flag("text", "the directory of apiserver.crt and apiserver.key; they are made if they are missing"),
+    "client-ca-file": Flag("text", "the authorities of accepted client certificates; CN is the user, O are the groups"),
+    "controllers": Flag("list", "setpoint's own: the controllers of kube-controller-manager to run; * means all"),
+    "disable-admission-plugins": Flag("list", "the admission plugins to turn off, by their names in Kubernetes"),
+    "enable-admission-plugins": Flag("list", "accepted: all supported plugins are on unless they are turned off"),
+    "audit-log-path": Flag("text", "the file to which audit events are appended; - means stdout"),
+    "audit-policy-file": Flag("text", "the policy that selects the requests with audit events"),
+    "enable-bootstrap-token-auth": Flag("bool", "whether bootstrap tokens, which Secrets define, are accepted (false)"),
+    "etcd-servers": Flag("list", "the address of setpoint's etcd; without it, objects are kept in memory"),
+    "oidc-ca-file": Flag("text", "the authority of the OpenID Connect provider's certificate (the system's)"),
+    "oidc-client-id": Flag("text", "the client ID for which identity tokens must be issued"),
+    "oidc-groups-claim": Flag("text", "the claim that holds the user's groups"),
+    "oidc-groups-prefix": Flag("text", "the prefix of the groups' names"),
+    "oidc-issuer-url": Flag("text", "the OpenID Connect provider whose identity tokens are accepted"),
+    "oidc-required-claim": Flag("list", "NAME=VALUE, a claim that identity tokens must have"),
+    "oidc-signing-algs": Flag("list", "the algorithms with which identity tokens may be signed (RS256)"),
+    "oidc-username-claim": Flag("text", "the claim that holds the user's name (sub)"),
+    "oidc-username-prefix": Flag("text", "the prefix of the user's name; - means none (the issuer's URL and #)"),
+    "runtime-config": Flag(
+        "list", "the versions and resources to turn off; none beyond 1.37's defaults can be turned on"
+    ),
+    "secure-port": Flag("int", "the port to listen on (6443)"),
+    "service-account-issuer": Flag("list", "the accepted issuers of service account tokens; new tokens name the first"),
+    "service-account-key-file": Flag("list", "further keys with which service account tokens are verified"),
+    "service-account-signing-key-file": Flag("text", "the key that signs service account tokens (a new one)"),
+    "tls-cert-file": Flag("text", "the serving certificate (the one in --cert-dir)"),
+    "tls-private-key-file": Flag("text", "the key of the serving certificate"),
+    "token-auth-file": Flag("text", "the tokens of users: lines of token,user,uid,groups"),
+    # The server always behaves as these flags say.
     "allow-privileged": Flag("bool", "accepted: privileged containers are always allowed"),
-    "service-cluster-ip-range": Flag("list", "accepted: addresses of Services are out of 10.96.0.0/12"),
-    "feature-gates": Flag("list", "accepted where it says what 1.37's defaults are; refused where it does not"),
+    "service-cluster-ip-range": Flag("list", "accepted: the addresses of Services are in 10.96.0.0/12"),
+    "feature-gates": Flag("list", "accepted if the gates have their defaults of 1.37; otherwise refused"),
     "v": Flag("int", "accepted: only warnings are logged"),
     "version": Flag("bool", "print the version and end"),
     "help": Flag("bool", "print this and end"),
 }
 REFUSED = {
-    name: Flag("text", "refused: it decides what is allowed, and is not here")
+    name: Flag("text", "refused: tests may depend on it, and it is not supported here")
     for name in (
         *("admission-control-config-file", "authentication-config", "authentication-token-webhook-config-file"),
         *("authorization-config", "authorization-policy-file", "authorization-webhook-config-file"),

@@ -11,7 +11,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from setpoint.apiserver import (
     AccountTokens,
@@ -25,7 +24,7 @@ from setpoint.apiserver import (
     StorageError,
 )
 from setpoint.apps.envtest.etcd import DIRECTORY
-from setpoint.apps.envtest.flags import FlagError, Flags
+from setpoint.apps.envtest.flags import FlagError, Flags, http_address
 from setpoint.apps.envtest.runtime_config import restrict
 from setpoint.apps.heap import freeze_heap
 
@@ -114,15 +113,16 @@ async def _storage(flags: Flags) -> Storage:
     """The storage in the directory that ``etcd`` names; storage in memory if ``--etcd-servers`` is not given.
 
     Raises:
+        FlagError: the address is not valid.
         ServingError: ``etcd`` does not answer in time, or is not `setpoint.apps.envtest.etcd`.
     """
     urls = flags.several("etcd-servers")
     if not urls:
         return MemoryStorage()
-    parts = urlsplit(urls[0])
+    host, port = http_address("etcd-servers", urls[0], default_port=2379)
     try:
         async with asyncio.timeout(_PATIENCE):
-            found = await _asked(parts.hostname or "", parts.port or 2379)
+            found = await _asked(host, port)
         return SqliteStorage(json.loads(found)["directory"])
     except (TimeoutError, OSError, asyncio.IncompleteReadError) as problem:
         raise ServingError(f"--etcd-servers={urls[0]} does not answer: {problem or 'it took too long'}") from None
@@ -203,22 +203,29 @@ async def _authentication(flags: Flags) -> Authentication:
 
 
 def _account_tokens(flags: Flags) -> AccountTokens | None:
-    """The issuer of service accounts' tokens, with the given keys. None if no signing key is given; tokens are then
-    valid only until this process ends.
+    """The issuer of service accounts' tokens, with the given keys and names. Without a signing key, it makes one, and
+    the tokens are valid only until this process ends. None if no flag concerns these tokens.
     """
-    signing = flags.text("service-account-signing-key-file")
-    if not signing:
+    signing, files = flags.text("service-account-signing-key-file"), flags.several("service-account-key-file")
+    issuers, audiences = flags.several("service-account-issuer"), flags.several("api-audiences")
+    if not (signing or files or issuers or audiences):
         return None
-    from setpoint.apiserver.identity.keys import BadKeyError, PemKeys
+    from setpoint.apiserver.identity.keys import BadKeyError, PemKeys, make_key
+    from setpoint.apiserver.identity.tokens import AUDIENCE
 
+    private = Path(signing).read_bytes() if signing else make_key()
     try:
-        verifying = [Path(name).read_bytes() for name in flags.several("service-account-key-file")]
-        keys = PemKeys(Path(signing).read_bytes(), verifying)
+        keys = PemKeys(private)
     except BadKeyError as problem:
         raise FlagError(f"--service-account-signing-key-file={signing}: {problem}") from None
-    issuers = flags.several("service-account-issuer")
-    audiences = flags.several("api-audiences")
-    return AccountTokens(keys, issuers=issuers, audiences=audiences) if issuers else AccountTokens(keys)
+    verifying: list[bytes] = []
+    for name in files:
+        verifying.append(Path(name).read_bytes())
+        try:
+            keys = PemKeys(private, verifying)
+        except BadKeyError as problem:
+            raise FlagError(f"--service-account-key-file={name}: {problem}") from None
+    return AccountTokens(keys, issuers=issuers or [AUDIENCE], audiences=audiences)
 
 
 def _tls(flags: Flags, host: str) -> ssl.SSLContext:

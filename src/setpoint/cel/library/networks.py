@@ -35,7 +35,8 @@ class Ip(Opaque):
     def equals(self, other: Opaque) -> bool:
         return isinstance(other, Ip) and self.address == other.address
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
         return self.address.max_prefixlen // 8
 
     def __str__(self) -> str:
@@ -56,7 +57,8 @@ class Cidr(Opaque):
     def equals(self, other: Opaque) -> bool:
         return isinstance(other, Cidr) and (self.address, self.length) == (other.address, other.length)
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
         return math.ceil(self.length / 8)
 
     def __str__(self) -> str:

@@ -65,9 +65,9 @@ class RuleValidator:
         ``old`` is the previous value, for rules that use ``oldSelf``. With ``update``, errors in unchanged parts are
         only warnings, unless the broken rule uses ``oldSelf``. Evaluation stops with an error when it has cost more
         than ``limit``. ``at_once`` is for a caller that does not yield to other requests: TakesLong is raised if the
-        rules cost more than that. It must be less than `CALL_LIMIT`; None means no such limit.
+        rules cost more than that; None means no such limit.
         """
-        run = _Run(limit, CALL_LIMIT if at_once is None else at_once)
+        run = _Run(limit, at_once)
         if self._node is not None:
             current = Correlated(value, old, self._definition) if update else None
             run.node(self._node, path, value, old, _Ratchet(current, None))
@@ -145,11 +145,11 @@ class _Stop(Exception):
 
 
 class _Run:
-    def __init__(self, budget: int, at_once: int) -> None:
+    def __init__(self, budget: int, at_once: int | None) -> None:
         self.errors: list[FieldError] = []
         self.warnings: list[str] = []
         self._budget = budget
-        self._call_limit = at_once
+        self._at_once = at_once
 
     def node(self, node: _Node, path: str, value: Any, old: Any, ratchet: _Ratchet) -> None:
         try:
@@ -265,11 +265,13 @@ class _Run:
         return text
 
     def _evaluated(self, program: Program, variables: Mapping[str, Value]) -> Result:
-        result = program.evaluate(variables, self._call_limit)
-        if self._call_limit < CALL_LIMIT:
-            if isinstance(result.error, CostExceeded):
-                raise TakesLong
-            self._call_limit -= result.cost
+        at_once = self._at_once
+        if at_once is None:
+            return program.evaluate(variables, CALL_LIMIT)
+        result = program.evaluate(variables, min(at_once, CALL_LIMIT))
+        if at_once < CALL_LIMIT and isinstance(result.error, CostExceeded):
+            raise TakesLong
+        self._at_once = at_once - result.cost
         return result
 
     def _end(self, error: FieldError) -> None:
