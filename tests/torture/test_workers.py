@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -15,12 +14,13 @@ import pytest
 
 from setpoint.simulation.result import Result
 from setpoint.torture.outcome import Outcome
-from setpoint.torture.workers import Workers, WorkerError
+from setpoint.torture.workers import WorkerError, Workers
 
 
 def test_the_death_of_a_trial_is_told_and_ends_its_program_and_the_other_trials(tmp_path: Path) -> None:
     async def dies(_folder: Path, told: Callable[[int], None]) -> Outcome:
-        program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True)
+        words = [sys.executable, "-c", "import time; time.sleep(1000)"]
+        program = await asyncio.create_subprocess_exec(*words, start_new_session=True)
         (tmp_path / "program").write_text(str(program.pid))
         told(program.pid)
         os.kill(os.getpid(), signal.SIGKILL)

@@ -347,13 +347,13 @@ class Trial:
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
         """Waits at most ``within`` seconds (in a run with faults, no more than `Setup.converge`) until the condition
         holds, and ends the step. If the condition does not come true while faults last, the faults are ended, and the
-        wait begins once more, for `Setup.converge` seconds.
+        wait begins anew, for `Setup.converge` seconds.
 
         Raises:
             AssertionError: the condition did not come true in time.
         """
         held = await self.rest.holds(condition, min(within, self.setup.converge) if self.plan.faults else within)
-        if not held and self.steps.lasting:
+        while not held and self.steps.lasting:
             self.steps.end_faults()
             held = await self.rest.holds(condition, self.setup.converge)
         if not held:
