@@ -110,6 +110,8 @@ class Process(Life):
                 self._listen(running)
             await self.manager.run()
         except Exception as problem:  # noqa: BLE001 - a process that fails is an event of the simulated world
+            if not self._world.loop.is_running():
+                raise  # the run is over, and Python closes what it has left
             self.failed = problem
             self.wire.cut()
             world.ended(self, problem)
