@@ -7,7 +7,13 @@ from tests.simulation.apps import controllers
 from tests.simulation.kinds import App, AppSpec
 
 import setpoint as sp
-from setpoint.simulation import SWITCHES, Budget, check
+from setpoint.manager import WriteRefused
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.simulation import SWITCHES, Budget, Plan, Setup, check
+from setpoint.simulation.plan import fault
+from setpoint.simulation.result import Options
+from setpoint.simulation.single import run_here
+from setpoint.simulation.verdict import Reference
 
 LEADERS = ("crash", "restart", "down", "pause", "clock")
 OFF = {name: "this is about changes of leaders" for name in SWITCHES if name not in LEADERS}
@@ -26,6 +32,25 @@ async def life(cluster: sp.testing.Cluster) -> None:
 def test_children_statuses_and_clean_ups_survive_changes_of_leaders() -> None:
     report = check(life, controllers, leader_election=True, off=OFF, budget=Budget(runs=12))
     assert report.points["writes"] >= 10
+
+
+def test_a_write_of_a_leader_that_stood_still_before_it_was_sent_is_refused() -> None:
+    """As a real transport does, which asks the fence once more when it sends."""
+    refused: list[str] = []
+
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        try:
+            await ctx.apply(ConfigMap.named(f"of-{app.name}"))
+        except WriteRefused as problem:
+            refused.append(str(problem))
+            raise
+
+    setup = Setup(scenario=life, factory=lambda: [sp.Controller(App, reconcile)], leader_election=True)
+    frozen = fault("freeze", "apply configmaps default/of-one #1", seconds=200.0)
+    result = run_here(setup, Plan((frozen,)), Options(quiet=False))
+    assert result.struck == [0]
+    assert [told.partition(": ")[2] for told in refused] == ["another process may have taken over by now"]
+    assert Reference(run_here(setup, Plan(), Options(quiet=False)), []).judge(Plan((frozen,)), result) == []
 
 
 @pytest.mark.long

@@ -80,3 +80,13 @@ def test_a_reconcile_that_lets_no_time_pass_is_a_finding_of_the_run(monkeypatch:
     logger = logging.getLogger("setpoint")
     assert logger.isEnabledFor(logging.ERROR)
     assert logger.propagate, "what the run suppressed is logged again"
+
+
+async def nothing(app: App, ctx: sp.Context) -> None:
+    """It writes nothing."""
+
+
+def test_the_end_of_a_run_in_this_process_is_not_an_end_of_the_program() -> None:
+    setup = Setup(scenario=create_one, factory=lambda: [sp.Controller(App, nothing)])
+    result = run_here(setup, Plan(), Options(trace=True, quiet=False))
+    assert [line.text for line in result.trace if line.what in ("ended", "finding")] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import stat
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -129,6 +130,24 @@ async def test_a_recording_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     path.with_name("r.key").unlink()
     with pytest.raises(RecordingError, match=r"r\.key is missing"):
         Recorder(path, most=MUCH, told=lambda _: None)
+
+
+def test_a_recorder_that_does_not_begin_leaves_no_key_and_no_open_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, closed, close = tmp_path / "r", list[int](), os.close
+
+    def noted(number: int) -> None:
+        closed.append(number)
+        close(number)
+
+    monkeypatch.setattr(os, "close", noted)
+    with pytest.raises(ValueError, match="say collection and path"):
+        Recorder(path, redact=["spec.token"], most=MUCH, told=lambda _: None)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(Full):
+        Recorder(path, most=1, told=lambda _: None)
+    assert len(closed) == 1
 
 
 @virtual_time

@@ -7,8 +7,8 @@ from tests.simulation.kinds import App, AppSpec
 
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap, Secret
-from setpoint.simulation import SWITCHES, Budget, Counterexample, Setup, check
-from setpoint.simulation.plan import Plan
+from setpoint.simulation import SWITCHES, Budget, Counterexample, External, Setup, call, check
+from setpoint.simulation.plan import Plan, fault
 from setpoint.simulation.pool import Pool
 from setpoint.simulation.result import Options
 
@@ -44,3 +44,39 @@ def test_a_thread_dies_with_its_process() -> None:
         check(three, factory, budget=Budget(runs=100), off=ONLY_CRASHES)
     assert caught.value.findings[0].subject.startswith("secrets default/")
     assert caught.value.plan.faults[0].kind.startswith("crash")
+
+
+class Dns(External):
+    def __init__(self) -> None:
+        self.records: dict[str, int] = {}
+
+    @call
+    def put(self, name: str, size: int) -> None:
+        self.records[name] = size
+
+    @call
+    def remove(self, name: str) -> None:
+        self.records.pop(name, None)
+
+
+@pytest.mark.parametrize("kind", ["crash-before", "crash-after"])
+@pytest.mark.parametrize("at", ["put('one', 2)", "remove('one')"])
+def test_a_process_that_dies_in_a_call_of_a_thread_starts_again(kind: str, at: str) -> None:
+    dns = Dns()
+
+    def put(app: App, ctx: sp.SyncContext) -> None:
+        dns.put(app.name, app.spec.size)
+
+    def remove(app: App, ctx: sp.SyncContext) -> None:
+        dns.remove(app.name)
+
+    async def come_and_go(cluster: sp.testing.Cluster) -> None:
+        await three(cluster)
+        assert dns.records == {"one": 2, "two": 2, "three": 2}
+        await cluster.delete(await cluster.get(App, "one"))
+        await cluster.settle()
+        assert await cluster.find(App, "one") is None
+
+    crash = Plan((fault(kind, f"call dns.{at} #1"),))
+    made = sp.Controller(App, put).finalize(remove)
+    check(come_and_go, lambda: [made], externals=[dns], replay=crash.token(), workers=0)

@@ -60,7 +60,7 @@ def audited(found: dict[str, str]) -> Iterator[None]:
         if event == "c_call":
             name = getattr(argument, "__name__", "")
             owner = getattr(argument, "__self__", None)
-            if name in _CLOCKS and _is_clock(name, owner) and is_users(frame):
+            if name in _CLOCKS and _is_clock(owner) and is_users(frame):
                 found.setdefault(f"{frame.f_code.co_filename}:{frame.f_lineno}", f"asks the real clock ({name})")
             elif name in _CHANCE and is_users(frame) and _is_global(owner):
                 found.setdefault(f"{frame.f_code.co_filename}:{frame.f_lineno}", f"asks chance ({name})")
@@ -83,7 +83,7 @@ def audited(found: dict[str, str]) -> Iterator[None]:
         sys.setprofile(None)
 
 
-def _is_clock(name: str, owner: Any) -> bool:
+def _is_clock(owner: Any) -> bool:
     module = getattr(owner, "__name__", "")
     return module == "time" or (isinstance(owner, type) and owner.__module__ == "datetime")
 

@@ -228,20 +228,20 @@ class Judge:
     # -- writes --------------------------------------------------------------------------------------------------------
 
     def wrote(self, seen: Collection[str], asked: Asked, point: str, target: str | None, *, changed: bool) -> None:
-        """Judges a write of a process. ``target`` is the uid of the written object (None if there was no object).
-        ``seen`` has the uids of all objects that the process has ever seen.
+        """Judges a process's write to ``target``, the uid of the object (None if there was no object): a deletion must
+        have a precondition, or be of an object that the process has seen. ``seen`` has the uids of all objects that the
+        process has ever seen.
         """
-        if target is None or not changed or asked.careful or asked.verb not in ("delete", "update", "patch"):
+        if target is None or not changed or asked.careful or asked.verb != "delete" or target in seen:
             return
-        if target not in seen and asked.verb == "delete":
-            what = f"{asked.collection} {asked.label}"
-            self.found(
-                "stranger",
-                what,
-                f"{what} was deleted by name, though this process had never seen that object: "
-                "it may be another one of the same name; delete with a uid precondition",
-                point=point,
-            )
+        what = f"{asked.collection} {asked.label}"
+        self.found(
+            "stranger",
+            what,
+            f"{what} was deleted by name, though this process had never seen that object: "
+            "it may be another one of the same name; delete with a uid precondition",
+            point=point,
+        )
 
     def check_predicates(self) -> None:
         """Judges the current objects by the user's `always` and `never` predicates."""

@@ -6,8 +6,9 @@ import asyncio
 import heapq
 import selectors
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from contextvars import Context
 from typing import Any, TypeVar
 
@@ -143,6 +144,18 @@ class SimulationLoop(VirtualTimeLoop):
         self._ready.extend(actor.parked)
         actor.timers.clear()
         actor.parked.clear()
+
+    @contextmanager
+    def acting(self) -> Iterator[None]:
+        """Makes this the running loop of the calling thread, too. The loop stands still while one of its threads
+        computes, so the thread may act in its place.
+        """
+        before = asyncio._get_running_loop()
+        asyncio._set_running_loop(self)
+        try:
+            yield
+        finally:
+            asyncio._set_running_loop(before)
 
     def after_fork(self) -> None:
         """Gives the loop a selector and a self-pipe of its own, in a process that has just been forked. Otherwise it

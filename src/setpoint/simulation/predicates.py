@@ -87,6 +87,7 @@ def eventually(holds: Callable[[Objects], bool], why: str = "") -> Predicate:
 def _named(function: Callable[..., Any]) -> str:
     name = getattr(function, "__name__", "")
     if name and name != "<lambda>":
-        return (function.__doc__ or "").strip().splitlines()[0] if function.__doc__ else name.replace("_", " ")
+        first = (function.__doc__ or "").strip().partition("\n")[0]
+        return first.rstrip() or name.replace("_", " ")
     code = getattr(function, "__code__", None)
     return f"the predicate of {code.co_filename}:{code.co_firstlineno}" if code else repr(function)

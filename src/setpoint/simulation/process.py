@@ -109,8 +109,10 @@ class Process(Life):
             for running in self.manager.controllers.values():
                 self._listen(running)
             await self.manager.run()
-        except Exception as problem:  # noqa: BLE001 - a process that fails is an event of the simulated world
-            self.failed = problem
+        except Exception as problem:
+            if not self._world.loop.is_running():
+                raise  # the run is over, and Python closes what it has left
+            self.failed = problem  # which is an event of the simulated world
             self.wire.cut()
             world.ended(self, problem)
 

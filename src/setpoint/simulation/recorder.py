@@ -44,6 +44,7 @@ class Recorder:
     Raises:
         RecordingError: the file is not a recording, or its key is missing.
         OSError: the file can't be written.
+        Full: ``most`` does not suffice for the first line.
         ValueError: an entry of ``redact`` does not have that form.
     """
 
@@ -70,14 +71,20 @@ class Recorder:
             os.truncate(path, self._size)
             if not key.is_file():
                 raise RecordingError(f"{key} is missing: without it the same values would get other stand-ins")
-        elif not key.exists():
+        is_new = not key.exists()
+        secret = secrets.token_bytes(32) if is_new else key.read_bytes()
+        self._stand_ins = StandIns(secret, redact)
+        if is_new:
             with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(secrets.token_bytes(32))
-        self._stand_ins = StandIns(key.read_bytes(), redact)
+                file.write(secret)
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         if not there or self._size == 0:
             self._size = 0
-            self._append({"format": FORMAT, "began": now()})
+            try:
+                self._append({"format": FORMAT, "began": now()})
+            except BaseException:
+                self.close()
+                raise
 
     def _read(self) -> int:
         """Reads the existing recording and returns the number of bytes in its complete lines."""

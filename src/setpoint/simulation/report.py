@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from setpoint.simulation.faults import SWITCHES, switch_of
+from setpoint.simulation.faults import switch_of
 from setpoint.simulation.plan import Plan
 from setpoint.simulation.result import Point, Result
 
@@ -42,6 +42,7 @@ class Report:
     """The points that were disturbed, by their kind and by the fault's switch."""
     faults: Counter[str] = field(default_factory=Counter)
     """The number of faults that struck, by switch."""
+    _kinds: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def complete(self) -> bool:
@@ -90,7 +91,3 @@ class Report:
             lines.append("  differs by chance: " + ", ".join(sorted(self.masks - set(self.ignore))))
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
-
-
-def known_switches() -> list[str]:
-    return list(SWITCHES)

@@ -215,10 +215,11 @@ class Search:
 
             for _, plan, result in self._pool.each(jobs()):
                 tried += 1
-                self._note(plan, result, what)
                 if result.early:
                     impatient.append(plan)
+                    self.report.cpu += result.seconds  # all else counts once, in the patient run
                     continue
+                self._note(plan, result, what)
                 fresh = [each for each in reference.judge(plan, result) if each.identity not in seen]
                 if fresh:
                     found.append((plan, fresh))
@@ -227,7 +228,7 @@ class Search:
                 patient = [(plan, self._options(plan, patient=True)) for plan in impatient]
                 impatient = []
                 for _, plan, result in self._pool.each(patient):
-                    self._note(plan, result, "")
+                    self._note(plan, result, what)
                     fresh = [each for each in reference.judge(plan, result) if each.identity not in seen]
                     if fresh:
                         found.append((plan, fresh))

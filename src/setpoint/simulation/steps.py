@@ -153,7 +153,7 @@ class Steps:
         await self._release(patience)
 
     async def _release(self, patience: float) -> None:
-        if self._world.options.patient and self.lasting:
+        while self._world.options.patient and self.lasting:  # what goes on then may meet the next fault
             self.end_faults()
             await self.quiesce(patience)
 
@@ -184,16 +184,17 @@ class Steps:
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
         """Waits until the condition holds, and ends the step. If the condition does not hold within ``within`` seconds,
-        all faults are ended, and the wait begins once more.
+        all faults are ended, and the wait begins once more. The same holds for faults that strike then.
 
         Raises:
-            AssertionError: the condition did not hold after the second wait, either; ``why`` is the message.
+            AssertionError: the condition did not hold after the last wait, either; ``why`` is the message.
         """
-        world = self._world
-        if not await self._holds(condition, within):
-            self.end_faults()
-            if not await self._holds(condition, within):
+        world, is_first = self._world, True
+        while not await self._holds(condition, within):
+            if not (is_first or self.lasting):
                 raise AssertionError(why or f"what the scenario waits for does not come true: {world.describe()}")
+            self.end_faults()
+            is_first = False
         await self.end(30.0)
 
     async def _holds(self, condition: Callable[[], Awaitable[bool]], within: float) -> bool:

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.judge import Judge
 from setpoint.simulation.life import Killed, Life
+from setpoint.simulation.loop import SimulationLoop
 from setpoint.simulation.plan import Fault
 from setpoint.simulation.result import Point
 from setpoint.simulation.steps import Steps
@@ -22,6 +23,8 @@ class Operator(Protocol):
 
     @property
     def judge(self) -> Judge: ...
+    @property
+    def loop(self) -> SimulationLoop: ...
     @property
     def steps(self) -> Steps: ...
     @property
@@ -73,7 +76,8 @@ class Telephone:
         world = self._world
         fault = world.strikes.external_trouble(faults, point, before=before)
         if fault is not None:
-            world.crash(world.life_of(actor), fault)
+            with world.loop.acting():
+                world.crash(world.life_of(actor), fault)
             raise Killed
 
     def external_done(self, point: str, told: str, *, changed: bool, empty: bool, waits: bool) -> None:

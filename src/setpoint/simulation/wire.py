@@ -67,8 +67,6 @@ class Wire:
         self._life = life
         self.gates: dict[str, Gate] = {}
         self.streams: list[Stream] = []
-        self.behind: dict[str, int] = {}
-        """The older revisions that this process was shown when it started, by collection."""
         self.streams_lists = True
         """Whether the server can stream lists, which are consistent reads."""
         self._listed: dict[tuple[str, ...], float] = {}
@@ -162,6 +160,8 @@ class Wire:
             await life.die(before["crash-before"])
         if "freeze" in before:
             await life.freeze(before["freeze"])
+        if request.allowed is not None:
+            request.allowed()  # from here on the request is on its way
         if "slow-request" in before:
             await self._linger(before["slow-request"])
         if (refused := injected.refused(faults)) is not None:

@@ -94,10 +94,9 @@ class Explorer:
         """Restarts at the end of every step but the first, after which the program first lists an older state of a
         kind. The last step and the latest state come first.
         """
-        newest: dict[str, int] = {}
-        for point in self._changes:
-            newest[point.collection] = max(newest.get(point.collection, 0), point.revision)
         for step in range(self._steps - 1, 0, -1):
-            for point in reversed(self._changes):
-                if point.step <= step and point.revision != newest[point.collection]:
+            before = [point for point in self._changes if point.step <= step]
+            newest = {point.collection: point.revision for point in before}
+            for point in reversed(before):
+                if point.revision != newest[point.collection]:
                     yield fault("restart", f"step {step}", behind=point.name)

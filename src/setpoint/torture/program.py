@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
@@ -78,7 +78,8 @@ class Program:
         self._process.poll()
 
     def pause(self) -> None:
-        self._signal(signal.SIGSTOP)
+        if not self.killed:
+            self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         if not self.killed:
@@ -90,21 +91,23 @@ class Program:
 
 
 def filled(words: Sequence[str], *, kubeconfig: Path, server: str) -> list[str]:
-    """``words`` with the placeholders ``{kubeconfig}``, ``{server}`` and ``{port}`` filled in; a free port is chosen
-    for each ``{port}``.
+    """``words`` with the placeholders ``{kubeconfig}``, ``{server}`` and ``{port}`` filled in; a different free port is
+    chosen for each ``{port}``.
     """
+    with ExitStack() as held:  # until all ports are chosen, so that none is chosen twice
 
-    def value(found: re.Match[str]) -> str:
-        return {"kubeconfig": str(kubeconfig), "server": server}.get(found[1]) or str(_free_port())
+        def value(found: re.Match[str]) -> str:
+            return {"kubeconfig": str(kubeconfig), "server": server}.get(found[1]) or str(_free_port(held))
 
-    return [_PLACE.sub(value, word) for word in words]
+        return [_PLACE.sub(value, word) for word in words]
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
+def _free_port(held: ExitStack) -> int:
+    """A free port, which stays bound until ``held`` is closed."""
+    one = held.enter_context(socket.socket())
+    one.bind(("127.0.0.1", 0))
+    port: int = one.getsockname()[1]
+    return port
 
 
 def tail(log: Path, lines: int = 12) -> str:

@@ -271,11 +271,11 @@ class Trial:
                 for gate in self.edge.gates.values():
                     for stream in list(gate.streams):
                         stream.expire()
+                await self.rest.within(_PATIENCE)
             else:
-                self._restart(each)
-            await self.rest.within(_PATIENCE)
+                await self._restart(each)
 
-    def _restart(self, fault: Fault) -> None:
+    async def _restart(self, fault: Fault) -> None:
         behind = None
         if name := fault.get("behind"):
             behind = next((entry for entry in self.history.entries if entry.point == name), None)
@@ -284,8 +284,11 @@ class Trial:
             gate = self.edge.gate(behind.collection)
             gate.shut(behind.revision + 1)
             self.edge.streams_lists = False
+            self.judge.begin_travel(gate.open)
             self.steps.begin(fault, gate.open, seconds=3.0)
         self.lives.start()
+        await self.rest.within(_PATIENCE)
+        self.judge.end_travel()
 
     def _before_step(self, step: int) -> None:
         """Applies the faults that last until the end of the step ``step``."""
@@ -344,13 +347,13 @@ class Trial:
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
         """Waits at most ``within`` seconds (in a run with faults, no more than `Setup.converge`) until the condition
         holds, and ends the step. If the condition does not come true while faults last, the faults are ended, and the
-        wait begins once more, for `Setup.converge` seconds.
+        wait begins anew, for `Setup.converge` seconds.
 
         Raises:
             AssertionError: the condition did not come true in time.
         """
         held = await self.rest.holds(condition, min(within, self.setup.converge) if self.plan.faults else within)
-        if not held and self.steps.lasting:
+        while not held and self.steps.lasting:
             self.steps.end_faults()
             held = await self.rest.holds(condition, self.setup.converge)
         if not held:

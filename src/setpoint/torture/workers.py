@@ -142,7 +142,6 @@ class _Worker:
         try:
             raw = self.news.recv_bytes()
         except EOFError:
-            self.join(_GRACE)
             raise WorkerError("the process of a trial has died") from None
         if raw[:1] == b"P":
             self._groups.append(int(raw[1:]))
@@ -156,19 +155,20 @@ class _Worker:
             os.kill(self.pid, signal.SIGTERM)
 
     def join(self, patience: float) -> None:
-        """Waits until the process has ended. After ``patience`` seconds, the process and the last program that it
-        started are killed. The trial's folder is deleted.
+        """Waits until the process has ended. After ``patience`` seconds, the process is killed. If a signal has ended
+        it, the last program that it started is killed, too. The trial's folder is deleted.
         """
         deadline = time.monotonic() + patience
-        while os.waitpid(self.pid, os.WNOHANG)[0] == 0:
+        while (ended := os.waitpid(self.pid, os.WNOHANG))[0] == 0:
             if time.monotonic() > deadline:
                 os.kill(self.pid, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
-                for group in self._groups[-1:]:  # the others were ended before this was started
-                    with suppress(ProcessLookupError):
-                        os.killpg(group, signal.SIGKILL)
+                ended = os.waitpid(self.pid, 0)
                 break
             time.sleep(0.005)
+        if os.WIFSIGNALED(ended[1]):
+            for group in self._groups[-1:]:  # the others were ended before this was started
+                with suppress(ProcessLookupError):
+                    os.killpg(group, signal.SIGKILL)
         self.news.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -1,0 +1,55 @@
+"""The report of a search: what it counts."""
+
+from __future__ import annotations
+
+from tests.simulation.apps import controllers
+from tests.simulation.kinds import App, AppSpec
+
+import setpoint as sp
+from setpoint.simulation import SWITCHES, Budget, Plan, check
+from setpoint.simulation.plan import fault
+from setpoint.simulation.report import Report
+from setpoint.simulation.result import Result
+
+
+def test_a_report_without_points_counts_faults_all_the_same() -> None:
+    report = Report()
+    report.add(Plan((fault("conflict", "write a #1"),)), Result(struck=[0]))
+    assert report.faults == {"conflict": 1}
+    assert report.disturbed == {}
+
+
+async def in_a_hurry(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default", spec=AppSpec(size=1)))
+    await cluster.settle()
+    assert (await cluster.get(App, "one")).status.note == "1 maps"
+
+
+async def waiting(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default", spec=AppSpec(size=1)))
+
+    async def noted() -> bool:
+        return (await cluster.get(App, "one")).status.note == "1 maps"
+
+    await cluster.eventually(noted)
+
+
+CRASHES = {name: "this is about crashes" for name in SWITCHES if name != "crash"}
+
+
+def test_a_plan_that_is_run_again_with_patient_users_counts_once() -> None:
+    report = check(in_a_hurry, controllers, off=CRASHES, budget=Budget(runs=10))
+    assert report.runs > 10, "the last ones are made again"
+    assert report.combinations == report.unstruck == 0
+    assert report.faults == {"crash": report.singles}
+
+
+def test_patient_users_wait_until_no_fault_lasts_when_the_end_of_one_leads_to_another() -> None:
+    plan = Plan(
+        (
+            fault("crash-after", "apply configmaps default/one-0 #1", until="step"),
+            fault("crash-after", "apply secrets default/of-one #1", until="step"),
+        )
+    )
+    check(in_a_hurry, controllers, replay=plan.token(), workers=0)
+    check(waiting, controllers, replay=plan.token(), workers=0)

@@ -1,0 +1,62 @@
+"""Restarts on old lists, as torture makes them and judges what comes of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from setpoint.client import Client, InProcessTransport
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.simulation import Plan, Predicate, never
+from setpoint.simulation.plan import fault
+from setpoint.simulation.predicates import Objects
+from setpoint.simulation.result import Point, Result
+from setpoint.testing import virtual_time
+from setpoint.torture.explore import Explorer
+from setpoint.torture.outcome import Expected
+from setpoint.torture.setup import Setup
+from setpoint.torture.trial import Trial
+
+
+def test_the_state_that_a_kind_has_at_the_end_of_a_step_is_not_an_older_one() -> None:
+    def change(name: str, step: int, revision: int) -> Point:
+        return Point(name, "change", step, "configmaps", "MODIFIED", True, revision)
+
+    points = [change("one #1", 1, 11), change("one #2", 1, 12), change("one #3", 2, 13)]
+    explorer = Explorer(Result(points=points, steps=3), hears={"configmaps"}, off=())
+    travels = [(each.at, each.get("behind")) for each in explorer.singles() if each.get("behind")]
+    assert sorted(travels) == [("step 1", "one #1"), ("step 2", "one #1"), ("step 2", "one #2")]
+
+
+def more_than_one(objects: Objects) -> bool:
+    return len(objects.list(ConfigMap)) > 1
+
+
+def trial_of(predicate: Predicate, behind: str, folder: Path) -> Trial:
+    setup = Setup(command=["program"], scenario=cast("Any", None), name="", source=folder, predicates=[predicate])
+    return Trial(setup, Plan((fault("restart", "step 1", behind=behind),)), Expected(0.5), folder, stay=1.0, told=print)
+
+
+@pytest.mark.parametrize(("behind", "broken"), [("MODIFIED configmaps default/one #1", []), ("", ["more than one"])])
+@virtual_time
+async def test_what_a_program_adds_on_an_old_view_breaks_no_predicate(
+    tmp_path: Path, behind: str, broken: list[str]
+) -> None:
+    trial = trial_of(never(more_than_one), behind, tmp_path)
+    trial.history.watchers.append(trial.judge.changed)
+    async with trial.server, Client(InProcessTransport(trial.server.handle), namespace="default") as client:
+        trial.history.restart(trial._clock)
+        for text in "abc":
+            await client.apply(ConfigMap.named("one", data={"text": text}), field_manager="user")
+
+        async def program() -> None:
+            trial.edge.requests = 1
+            await client.create(ConfigMap.named("two"))
+            await client.delete(ConfigMap, "two")
+
+        lives = cast("Any", trial.lives)
+        lives.kill, lives.start = (lambda why: None), (lambda: trial.start(program()))
+        await trial._at_rest(1)
+    assert [each.subject for each in trial.judge.findings] == broken
