@@ -32,7 +32,7 @@ from setpoint.slices import spend
 __all__ = ["MAX_REQUEST", "Declared", "Definition", "SchemaFields", "declare", "with_object_meta"]
 
 _NODE: Final = 5 * 64
-"""The bytes of JSON that take as long to process as one node."""
+"""The number of bytes of JSON that take as long to process as one node."""
 
 Definition: TypeAlias = Mapping[str, Any]
 MAX_REQUEST: Final = 3 * 1024 * 1024
@@ -54,7 +54,7 @@ class Declared:
     without a size.
     """
     fields: dict[str, Declared] = field(default_factory=dict)
-    """The fields by escaped name. A field whose name is a reserved word is also found by the name without escapes."""
+    """The fields by escaped name. A field whose name is a reserved word can also be found by its unescaped name."""
     item: Declared | None = None
     """The type of the elements of a list or map."""
     is_map: bool = False

@@ -327,7 +327,7 @@ def compare(one: Value, two: Value) -> int:
 
 def contains(container: Value, item: Value) -> bool:
     """Whether ``item in container``. Raises EvaluationError if the container is neither a list nor a map, or if no
-    element equals ``item`` and one of them can't be compared with it.
+    element equals ``item`` and at least one can't be compared with it.
     """
     if isinstance(container, MapValue):
         return container.find(item) is not MISSING

@@ -42,7 +42,7 @@ def server(
     Parameters
     ----------
     host
-        The address to listen on; it must be a loopback one unless --auth is given.
+        The address to listen on, which must be a loopback address unless --auth is given.
     port
         The port to listen on; 0 picks a free one.
     kubeconfig
@@ -158,7 +158,7 @@ def rbac(
     asked: Path | None = None,
     strict: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Compare the permissions that a program declares, its tests request, and a role grants.
+    """Compare the permissions that a program declares, those that its tests request, and those that a role grants.
 
     The exit status is 0 if nothing is missing, 1 if something is, 2 if the command fails.
 
@@ -319,7 +319,8 @@ def torture(
     every: Annotated[bool, Parameter(name="--all", negative="")] = False,
     directory: Path = Path("counterexamples"),
 ) -> int:
-    """Run a controller in any language under the faults of a real cluster: crashes, lost answers, late watches.
+    """Run a controller, written in any language, under the faults of a real cluster: crashes, lost answers, late
+    watches.
 
     For each fault the program is started with a fresh embedded server, the scenario's users act, and the final state is
     compared with that of an undisturbed run. Each finding is tried again several times, to see how often it occurs.
@@ -350,9 +351,10 @@ def torture(
         Seconds after the last fault within which everything must reach its expected state. Choose more than the
         program's longest back-off; otherwise a long back-off is reported as a finding.
     silence
-        Seconds without a write after which the program counts as idle; default: derived from its usual pauses.
+        How many seconds must pass without a write before the program counts as idle; default: derived from its usual
+        pauses.
     start_within
-        Seconds within which the program must send its first request to the server.
+        How many seconds the program may take to send its first request to the server.
     every
         Continue after the first finding.
     directory

@@ -9,8 +9,8 @@ from msgspec import Struct
 __all__ = ["Change", "Severity"]
 
 Severity = Literal["", "may", "breaks"]
-"""``breaks``: something that worked stops working. ``may``: something may stop working, depending on
-its usage. ``""``: no harm.
+"""``breaks``: something that worked stops working. ``may``: something may stop working, depending on how it is used.
+``""``: no harm.
 """
 
 
@@ -29,7 +29,7 @@ class Change(Struct, frozen=True, kw_only=True):
     what: str
     """A machine-readable identifier of the change: ``field-removed``, ``minimum-raised`` ..."""
     text: str
-    """The change in a sentence for users."""
+    """The change, described in a sentence for users."""
     stored: Severity = ""
     writers: Severity = ""
     readers: Severity = ""

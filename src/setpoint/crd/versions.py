@@ -67,7 +67,7 @@ def agree(classes: Iterable[Any]) -> None:
 
 
 def check_conversions(kind: Any) -> None:
-    """Finds the errors in a class's conversions that can be known while the class is being defined.
+    """Finds those errors in a class's conversions that can be detected while the class is being defined.
 
     Raises:
         DefinitionError: a conversion omits a field, or names an unknown one.

@@ -1,4 +1,4 @@
-"""Roles: the operator's account, its permissions, and the permissions of the users of its kinds."""
+"""Roles: the operator's account, its permissions, and permissions for users of its kinds."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def roles(operator: Operator) -> list[Document]:
     """The ServiceAccount, its roles and their bindings.
 
     The controllers' permissions are in a ClusterRole. If the controllers see only one namespace, these permissions are
-    in a Role there, except those for cluster-scoped kinds and URLs. The permissions for Leases, and for the Secret of
-    certificates that the operator issues itself, are in Roles in the operator's namespace.
+    in a Role there, except those for cluster-scoped kinds and URLs. The permissions for Leases, and for the Secret with
+    the certificates that the operator issues itself, are in Roles in the operator's namespace.
     """
     account: Document = {
         "apiVersion": "v1",

@@ -1,8 +1,8 @@
 """The requirements that selectors consist of. Their text is parsed as API servers parse it, with the same error
 messages.
 
-https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors has the grammar; the rules for
-escapes in field selectors are those of apimachinery's ``fields`` package.
+https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors describes the grammar; the
+rules for escapes in field selectors are those of apimachinery's ``fields`` package.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ class Port:
     _others: tuple[Handler, ...]
 
     def files(self, project: Project, api: Api) -> dict[str, File]:
-        """The files of a kind, with its handlers as comments. The files of the first kind also have the handlers of the
-        program itself, and the handlers of kinds that are not the operator's own.
+        """The files of a kind, with its handlers as comments. The files of the first kind also contain the handlers of
+        the program itself, and the handlers of kinds that are not the operator's own.
         """
         kind = self._kinds[api.kind]
         others = [each for each in self._others if api is self.apis[0] or api == self.apis[0]]
@@ -194,7 +194,7 @@ def _kind_of(plural: str) -> str:
 
 
 def _comments(handlers: list[Handler], kinds: tuple[str, ...], indent: str, *, foreign: bool = False) -> str:
-    """The handlers as comments; a function that handles several things appears once."""
+    """The handlers as comments; a function that handles several events appears only once."""
     functions: dict[tuple[str, int], list[Handler]] = defaultdict(list)
     for handler in handlers:
         if handler.what in kinds:

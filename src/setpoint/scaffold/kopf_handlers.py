@@ -67,8 +67,8 @@ def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
 
 
 def _decorators(tree: ast.Module) -> dict[str, str]:
-    """The expressions that stand for kopf's decorators in this module, such as ``kopf.on.create``, and the name in kopf
-    of each, such as ``create``.
+    """The expressions that stand for kopf's decorators in this module, such as ``kopf.on.create``, each with the
+    decorator's name in kopf, such as ``create``.
     """
     modules, ons, found = {"kopf"}, set[str](), dict[str, str]()
     for node in ast.walk(tree):
@@ -88,7 +88,9 @@ def _decorators(tree: ast.Module) -> dict[str, str]:
 
 
 def _resource(call: ast.Call, constants: Constants) -> tuple[str, str, str]:
-    """The group, version and plural, in any of the ways that kopf accepts; a text is empty if it can't be known."""
+    """The group, version and plural, in any of the ways that kopf accepts; each of them is empty if it can't be
+    determined.
+    """
     given = [text for each in call.args for text in constants.texts(each)]
     named = {each.arg: constants.text(each.value) or "" for each in call.keywords if each.arg in _SELECTING}
     if len(given) == 3:

@@ -220,7 +220,7 @@ def fitting(errors: Iterable[FieldError]) -> tuple[list[FieldError], int]:
 
 def to_aggregate_message(errors: Iterable[FieldError]) -> str:
     """The message for all errors: a single error as it is, several as ``[a, b]``, without repetitions; ``""`` if there
-    are none. It lists the errors that `fitting` returns, and tells the number of the others.
+    are none. It lists the errors that `fitting` returns, and states how many more there are.
     """
     shown, left = fitting(errors)
     texts = [*dict.fromkeys(map(str, shown))]

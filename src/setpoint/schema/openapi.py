@@ -18,7 +18,7 @@ from .object_meta import with_object_meta
 __all__ = ["Schemas", "load_openapi"]
 
 _NODE: Final = 5 * 64
-"""The bytes of JSON that take as long to process as one node."""
+"""The number of bytes of JSON that take as long to process as one node."""
 
 _EXTENSIONS_V1: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _PROPS: Final = _EXTENSIONS_V1 + "JSONSchemaProps"

@@ -152,7 +152,9 @@ def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
 
 
 def refusal(admission: Admission[Any], review: Review[Any]) -> Status:
-    """The status of a refusal: that of ``review.deny`` if it was called, else 422. Every field's error is a cause."""
+    """The status of a refusal: the one passed to ``review.deny`` if it was called, otherwise 422. Each field error
+    becomes a cause.
+    """
     if review.denial is None:
         return invalid(admission, review.name, review.errors)
     found = status(review.denial.code, review.denial.reason, review.denial.message)
@@ -228,7 +230,7 @@ def _only_goes(obj: Object, old: Object | None, request: AdmissionRequest) -> bo
 
 
 def _goes(request: AdmissionRequest) -> bool:
-    """As `_only_goes`, for an object that does not fit its class and is not decoded."""
+    """Like `_only_goes`, but for an object that is not decoded because it does not fit its class."""
     new = _rest(request.object)
     metadata = new.get("metadata") if new is not None else None
     return isinstance(metadata, dict) and "deletionTimestamp" in metadata and new == _rest(request.old_object)

@@ -38,7 +38,7 @@ _REASONS: Final = {408: "Timeout", 413: "RequestEntityTooLarge", 500: "InternalE
 
 
 class WebhookServer:
-    """Serves webhooks while `run` runs: in a manager, or by itself.
+    """Serves webhooks while `run` runs, in a manager or on its own.
 
     ```python
     manager.add(WebhookServer(webhooks, CertificateFiles("/certs")), group="servers")
@@ -48,12 +48,12 @@ class WebhookServer:
     conversions.
 
     *Stopping* (`stop`, then `run` returns): ``/readyz`` fails at once, and requests are still served for
-    ``drain_delay``, so that endpoints can be updated. After that, no connection is accepted any more, and requests in
+    ``drain_delay``, so that endpoints can be updated. After that, no more connections are accepted, and requests in
     flight may finish within ``grace``. Once the server is stopping, each answer closes its connection.
 
     *Limits*: bodies larger than ``max_body`` are answered with 413 before they are read, content other than JSON with
-    415, methods other than POST with 405. TLS handshakes, the first request's head, and bodies that take longer than
-    ``read_timeout`` are cut off; so are connections that are idle for ``idle_timeout``.
+    415, methods other than POST with 405. A connection is cut off if its TLS handshake, the head of its first request,
+    or a body takes longer than ``read_timeout``, or if it is idle for ``idle_timeout``.
 
     Args:
         webhooks: the webhooks to serve.
@@ -64,8 +64,8 @@ class WebhookServer:
         max_conversion_body: the maximum size of a ConversionReview, which holds whole lists, in bytes.
         drain_delay, grace, read_timeout, idle_timeout: seconds. By default, idle connections outlast the 90 s for which
             API servers keep theirs, so no connection is closed while a request is on its way.
-        client_ca: PEM; clients must present a certificate that one of these authorities has signed. None (the default)
-            asks for no certificate.
+        client_ca: PEM; clients must present a certificate that one of these authorities has signed. With None (the
+            default), no certificate is requested.
 
     Raises:
         CertificateError: ``client_ca`` contains no certificate.

@@ -38,7 +38,7 @@ _EXTENDED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """The subject and the names for which a certificate signing request asks."""
+    """The subject and the names that a certificate signing request asks for."""
 
     common_name: str
     organizations: tuple[str, ...]

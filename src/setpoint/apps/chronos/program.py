@@ -134,8 +134,8 @@ async def _client(kubeconfig: Path | None, context: str | None, embedded: bool) 
 
 
 class _NotTwice(logging.Filter):
-    """Drops a log message that repeats the one just before it, so an outage is one line and not one line for each
-    attempt.
+    """Drops a log message that repeats the one just before it, so an outage is logged as one line, not as one line for
+    each attempt.
     """
 
     def __init__(self) -> None:

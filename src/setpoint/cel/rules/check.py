@@ -36,7 +36,7 @@ _HINT: Final = (
 
 
 def rule_errors(definition: Definition, path: str) -> list[FieldError]:
-    """The errors for which an API server refuses the rules of a version's schema, which must be structural.
+    """The errors with which an API server refuses the rules of a version's schema, which must be structural.
 
     ``path`` is the prefix of the errors' field paths, as in ``setpoint.schema.structural.check``.
     """

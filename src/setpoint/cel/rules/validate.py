@@ -65,7 +65,7 @@ class RuleValidator:
         ``old`` is the previous value, for rules that use ``oldSelf``. With ``update``, errors in unchanged parts are
         only warnings, unless the broken rule uses ``oldSelf``. Evaluation stops with an error when it has cost more
         than ``limit``. ``at_once`` is for a caller that does not yield to other requests: TakesLong is raised if the
-        rules cost more than that. It must be less than `CALL_LIMIT`; None means no such limit.
+        rules cost more than ``at_once``, which must be less than `CALL_LIMIT`; None means that there is no such limit.
         """
         run = _Run(limit, CALL_LIMIT if at_once is None else at_once)
         if self._node is not None:
