@@ -36,7 +36,7 @@ _NODE: Final = 5 * 64
 
 Definition: TypeAlias = Mapping[str, Any]
 MAX_REQUEST: Final = 3 * 1024 * 1024
-"""The maximum size of a request in bytes, and so of any part of an object."""
+"""The maximum size of a request in bytes, and therefore of any part of an object."""
 
 _TEXT: Final = {"type": "string"}
 _META: Final = {"type": "object", "properties": {"name": _TEXT, "generateName": _TEXT}}

@@ -77,7 +77,7 @@ def loaded(source: str) -> Iterator[Loaded]:
     same names can be loaded. The program's output during the import goes to standard error.
 
     Raises:
-        SourceError: the source does not exist, or its import failed; in that case the message has the user's own
+        SourceError: the source does not exist, or its import failed; in that case the message contains the user's own
             traceback.
     """
     path, modules = list(sys.path), set(sys.modules)

@@ -52,7 +52,7 @@ def server(
     control_plane
         Also run a control plane: Kubernetes' built-in controllers, a scheduler and hollow nodes.
     controllers
-        The controllers to run, separated by commas, as for kube-controller-manager: * means all of them, NAME one of
+        The controllers to run, separated by commas, as in kube-controller-manager: * means all of them, NAME one of
         them, and -NAME all but that one (--controllers='*,-cronjob').
     nodes
         The number of hollow nodes, on which pods become Running although no container is executed. "local" is one
@@ -91,7 +91,7 @@ def envtest(*, install: Path | None = None, controllers: str = "") -> None:
     install
         Write the programs into this directory instead of the user's cache.
     controllers
-        The controllers to run beside each server, as for kube-controller-manager: '*' means all of them. By default
+        The controllers to run beside each server, as in kube-controller-manager: '*' means all of them. By default
         there are none, as with the real envtest.
     """
     from setpoint.apps.envtest.install import assets
@@ -274,7 +274,7 @@ def record(
     Parameters
     ----------
     kinds
-        The kinds to record, as for kubectl get: pods, deployments.apps, mykinds.example.com.
+        The kinds to record, as in kubectl get: pods, deployments.apps, mykinds.example.com.
     out
         The file to write. FILE.key beside it is needed to continue the recording; keep it secret.
     kubeconfig
@@ -330,7 +330,7 @@ def torture(
     command
         After --: the program and its arguments. {kubeconfig}, {server} and {port} (a free one) are filled in.
     scenario
-        What users do: FILE.yaml with steps, or FILE.py or FILE.py:FUNCTION as for simulate.
+        What users do: FILE.yaml with steps, or FILE.py or FILE.py:FUNCTION as in simulate.
     before
         A YAML file, or a folder of them, applied before the program starts, such as its CRDs; repeatable.
     budget
@@ -344,11 +344,11 @@ def torture(
     replay
         Try only one plan: a token, or the file of a counter-example.
     workers
-        The number of programs that run at once; default: twice the number of cores.
+        The number of programs that run at the same time; default: twice the number of cores.
     repeat
         The number of times that a finding is tried again before it is reported.
     converge
-        Seconds after the last fault within which everything must reach its expected state. Choose more than the
+        How many seconds everything may take, after the last fault, to reach its expected state. Choose more than the
         program's longest back-off; otherwise a long back-off is reported as a finding.
     silence
         How many seconds must pass without a write before the program counts as idle; default: derived from its usual

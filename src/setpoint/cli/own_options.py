@@ -29,7 +29,7 @@ class Program(Generic[Own]):
     manager: Manager
     options: Own
     registry: CollectorRegistry
-    """The registry for the program's own metrics, which are served with all others if metrics are served."""
+    """The registry for the program's own metrics, which are served with all other metrics, if metrics are served."""
 
     @property
     def client(self) -> Client:

@@ -131,7 +131,7 @@ def run_command(parts: Parts) -> Callable[..., None]:
         webhook_port
             The port to serve webhooks on.
         measure
-            At the end, write the CPU and memory that were used to this file, for manifests --resources.
+            Write to this file, at the end, how much CPU and memory the run used, for manifests --resources.
         log_format
             text, or json for one JSON object per line.
         log_level

@@ -18,7 +18,7 @@ class Change(Struct, frozen=True, kw_only=True):
     """A change to a CustomResourceDefinition, with its effects. ``stored`` is the effect on the objects in the cluster:
     they lose data, or can't be updated until they are repaired. ``writers`` is the effect on manifests and on programs
     that write: their requests are refused, or fields are dropped from them. ``readers`` is the effect on programs that
-    read: a field is gone, or has values that they don't know.
+    read: a field is gone, or has values that they don't expect.
     """
 
     definition: str

@@ -91,7 +91,7 @@ def _manager(operator: Operator) -> list[Document]:
 
 
 def _kinds_without_namespaces(operator: Operator) -> set[tuple[str, str]]:
-    """The groups and plurals of cluster-scoped kinds that the program knows."""
+    """The groups and plurals of the cluster-scoped kinds among the built-in kinds and the watched ones."""
     from setpoint.models import BUILTIN
 
     watched = [resource_of(watch.kind) for controller in operator.controllers for watch in controller.watched]

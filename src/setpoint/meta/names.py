@@ -1,7 +1,7 @@
 """Validation of names.
 
-Each function returns the list of errors in a value, which is empty if the value is valid. The errors have the wording
-of the API server. Rules: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+Each function returns a list of the errors in a value; the list is empty if the value is valid. The errors have the
+wording of the API server. Rules: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 """
 
 from __future__ import annotations

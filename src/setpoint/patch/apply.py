@@ -112,8 +112,8 @@ def apply(
 ) -> ApplyResult:
     """Applies the configuration ``applied`` as ``manager`` to ``live`` (None: the object is created).
 
-    - Fields in ``applied`` are set, and ``manager`` owns them; a field whose value stays equal is shared with its other
-      owners.
+    - Fields in ``applied`` are set, and ``manager`` owns them; a field whose value does not change is shared with its
+      other owners.
     - Fields that ``manager`` applied before and leaves out now are removed, unless another manager owns them.
     - A different value owned by another manager is a conflict; ``force`` takes the field over.
 
@@ -202,7 +202,7 @@ def update(
     are those of `apply`.
 
     The creation of an object that comes with managedFields of its own is a change, too: ``old`` then has no uid and
-    consists of the fields that every object of the kind has on the server, which therefore have no owner.
+    consists of the fields that every object of the kind has on the server; these fields therefore have no owner.
 
     Raises TypedError if a list of ``old`` or ``new`` does not fit the schema.
     """

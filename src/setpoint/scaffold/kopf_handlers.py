@@ -29,8 +29,8 @@ class Handler:
 
     what: str
     resource: tuple[str, str, str]
-    """Group, version, and plural (or kind, or singular). Each is empty if the source doesn't give it, as for handlers
-    of the program itself.
+    """Group, version, and plural (or kind, or singular). Each is empty if the source doesn't give it, for example for
+    handlers of the program itself.
     """
     name: str
     node: ast.FunctionDef | ast.AsyncFunctionDef

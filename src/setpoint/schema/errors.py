@@ -203,7 +203,7 @@ def fitting(errors: Iterable[FieldError]) -> tuple[list[FieldError], int]:
     """The errors that one answer lists, without repetitions, and the number of the remaining ones.
 
     An answer lists at most 1,000 errors, and no more once their messages exceed 1 Mi characters: the same error in many
-    items, or a few errors that show large values, would make an answer of many megabytes.
+    items, or a few errors that show large values, would make an answer many megabytes long.
     """
     shown: dict[tuple[ErrorType, str, str], FieldError] = {}
     size = read = 0

@@ -52,7 +52,7 @@ class Schemas(Mapping[str, Schema]):
     """All definitions of an OpenAPI document by name, as in ``schemas["io.k8s.api.core.v1.Pod"]``.
 
     ``$ref`` may be a bare name or end in one (``#/definitions/NAME``, ``#/$defs/NAME``, ``#/components/schemas/NAME``).
-    A field that has hints beside its reference gets the content of the referenced definition, changed by these hints.
+    A field that has hints beside its reference takes the content of the referenced definition, changed by these hints.
     Raises KeyError for an unknown definition, ValueError for a definition that is not a schema.
     """
 

@@ -1,4 +1,4 @@
-"""Validation of values against schemas, with the errors of API servers for custom resources."""
+"""Validation of values against schemas, with the same errors as API servers report for custom resources."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ class _Checker:
         self, schemas: tuple[Schema, ...], value: JSON, path: str, old: JSON, first: bool
     ) -> tuple[int, int, list[FieldError]]:
         """The number of matching alternatives (at most one if ``first``), the number of checks in the best alternative,
-        and the errors of the one that came closest to a match.
+        and the errors of the alternative that came closest to a match.
         """
         matched, best, failures = 0, -1, []
         for schema in schemas:

@@ -246,9 +246,7 @@ class Admission(Generic[K]):
 
 
 def _condition_problem(name: str, text: str) -> str:
-    """The error with which an API server would refuse a match condition, in one line; empty if the condition is a valid
-    one.
-    """
+    """The error with which an API server would refuse a match condition, in one line; ``""`` if there is none."""
     if problems := qualified_name(name):
         return problems[0]
     # Imported only for match conditions, because the import is slow.

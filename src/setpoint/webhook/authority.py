@@ -116,7 +116,7 @@ def facts_of(certificate: bytes) -> Facts:
     """The facts in the first certificate of a PEM text.
 
     Raises:
-        CertificateError: the text has no valid certificate.
+        CertificateError: the text does not contain a valid certificate.
     """
     x509, _ = library()
     loaded = load(certificate)

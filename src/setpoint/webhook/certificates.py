@@ -32,7 +32,7 @@ class CertificateSource(Protocol):
         ...
 
     def on_change(self, callback: OnChange) -> None:
-        """Calls ``callback`` with every certificate that becomes current later."""
+        """Calls ``callback`` with every certificate that becomes current after this call."""
         ...
 
     async def run(self) -> None: ...
@@ -66,7 +66,7 @@ class CertificateFiles(Watched):
     the key do not match (they are being written), the last valid pair is served.
 
     Args:
-        directory: the folder of the files.
+        directory: the folder with the files.
         certificate, key: the names of the files.
     """
 

@@ -23,7 +23,7 @@ __all__ = ["Misdirected", "apply_defaults", "check", "decide", "invalid", "patch
 K = TypeVar("K", bound=Object)
 _ABSENT = (b"", b"null")
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""The errors of decoding untrusted JSON."""
+"""The errors that decoding untrusted JSON can raise."""
 _OPERATIONS: dict[str, Operation] = {
     "CREATE": "create",
     "UPDATE": "update",
@@ -57,8 +57,8 @@ async def check(
     """The errors that the validating webhook would report about ``obj``, or about its change from
     ``old``; [] if there are none.
 
-    A refusal of the object as a whole (``review.deny``) is returned as an error of the field ``""``.
-    Without a ``review`` the operation is create, or update if there is an ``old``.
+    A refusal of the object as a whole (``review.deny``) is returned as an error for the field ``""``. Without a
+    ``review`` the operation is create, or update if there is an ``old``.
     """
     review = review or _review_of(obj, old)
     await _run(admission.validators, obj, review)
@@ -92,7 +92,7 @@ async def decide(
 
     Raises:
         Misdirected: the request is for a different admission.
-        Exception: any exception of a function.
+        Exception: any exception that a function raises.
     """
     operation = _operation(admission, request)
     try:
@@ -249,8 +249,8 @@ def _misfit(admission: Admission[Any], request: AdmissionRequest, problem: Excep
 
 
 def _document(raw: msgspec.Raw | bytes) -> Any:
-    """The decoded JSON; None if it can't be read: it is nested too deeply, is not Unicode, or has a number too large
-    for a float.
+    """The decoded JSON; None if it can't be read: it is nested too deeply, is not Unicode, or contains a number too
+    large for a float.
     """
     try:
         return msgspec.json.decode(raw)

@@ -357,8 +357,8 @@ class HttpConnection(asyncio.BufferedProtocol):
 
 @lru_cache(maxsize=128)
 def _begin(status: int, closes: bool, *headers: tuple[str, str]) -> bytes:
-    """The beginning of an answer, up to its ``content-length``. It is cached, because it is the same for most of the
-    answers.
+    """The beginning of an answer, up to its ``content-length``. It is cached, because most answers begin in the same
+    way.
     """
     try:
         phrase = HTTPStatus(status).phrase

@@ -46,8 +46,8 @@ async def install(
 ) -> None:
     """Applies the webhook configurations and CRDs' conversions, and waits until they are in force.
 
-    ``bundle`` is the CA bundle, for example `SecretCertificates.bundle`; without one, the injected bundle stays.
-    ``samples`` are objects that their schemas allow. For each sample, this function waits until the API server calls
+    ``bundle`` is the CA bundle, for example `SecretCertificates.bundle`; without one, the injected bundle is kept.
+    ``samples`` are objects that satisfy their schemas. For each sample, this function waits until the API server calls
     the webhooks for its creation: it sends dry-run requests that the webhooks answer without calling a function.
     Without samples it returns when everything is stored; API servers begin to call the webhooks about a second later.
 

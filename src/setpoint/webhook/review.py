@@ -42,8 +42,8 @@ class Review(Verdict, Generic[K]):
 
     The request: ``operation``; ``old``, the stored object (on update only, None otherwise); ``user``; ``dry_run`` (if
     it is true, nothing will be stored, and functions must not change external state); ``namespace`` and ``name``
-    (``""`` if absent; ``name`` also if the server will generate it); ``subresource``; the request's ``uid``; and
-    ``options``, the options of the operation as plain JSON values.
+    (``""`` if absent; ``name`` is also ``""`` if the server will generate it); ``subresource``; the request's ``uid``;
+    and ``options``, the options of the operation as plain JSON values.
 
     The answer: `invalid` and similar methods name a field and may be called many times; `deny` refuses the request as a
     whole; `warn` shows a text to the user without refusing. A request that no function refuses is allowed.

@@ -34,17 +34,17 @@ class SecretCertificates(Watched):
                                       trusting=trusting(webhooks, "mykind"))
     ```
 
-    Every replica runs it. A replica that finds the Secret missing or a certificate due (see `Rotation`) writes the
-    Secret, on the condition that it still has the version that was read. If several replicas write at once, one
-    write succeeds; the other replicas get a conflict, and use the Secret that was written. So no election is needed,
-    and no replica ever serves a certificate before it is in the Secret.
+    Every replica runs it. A replica that finds the Secret missing, or a certificate due for renewal (see `Rotation`),
+    writes the Secret, on the condition that it still has the version that was read. If several replicas write at the
+    same time, one write succeeds; the other replicas receive a conflict, and use the Secret that was written. So no
+    election is needed, and no replica ever serves a certificate before it is in the Secret.
 
     A CA is replaced in steps: the new CA is added to the bundle, the bundle is put into every object of ``trusting``,
     ``overlap`` passes, a certificate signed by the new CA is served, ``overlap`` passes, the old CA is removed. At
     every moment an API server whose bundle is at most ``overlap`` out of date trusts the certificates of all replicas.
 
     *After a crash* between any two writes the next check continues from there. *While the API server can't be reached*
-    the last certificate is served and the checks continue, with a growing delay of up to ``check_every``.
+    the last certificate is served and the checks continue, with a delay that grows to at most ``check_every``.
 
     The Secret has cert-manager's layout (``tls.crt``, ``tls.key``, ``ca.crt``), and the CAs' keys are in ``ca.key``.
     RBAC: ``get``, ``create``, ``patch`` on the Secret; ``get``, ``patch`` on the objects of ``trusting``.

@@ -47,7 +47,7 @@ class WebhookServer:
     A manager must start it in the group ``servers``, before any cache begins to sync, because caches may need its
     conversions.
 
-    *Stopping* (`stop`, then `run` returns): ``/readyz`` fails at once, and requests are still served for
+    *Stopping* (`stop`, then `run` returns): ``/readyz`` fails immediately, and requests are still served for
     ``drain_delay``, so that endpoints can be updated. After that, no more connections are accepted, and requests in
     flight may finish within ``grace``. Once the server is stopping, each answer closes its connection.
 

@@ -79,7 +79,7 @@ class Webhooks:
 
     *Guarantees*
 
-    - A bad request gets an answer (400, 404, or a review that refuses), never an exception.
+    - A bad request is answered (with 400, 404, or a review that refuses), and never raises an exception.
     - An exception of any kind in a function, even `SystemExit`, is answered with 500, and a missed deadline with 504,
       so the webhook's failure policy applies. Both are logged and counted, other requests are not affected, and the
       caller does not see the exception's message.

@@ -27,7 +27,7 @@ class Chronos:
     Args:
         pods: the Pod informer; it may be shared with other controllers.
         sink: called with an `Entry`. If it raises, the Pod is retried with back-off; only BrokenPipeError ends `run`.
-        workers: the number of concurrent workers; two workers never have the same key at a time.
+        workers: the number of concurrent workers; two workers never process the same key at the same time.
         max_retries: the number of retries of a key, after which the next failure drops the key (see ``on_drop``) until
             its Pod changes again.
         resync: seconds after which every Pod is checked again, 0 for never; unchanged Pods are not logged.

@@ -1,4 +1,4 @@
-"""Validation of objects by the rules of their schema, with the errors of an API server."""
+"""Validation of objects by the rules of their schema, with the same errors as an API server reports."""
 
 from __future__ import annotations
 
