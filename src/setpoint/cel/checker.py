@@ -306,8 +306,8 @@ class _Checker:
         return kind
 
     def _join(self, before: Type | None, kind: Type) -> Type:
-        """The common type of both; DYN if there is none. Whether the elements of a literal have one type is checked
-        later, by `literals`, when all types are known.
+        """The common type of ``before`` and ``kind``; DYN if there is none. Whether the elements of a literal have one
+        type is checked later, by `literals`, when all types are known.
         """
         if before is None:
             return kind

@@ -48,7 +48,7 @@ class Declared:
 
     type: Type
     smallest: int
-    """The size of the smallest value, as JSON, in bytes."""
+    """The size of the smallest value in bytes of JSON."""
     largest: int = 0
     """The maximum size of a value: the bytes of a string, the elements of a list or the entries of a map; 0 for types
     without a size.
@@ -209,6 +209,6 @@ def _text(definition: Definition) -> Declared:
 
 
 def _text_size(definition: Definition) -> int:
-    """The largest size of a string in bytes: a character may take up to four."""
+    """The largest size of a string in bytes: a character may take up to four bytes."""
     most = definition.get("maxLength")
     return max(most, 0) * 4 if most is not None else MAX_REQUEST - 2

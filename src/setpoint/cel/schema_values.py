@@ -277,7 +277,7 @@ class _Items(ListValue):
 
 
 class _SetList(ListValue):
-    """A set: the order does not matter, and adding a value that the set contains changes nothing."""
+    """A set: the order does not matter, and adding a value that the set already contains changes nothing."""
 
     __slots__ = ("_items",)
 

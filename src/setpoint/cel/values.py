@@ -86,7 +86,7 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-"""The result of a map for a missing key."""
+"""The result of looking up a missing key in a map."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

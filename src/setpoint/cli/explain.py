@@ -47,7 +47,7 @@ def explain(
 
 
 def show(explanation: Explanation, address: str = "") -> None:
-    """Prints a verdict and its timeline: in colours on a terminal, plain in a pipe."""
+    """Prints a verdict and its timeline: in colour on a terminal, as plain text in a pipe."""
     from rich.console import Console
     from rich.text import Text
 

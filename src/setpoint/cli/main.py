@@ -268,8 +268,8 @@ def record(
 ) -> None:
     """Record the changes in a live cluster until Ctrl-C, for simulate --from to replay.
 
-    Values of Secrets are replaced by stand-ins; equal values get equal stand-ins. An existing recording is continued.
-    You need permission to list and watch the kinds.
+    Values of Secrets are replaced by stand-ins, equal values by equal ones. An existing recording is continued. You
+    need permission to list and watch the kinds.
 
     Parameters
     ----------

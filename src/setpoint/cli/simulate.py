@@ -88,8 +88,8 @@ def simulate(
 
 
 def parse_budget(text: str) -> Budget:
-    """The budget in a text such as ``60s``, ``5m``, ``1h`` or ``500runs``. Raises `UsageError` if the text has another
-    form.
+    """The budget in a text such as ``60s``, ``5m``, ``1h`` or ``500runs``. Raises `UsageError` if the text has a
+    different form.
     """
     match = _BUDGET.fullmatch(text.strip())
     if match is None:

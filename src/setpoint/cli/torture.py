@@ -22,7 +22,7 @@ from setpoint.torture.scenario import read_plain
 from setpoint.torture.workers import WorkerError
 
 _EVERY: Final = 10.0
-"""Seconds between two lines of progress where the output is not a terminal."""
+"""Seconds between two lines of progress if the output is not a terminal."""
 
 
 def torture(

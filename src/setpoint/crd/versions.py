@@ -142,7 +142,9 @@ class Versions:
 
     @property
     def need_webhook(self) -> bool:
-        """Whether the versions differ in more than their names, so an API server needs a conversion webhook."""
+        """Whether the versions differ in more than their names, in which case an API server needs a conversion
+        webhook.
+        """
         return not self._same
 
     def convert(self, document: dict[str, JSON], to_version: str) -> dict[str, JSON]:

@@ -107,7 +107,7 @@ class _Labels:
 
     def __init__(self, text: str) -> None:
         self._tokens: list[tuple[str, bool]] = []
-        """The tokens, each with whether it is a word, which may be a key, an operator or a value."""
+        """The tokens, each with a flag: whether it is a word, which may be a key, an operator or a value."""
         at = 0
         while found := _TOKEN.match(text, at):
             self._tokens.append((found["symbol"] or found["word"], found["word"] is not None))

@@ -115,7 +115,8 @@ def apply(
     - Fields in ``applied`` are set, and ``manager`` owns them; a field whose value does not change is shared with its
       other owners.
     - Fields that ``manager`` applied before and leaves out now are removed, unless another manager owns them.
-    - A different value owned by another manager is a conflict; ``force`` takes the field over.
+    - A field that another manager owns with a different value is a conflict; with ``force``, ``manager`` takes the
+      field over.
 
     ``managers``: the live object's managedFields. ``api_version``: the API version of ``applied``. ``now``: the time in
     RFC 3339 with whole seconds, or None for an entry without a time; the entry's time changes only if the object

@@ -43,7 +43,7 @@ class Handler:
 def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
     """The handlers, in the order of their lines.
 
-    A resource may be given in any form that kopf accepts, as literal text or by constants of the module or of
+    A resource may be given in any form that kopf accepts, as literal text or through constants of the module or of
     neighbouring modules. The module may import ``kopf``, and names from it, under other names.
     """
     constants = Constants(tree, place)

@@ -89,7 +89,7 @@ class Schemas(Mapping[str, Schema]):
         return None
 
     def parse(self, definition: Mapping[str, JSON]) -> Schema:
-        """The schema for ``definition``, which is not one of the definitions but may refer to them."""
+        """The schema for ``definition``, which is not itself one of these definitions, but may refer to them."""
         node = self._node(definition, "")
         self._settle()
         return node

@@ -43,8 +43,8 @@ _WORDS: Final = {
 
 
 class PatternError(ValueError):
-    """An API server would not accept the pattern, or it can't be matched, because the string is too long or RE2 is not
-    installed.
+    """An API server would not accept the pattern, or the pattern can't be matched because the string is too long or RE2
+    is not installed.
     """
 
 

@@ -37,8 +37,8 @@ def validate(schema: Schema, value: JSON, path: str = "", *, old: JSON = UNSET) 
     """All errors in ``value``; an empty list if it is valid.
 
     ``path`` is the prefix of the errors' field paths (for example the path of a default that is being checked). ``old``
-    is the value before an update: an unchanged part does not fail the update (CRD validation ratcheting, KEP-4008).
-    Fields of the old and the new value are matched by name, and items of map-lists by key.
+    is the value before an update: an unchanged part does not make the update fail (CRD validation ratcheting,
+    KEP-4008). Fields of the old and the new value are matched by name, and items of map-lists by key.
 
     CEL rules (``validations``) and the names in embedded resources' metadata are not checked here.
     """

@@ -152,7 +152,7 @@ class SecretCertificates(Watched):
             return None
 
     def _read(self, secret: Secret) -> Kept | None:
-        """The Secret's certificates; None if the Secret is empty, as one made in advance may be, or damaged."""
+        """The Secret's certificates; None if the Secret is damaged, or is empty because it was created in advance."""
         data = secret.data
         if not data.get(CERTIFICATE) and not data.get(KEY):
             return None

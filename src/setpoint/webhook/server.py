@@ -30,7 +30,7 @@ the old and the new object, each of up to 3 MiB.
 MAX_CONVERSION_BODY: Final = 256 * 1024 * 1024
 _FLUSH: Final = 1.5
 _READ: Final = 64 * 1024
-"""The size in bytes of a buffer for reading."""
+"""The size of a read buffer, in bytes."""
 HEALTH: Final = "/healthz"
 READINESS: Final = "/readyz"
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8"}
@@ -181,7 +181,7 @@ class WebhookServer:
         return TlsConnection(self._tls.context, HttpConnection(self._service), self.read_timeout, self._scratch)
 
     async def _drain(self) -> None:
-        """Ends every connection after its answer, within ``grace``."""
+        """Ends every connection after its current answer, within ``grace``."""
         connections = self._service.connections
         for connection in list(connections):
             connection.end()

@@ -1,4 +1,4 @@
-"""Issues certificates for signing requests (PKCS #10), for keys that only the requesters have."""
+"""Issues certificates for certificate signing requests (PKCS #10), whose private keys only the requesters have."""
 
 from __future__ import annotations
 

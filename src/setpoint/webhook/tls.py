@@ -39,7 +39,7 @@ class ServerTls:
 
         Raises:
             CertificateError: ``pair`` is damaged, or its certificate and key don't belong together. The old certificate
-                stays.
+                then stays in use.
         """
         handle, name = tempfile.mkstemp(prefix="setpoint-", suffix=".pem")  # the ssl module loads only files
         try:

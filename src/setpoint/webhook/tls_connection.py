@@ -1,8 +1,9 @@
 """TLS for one connection, with `ssl.SSLObject`, for servers whose requests are small.
 
 asyncio's own implementation keeps a buffer of a quarter of a megabyte for each connection, and makes one needless call
-to OpenSSL per request, which raises an exception; its exchanges cost about a third more. The interface is the same: a
-protocol sees a transport. A close waits for the peer's close_notify (RFC 8446, 6.1), at most for `LINGER`.
+to OpenSSL per request, which raises an exception; exchanges through it cost about a third more. The interface is the
+same: a protocol sees a transport. A close waits for the peer's close_notify (RFC 8446, 6.1), but not longer than
+`LINGER`.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def called_version(admission: Admission[Any], admissions: Iterable[Admission[Any
     program supports it, too.
 
     It is the class's own version if the admission accepts no other versions (see `other_versions`), if one of
-    ``admissions`` is for a different version of the kind, or if not exactly one version is stored.
+    ``admissions`` is for a different version of the kind, or if the number of stored versions is not one.
     """
     versions = _versions(admission)
     if versions is None or admission.match_policy != "Equivalent":

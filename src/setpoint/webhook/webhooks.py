@@ -73,7 +73,7 @@ class Webhooks:
     Args:
         served: `Admission`\\ s and conversions: ``Versions.of(Mykind)``.
         factory: the informers for the kinds that admissions declare with ``reads``. The caller runs it; requests that
-            read wait for it until their deadline, other requests don't.
+            read objects wait for it until their deadline, other requests don't wait.
         timeout: how many seconds a request may take if its path has no timeout, and the maximum of a timeout in a path.
         samples: objects for testing conversions before they are served, in addition to those made from the schemas.
 

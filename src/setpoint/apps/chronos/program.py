@@ -25,7 +25,7 @@ from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Pod
 
 SYNC_TIMEOUT = 30.0
-"""Seconds that the first list may take. After that, Chronos ends with the server's last answer."""
+"""The first list may take this many seconds. After that, Chronos fails with the server's last answer."""
 
 app = App(name="chronos", help="Log every create, update and delete of Pods, one line each.", version_flags=[])
 logger = logging.getLogger("setpoint.chronos")

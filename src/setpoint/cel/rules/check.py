@@ -26,7 +26,7 @@ __all__ = ["RULE_LIMIT", "SCHEMA_LIMIT", "rule_errors"]
 RULE_LIMIT: Final = 10_000_000
 """The cost limit of one rule, over all occurrences of its field."""
 SCHEMA_LIMIT: Final = 100_000_000
-"""The cost limit of all rules of a schema together."""
+"""The cost limit for all rules of a schema together."""
 
 _RULES: Final = "x-kubernetes-validations"
 _HINT: Final = (

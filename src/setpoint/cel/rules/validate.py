@@ -25,7 +25,7 @@ __all__ = ["CALL_LIMIT", "REQUEST_LIMIT", "RuleValidator"]
 CALL_LIMIT: Final = 1_000_000
 """The cost limit of one evaluation."""
 REQUEST_LIMIT: Final = 10_000_000
-"""The cost limit of all evaluations of a request together."""
+"""The cost limit for all evaluations of a request together."""
 MESSAGE_LIMIT: Final = 5 * 1024
 
 _RULES: Final = "x-kubernetes-validations"
