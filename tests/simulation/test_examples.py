@@ -56,7 +56,8 @@ async def test_a_generated_scenario_leaves_out_changes_that_a_webhook_refuses() 
     async with sp.testing.cluster(controller, webhooks=[sp.Admission(Sealed).validates(judge)]) as cluster:
         await scenario_for([controller])(cluster)
         assert len(sizes) > 1, "the other field has been changed"
-        assert await cluster.list(Sealed) == []
+        (left,) = await cluster.list(Sealed)
+        assert left.spec.size > SealedSpec().size, "the end states of runs are compared, so there has to be something"
 
 
 class Backup(sp.Model):

@@ -1,4 +1,4 @@
-"""Reports the error of a failed command as one line that names the problem, without a traceback."""
+"""Reports the failure of a command as one line that names the problem, without a traceback."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def explain(problem: BaseException) -> str | None:
 
 
 def _parts(problem: BaseException) -> list[BaseException]:
-    """The single exceptions in an exception group, at any depth."""
+    """The individual exceptions in an exception group, at any depth."""
     if isinstance(problem, BaseExceptionGroup):
         return [part for inner in problem.exceptions for part in _parts(inner)]
     return [problem]

@@ -11,8 +11,8 @@ def freeze_heap() -> None:
     """Excludes all objects that exist now from garbage collection. Programs call this function when they begin to
     serve.
 
-    A request of a few megabytes creates enough objects to trigger a collection. Each collection would otherwise
-    traverse the whole server; for almost a tenth of a second, no other request would be answered.
+    A request of a few megabytes creates enough objects to trigger a collection. Without this function, each collection
+    would traverse the whole server, and no other request would be answered for almost a tenth of a second.
     """
     gc.collect()
     gc.freeze()

@@ -70,7 +70,7 @@ async def _until_signalled(
 
 def _leave(program: str, runner: asyncio.Runner) -> None:
     """Ends the process if tasks swallow every cancellation, or if threads, which can't be cancelled, are still running.
-    Otherwise Python would wait for them for ever.
+    Otherwise Python would wait for them forever.
     """
     before = signal.signal(signal.SIGINT, lambda *_: os._exit(1))  # a second Ctrl-C may as well come now
     loop = runner.get_loop()
@@ -93,8 +93,8 @@ def _leave(program: str, runner: asyncio.Runner) -> None:
 
 
 def _threads_left(runner: asyncio.Runner, deadline: float) -> list[str]:
-    """The threads that Python waits for at its exit and that are still running at the loop's time ``deadline``, with
-    their stacks.
+    """The threads that Python waits for before it exits and that are still running at the loop time ``deadline``, each
+    with its stack.
     """
     loop = runner.get_loop()
 

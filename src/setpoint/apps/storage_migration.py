@@ -35,7 +35,7 @@ class Progress(Struct, frozen=True):
     generation: int = 0
     storage: str = ""
     after: str = ""
-    """The last key, in the server's order, up to which every object has been written."""
+    """The key up to which every object, in the server's order, has been written."""
 
 
 class MigrationError(Exception):
@@ -50,7 +50,7 @@ class StorageMigration:
     *Guarantees*
 
     * Crash: a migration continues where an earlier one stopped if ``progress`` is the last progress that
-      ``on_progress`` got. Without ``progress``, every object is written again, which does no harm.
+      ``on_progress`` received. Without ``progress``, every object is written again, which does no harm.
     * Conflict: an object that another client has written or deleted in the meantime needs no further write, because any
       write stores it in the storage version. No other client's write is ever overwritten.
     * ``storedVersions`` is changed only if every object was written and the definition has not changed since the

@@ -4,7 +4,7 @@ an expression is estimated before its evaluation and counted during it.
     checked = compile_expression("self.replicas <= self.most", environment)
     Program(checked).evaluate({"self": value_of(document, schema)}, limit=1_000_000)
 
-`setpoint.cel.rules` has the rules of custom resources (``x-kubernetes-validations``).
+`setpoint.cel.rules` contains the rules of custom resources (``x-kubernetes-validations``).
 
 Language: https://github.com/google/cel-spec; functions and limits:
 https://kubernetes.io/docs/reference/using-api/cel/

@@ -1,5 +1,5 @@
-"""Evaluates calls of functions and operators. A function gets the values of its arguments; an operator such as ``&&``
-evaluates its arguments itself.
+"""Evaluates calls of functions and operators. A function receives the values of its arguments; an operator such as
+``&&`` evaluates its arguments itself.
 """
 
 from __future__ import annotations

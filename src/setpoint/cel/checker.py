@@ -306,8 +306,8 @@ class _Checker:
         return kind
 
     def _join(self, before: Type | None, kind: Type) -> Type:
-        """The common type of both; DYN if there is none. Whether the elements of a literal have one type is checked
-        later, by `literals`, when all types are known.
+        """The common type of ``before`` and ``kind``; DYN if there is none. Whether the elements of a literal have one
+        type is checked later, by `literals`, when all types are known.
         """
         if before is None:
             return kind
@@ -351,8 +351,8 @@ class _Checker:
     # -- literals -----------------------------------------------------------------------------------------------------
 
     def literals(self) -> None:
-        """Checks that the items of each list literal have one type, as well as the keys and the values of each map
-        literal. Literals inside a call of ``format`` are exempt.
+        """Checks that all items of a list literal have one type, and that all keys of a map literal have one type, as
+        do all its values. Literals inside a call of ``format`` are exempt.
         """
         for node, exempt in _with_exemption(self._checked.root, False):
             if exempt:

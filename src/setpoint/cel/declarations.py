@@ -145,7 +145,7 @@ class Environment:
         return made
 
     def name(self, name: str) -> tuple[Type, bool] | None:
-        """The type of ``name`` in an expression, and whether ``name`` stands for a type and not for a variable; None if
+        """The type of ``name`` in an expression, and whether ``name`` stands for a type rather than a variable; None if
         the name is unknown.
         """
         name = name.removeprefix(".")

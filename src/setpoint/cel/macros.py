@@ -36,7 +36,7 @@ class MacroError(Exception):
 
 
 class Maker:
-    """Makes nodes. Each node gets the next number, and the offset in the text that `at` has set."""
+    """Makes nodes. Each node receives the next number, and the text offset that `at` has set."""
 
     def __init__(self) -> None:
         self._last = 0
@@ -110,8 +110,8 @@ _Expander = Callable[[Maker, Node, list[Node]], Node]
 
 
 def expand(make: Maker, name: str, target: Node | None, arguments: list[Node]) -> Node | None:
-    """The expansion of the call; None if it is not a macro. Raises MacroError if a macro's arguments have the wrong
-    form.
+    """The expansion of the call; None if the call is not a macro. Raises MacroError if a macro's arguments have the
+    wrong form.
     """
     if target is None:
         if name != "has" or len(arguments) != 1:

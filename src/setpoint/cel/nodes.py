@@ -67,7 +67,7 @@ class Call(_Base):
 
 @dataclass(slots=True, eq=False)
 class ListLiteral(_Base):
-    """A list literal, ``[a, ?b]``; ``optional`` has the indexes of elements with a question mark."""
+    """A list literal, ``[a, ?b]``; ``optional`` contains the indexes of the elements with a question mark."""
 
     items: list[Node]
     optional: frozenset[int]

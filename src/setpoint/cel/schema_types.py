@@ -32,11 +32,11 @@ from setpoint.slices import spend
 __all__ = ["MAX_REQUEST", "Declared", "Definition", "SchemaFields", "declare", "with_object_meta"]
 
 _NODE: Final = 5 * 64
-"""The bytes of JSON that take as long to process as one node."""
+"""The number of bytes of JSON that take as long to process as one node."""
 
 Definition: TypeAlias = Mapping[str, Any]
 MAX_REQUEST: Final = 3 * 1024 * 1024
-"""The maximum size of a request in bytes, and so of any part of an object."""
+"""The maximum size of a request in bytes, and therefore of any part of an object."""
 
 _TEXT: Final = {"type": "string"}
 _META: Final = {"type": "object", "properties": {"name": _TEXT, "generateName": _TEXT}}
@@ -48,13 +48,13 @@ class Declared:
 
     type: Type
     smallest: int
-    """The size of the smallest value, as JSON, in bytes."""
+    """The size of the smallest value in bytes of JSON."""
     largest: int = 0
     """The maximum size of a value: the bytes of a string, the elements of a list or the entries of a map; 0 for types
     without a size.
     """
     fields: dict[str, Declared] = field(default_factory=dict)
-    """The fields by escaped name. A field whose name is a reserved word is also found by the name without escapes."""
+    """The fields by escaped name. A field whose name is a reserved word can also be found by its unescaped name."""
     item: Declared | None = None
     """The type of the elements of a list or map."""
     is_map: bool = False
@@ -209,6 +209,6 @@ def _text(definition: Definition) -> Declared:
 
 
 def _text_size(definition: Definition) -> int:
-    """The largest size of a string in bytes: a character may take up to four."""
+    """The largest size of a string in bytes: a character may take up to four bytes."""
     most = definition.get("maxLength")
     return max(most, 0) * 4 if most is not None else MAX_REQUEST - 2

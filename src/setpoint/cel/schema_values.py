@@ -277,7 +277,7 @@ class _Items(ListValue):
 
 
 class _SetList(ListValue):
-    """A set: the order does not count, and adding a value that the set contains changes nothing."""
+    """A set: the order does not matter, and adding a value that the set already contains changes nothing."""
 
     __slots__ = ("_items",)
 
@@ -302,8 +302,8 @@ class _SetList(ListValue):
 
 
 class _MapList(ListValue):
-    """A list of objects with keys: the order does not count, and adding an object replaces the one with the
-    same keys.
+    """A list of objects with keys: the order does not matter, and adding an object replaces the one with the same
+    keys.
     """
 
     __slots__ = ("_items", "_keys")

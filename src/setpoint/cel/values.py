@@ -86,7 +86,7 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
-"""The result of a map for a missing key."""
+"""The result of looking up a missing key in a map."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -332,7 +332,7 @@ def compare(one: Value, two: Value) -> int:
 
 def contains(container: Value, item: Value) -> bool:
     """Whether ``item in container``. Raises EvaluationError if the container is neither a list nor a map, or if no
-    element equals ``item`` and one of them can't be compared with it.
+    element equals ``item`` and at least one can't be compared with it.
     """
     if isinstance(container, MapValue):
         return container.find(item) is not MISSING

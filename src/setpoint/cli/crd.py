@@ -129,7 +129,7 @@ async def _with_client(kubeconfig: Path | None, context: str | None, work: Any) 
 
 @contextmanager
 def _trouble(command: str) -> Iterator[None]:
-    """Turns failures that a user can fix into exit status 2: 1 means that something breaks."""
+    """Turns failures that a user can fix into exit status 2, because 1 means that something breaks."""
     from setpoint.apps.failures import explain
     from setpoint.apps.storage_migration import MigrationError
     from setpoint.cli.loading import SourceError

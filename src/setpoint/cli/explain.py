@@ -32,7 +32,7 @@ def explain(
 
     Raises:
         UsageError: the token file or the CA file can't be used, or the token would be sent in plain text.
-        SystemExit: no process could be reached, or none has such a controller.
+        SystemExit: no process could be reached, or none has the controller that ``kind`` names.
     """
     answered, problems = asyncio.run(_ask(kind, key, Asked.of(addresses, token_file, ca_file)))
     found = [(address, explanation) for address, explanations in answered for explanation in explanations]
@@ -47,7 +47,7 @@ def explain(
 
 
 def show(explanation: Explanation, address: str = "") -> None:
-    """Prints a verdict and its timeline: in colours on a terminal, plain in a pipe."""
+    """Prints a verdict and its timeline: in colour on a terminal, as plain text in a pipe."""
     from rich.console import Console
     from rich.text import Text
 

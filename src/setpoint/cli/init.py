@@ -65,7 +65,9 @@ def init(
 
 
 def _is_for_projects(folder: Path) -> bool:
-    """Whether a project may be made in the folder: it is empty, or the root of a git repository. All files are kept."""
+    """Whether a project may be made in the folder: the folder is empty, or is the root of a git repository, whose files
+    are all kept.
+    """
     return not any(folder.iterdir()) or (folder / ".git").exists()
 
 
@@ -83,9 +85,9 @@ def api(kind: str, /, *, version: str = _FIRST_VERSION, force: Force = False) ->
     Parameters
     ----------
     kind
-        Its name, such as Database.
+        The kind's name, such as Database.
     version
-        Its version.
+        The kind's version.
     force
         Overwrite existing files that have different contents.
     """

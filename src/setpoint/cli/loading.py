@@ -77,7 +77,7 @@ def loaded(source: str) -> Iterator[Loaded]:
     same names can be loaded. The program's output during the import goes to standard error.
 
     Raises:
-        SourceError: the source does not exist, or its import failed; in that case the message has the user's own
+        SourceError: the source does not exist, or its import failed; in that case the message contains the user's own
             traceback.
     """
     path, modules = list(sys.path), set(sys.modules)
@@ -149,8 +149,8 @@ def _of_file(path: Path) -> _Place:
 
 
 def _free_name(stem: str) -> str:
-    """A name for the module that no other module has, made from the file's name, which may be the name of another
-    module (``operator.py``) or not be an identifier (``my-operator.py``).
+    """A module name that no other module has, made from the file's name. The file's name itself may belong to another
+    module (``operator.py``), or may not be an identifier (``my-operator.py``).
     """
     name = re.sub(r"\W", "_", stem)
     while name in sys.modules or name in sys.stdlib_module_names:

@@ -42,7 +42,7 @@ def server(
     Parameters
     ----------
     host
-        The address to listen on; it must be a loopback one unless --auth is given.
+        The address to listen on, which must be a loopback address unless --auth is given.
     port
         The port to listen on; 0 picks a free one.
     kubeconfig
@@ -52,7 +52,7 @@ def server(
     control_plane
         Also run a control plane: Kubernetes' built-in controllers, a scheduler and hollow nodes.
     controllers
-        The controllers to run, separated by commas, as for kube-controller-manager: * means all of them, NAME one of
+        The controllers to run, separated by commas, as in kube-controller-manager: * means all of them, NAME one of
         them, and -NAME all but that one (--controllers='*,-cronjob').
     nodes
         The number of hollow nodes, on which pods become Running although no container is executed. "local" is one
@@ -91,7 +91,7 @@ def envtest(*, install: Path | None = None, controllers: str = "") -> None:
     install
         Write the programs into this directory instead of the user's cache.
     controllers
-        The controllers to run beside each server, as for kube-controller-manager: '*' means all of them. By default
+        The controllers to run beside each server, as in kube-controller-manager: '*' means all of them. By default
         there are none, as with the real envtest.
     """
     from setpoint.apps.envtest.install import assets
@@ -158,7 +158,7 @@ def rbac(
     asked: Path | None = None,
     strict: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
-    """Compare the permissions that a program declares, its tests request, and a role grants.
+    """Compare the permissions that a program declares, those that its tests request, and those that a role grants.
 
     The exit status is 0 if nothing is missing, 1 if something is, 2 if the command fails.
 
@@ -268,13 +268,13 @@ def record(
 ) -> None:
     """Record the changes in a live cluster until Ctrl-C, for simulate --from to replay.
 
-    Values of Secrets are replaced by stand-ins; equal values get equal stand-ins. An existing recording is continued.
-    You need permission to list and watch the kinds.
+    Values of Secrets are replaced by stand-ins, equal values by equal ones. An existing recording is continued. You
+    need permission to list and watch the kinds.
 
     Parameters
     ----------
     kinds
-        The kinds to record, as for kubectl get: pods, deployments.apps, mykinds.example.com.
+        The kinds to record, as in kubectl get: pods, deployments.apps, mykinds.example.com.
     out
         The file to write. FILE.key beside it is needed to continue the recording; keep it secret.
     kubeconfig
@@ -319,7 +319,8 @@ def torture(
     every: Annotated[bool, Parameter(name="--all", negative="")] = False,
     directory: Path = Path("counterexamples"),
 ) -> int:
-    """Run a controller in any language under the faults of a real cluster: crashes, lost answers, late watches.
+    """Run a controller, written in any language, under the faults of a real cluster: crashes, lost answers, late
+    watches.
 
     For each fault the program is started with a fresh embedded server, the scenario's users act, and the final state is
     compared with that of an undisturbed run. Each finding is tried again several times, to see how often it occurs.
@@ -329,7 +330,7 @@ def torture(
     command
         After --: the program and its arguments. {kubeconfig}, {server} and {port} (a free one) are filled in.
     scenario
-        What users do: FILE.yaml with steps, or FILE.py or FILE.py:FUNCTION as for simulate.
+        What users do: FILE.yaml with steps, or FILE.py or FILE.py:FUNCTION as in simulate.
     before
         A YAML file, or a folder of them, applied before the program starts, such as its CRDs; repeatable.
     budget
@@ -343,16 +344,17 @@ def torture(
     replay
         Try only one plan: a token, or the file of a counter-example.
     workers
-        The number of programs that run at once; default: twice the number of cores.
+        The number of programs that run at the same time; default: twice the number of cores.
     repeat
         The number of times that a finding is tried again before it is reported.
     converge
-        Seconds after the last fault within which everything must reach its expected state. Choose more than the
+        How many seconds everything may take, after the last fault, to reach its expected state. Choose more than the
         program's longest back-off; otherwise a long back-off is reported as a finding.
     silence
-        Seconds without a write after which the program counts as idle; default: derived from its usual pauses.
+        How many seconds must pass without a write before the program counts as idle; default: derived from its usual
+        pauses.
     start_within
-        Seconds within which the program must send its first request to the server.
+        How many seconds the program may take to send its first request to the server.
     every
         Continue after the first finding.
     directory

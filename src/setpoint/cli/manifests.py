@@ -89,7 +89,7 @@ def manifests_command(
         force
             Also overwrite files that were changed by hand.
         namespace
-            The namespace that the program runs in.
+            The namespace in which the program runs.
         watch_namespace
             The only namespace that the controllers watch: they get a Role in it instead of a ClusterRole.
         certificates
@@ -102,7 +102,7 @@ def manifests_command(
             A file that run --measure wrote, from which requests and limits are computed; default: an estimate.
         monitoring
             Also print a ServiceMonitor, alerts and a dashboard, which need the kinds of prometheus-operator. The forms
-            with folders always contain them, to switch on as needed.
+            that are folders always contain them, to be switched on as needed.
         release
             The version, such as 1.2.3; default: the image's tag.
         rbac
@@ -214,13 +214,13 @@ _IMAGE: Final = re.compile(
     r"(?::\w[\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
     re.ASCII,
 )
-"""References of images, by the grammar of https://github.com/distribution/reference."""
+"""Image references, by the grammar at https://github.com/distribution/reference."""
 _SEMANTIC: Final = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
 
 
 def _release(release: str, form: Form) -> str:
-    """Returns ``release`` if it is empty, or a valid value of a label and, for charts and bundles, a semantic version.
-    Raises `UsageError` otherwise.
+    """Returns ``release`` if it is empty, or if it is valid as the value of a label and, for charts and bundles, as a
+    semantic version. Raises `UsageError` otherwise.
     """
     if problems := label_value(release):
         raise UsageError(f"--release {release!r}: {problems[0]}")

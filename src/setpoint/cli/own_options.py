@@ -29,7 +29,7 @@ class Program(Generic[Own]):
     manager: Manager
     options: Own
     registry: CollectorRegistry
-    """The registry for the program's own metrics, which are served with all others if metrics are served."""
+    """The registry for the program's own metrics, which are served with all other metrics, if metrics are served."""
 
     @property
     def client(self) -> Client:
@@ -62,7 +62,7 @@ def with_options(command: Callable[..., None], options: type[Any] | None, taken:
 
 
 def bound(lifespan: ProgramLifespan[Any] | None, options: type[Any] | None, own: Any) -> Lifespan | None:
-    """The program's lifespan as the lifespan of a manager, with the options ``own`` or, if ``own`` is None, the default
+    """The program's lifespan, adapted to a manager, with the options ``own`` or, if ``own`` is None, the default
     options. Returns None if the program has no lifespan.
 
     Raises:

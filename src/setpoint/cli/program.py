@@ -72,9 +72,10 @@ def main(
     - runnables among the ``parts``: objects with ``async def run(self)``, which run while the manager leads or, with
       ``leader_only = False``, while it runs (`setpoint.Manager.add`);
     - ``options``, a dataclass: its fields become flags of ``run``;
-    - ``lifespan(program)``, an asynchronous context manager around everything that runs. It gets the `Program` with its
-      manager, options and registry of metrics; reconciles get the object that it yields, as ``ctx.state(App)``;
-    - ``registry``, a registry of prometheus_client, whose metrics are served with all others.
+    - ``lifespan(program)``, an asynchronous context manager around everything that runs. It receives the `Program` with
+      its manager, options and metrics registry; the object that it yields is available to reconciles as
+      ``ctx.state(App)``;
+    - ``registry``, a registry of prometheus_client, whose metrics are served with all other metrics.
     """
     if source := being_loaded():
         raise SourceError(f"sp.main() is called while {source} is imported; put it under if __name__ == '__main__':")

@@ -1,4 +1,6 @@
-"""``setpoint rbac``: compares the permissions that a program declares, its tests request, and a role grants."""
+"""``setpoint rbac``: compares the permissions that a program declares, those that its tests request, and those that a
+role grants.
+"""
 
 from __future__ import annotations
 
@@ -71,9 +73,7 @@ def rbac(app: str, command: Sequence[str], *, role: Path | None, asked: Path | N
 
 
 def _asked(command: Sequence[str], kept: Path | None) -> list[Grant]:
-    """Runs the tests, if there is a command for them, and returns the permissions that the record of the requests
-    shows.
-    """
+    """Runs the tests, if there is a command for them, and returns the permissions that the recorded requests needed."""
     with tempfile.TemporaryDirectory(prefix="setpoint-") as folder:
         path = kept.absolute() if kept is not None else Path(folder) / "asked"
         if command:

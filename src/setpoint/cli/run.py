@@ -38,7 +38,7 @@ from setpoint.manager.processes.parent import Seat
 from setpoint.webhook import Admission, Webhooks
 
 BLOCKED_AFTER = 1.0
-"""Seconds after which the event loop counts as blocked."""
+"""The event loop counts as blocked after this many seconds."""
 
 
 def run_command(parts: Parts) -> Callable[..., None]:
@@ -105,11 +105,11 @@ def run_command(parts: Parts) -> Callable[..., None]:
             Share the objects with all other processes of this program that run with --shards, instead of electing a
             leader. The name and namespace of their Leases are set by the flags of leader election.
         processes
-            Split the objects among this many processes, to use as many cores. This process starts them, replaces
-            those that die, takes part in the election for them, and serves their metrics and health.
+            Split the objects among this many processes, so that as many cores are used. This process starts them,
+            replaces those that die, takes part in the election for them, and serves their metrics and health.
         clusters
-            Run in every cluster that has a kubeconfig in this folder (files may come and go), instead of in the
-            cluster of --kubeconfig, which only has the Leases.
+            Run in every cluster that has a kubeconfig in this folder (files may come and go), instead of in the cluster
+            of --kubeconfig, which then holds only the Leases.
         metrics_bind_address
             The address for Prometheus metrics, such as :8080; 0 means off.
         metrics_secure
@@ -131,7 +131,7 @@ def run_command(parts: Parts) -> Callable[..., None]:
         webhook_port
             The port to serve webhooks on.
         measure
-            At the end, write the CPU and memory that were used to this file, for manifests --resources.
+            Write to this file, at the end, how much CPU and memory the run used, for manifests --resources.
         log_format
             text, or json for one JSON object per line.
         log_level

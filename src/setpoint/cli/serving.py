@@ -33,9 +33,9 @@ def serve_webhooks(
 ) -> None:
     """Adds a webhook server for ``served`` to the manager, together with a readiness check.
 
-    ``place`` is the folder of the certificates or, as a string, the name of the Service in front of the program. In the
-    second case the program makes its own certificates, and injects the CA bundle into the webhook configurations with
-    the name ``configuration``.
+    ``place`` is the folder with the certificates or, as a string, the name of the Service in front of the program. In
+    the second case the program makes its own certificates, and injects the CA bundle into the webhook configurations
+    with the name ``configuration``.
     """
     metrics = WebhookMetrics(manager.metrics.registry if manager.metrics is not None else None)
     webhooks = Webhooks(*served, factory=manager.factory, metrics=metrics)

@@ -88,8 +88,8 @@ def simulate(
 
 
 def parse_budget(text: str) -> Budget:
-    """The budget in a text such as ``60s``, ``5m``, ``1h`` or ``500runs``. Raises `UsageError` if the text has another
-    form.
+    """The budget in a text such as ``60s``, ``5m``, ``1h`` or ``500runs``. Raises `UsageError` if the text has a
+    different form.
     """
     match = _BUDGET.fullmatch(text.strip())
     if match is None:
@@ -101,7 +101,7 @@ def parse_budget(text: str) -> Budget:
 
 
 def off_but(faults: str | None) -> dict[str, str]:
-    """The faults to switch off, each with the reason, so that only ``faults`` are left; empty if ``faults`` is None.
+    """The faults to switch off so that only ``faults`` are left, each with a reason; empty if ``faults`` is None.
     Raises `UsageError` if a fault does not exist.
     """
     if faults is None:

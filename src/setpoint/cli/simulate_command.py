@@ -29,7 +29,8 @@ def simulate_command(parts: Parts) -> Callable[..., None]:
         every: Annotated[bool, Parameter(name="--all", negative="")] = False,
         directory: Path = Path("counterexamples"),
     ) -> None:
-        """Run the controllers in virtual time under every fault that a cluster may show; exit status 1 on a finding.
+        """Run the controllers in virtual time under every fault that can occur in a cluster; exit with status 1 on a
+        finding.
 
         Parameters
         ----------
@@ -42,7 +43,8 @@ def simulate_command(parts: Parts) -> Callable[..., None]:
         replay
             Try only one plan: a token, or the file of a counter-example.
         recording
-            Instead of a scenario: a file that setpoint record wrote. The actions of others are replayed at their times.
+            Instead of a scenario: a file that setpoint record wrote. The actions of other clients are replayed at their
+            recorded times.
         mine
             With --from: a field manager whose recorded writes were made by these controllers; repeatable.
         debug

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from rich.console import Console, Group, RenderableType
 
 MOST: Final = 200
-"""The most objects to ask for; a terminal shows as many as fit."""
+"""The maximum number of objects to request; a terminal shows as many as fit."""
 
 
 class Look(NamedTuple):
-    """The answers of one process, and the event loop's time when they arrived."""
+    """The answers from one process, and the event loop time at which they arrived."""
 
     at: float
     address: str
@@ -64,8 +64,8 @@ def top(
 
 
 async def look_once(asked: Asked, query: dict[str, str | list[str]]) -> None:
-    """Prints the current answers of all processes in the form of `lines`, and to standard error why a process did not
-    answer. Raises `SystemExit` if none has answered.
+    """Prints the current answers from all processes in the form of `lines`; prints to standard error why a process did
+    not answer. Raises `SystemExit` if no process has answered.
     """
     async with asked.session() as session:
         looks, problems = await look_at(asked, session, query)
@@ -94,7 +94,7 @@ async def _watch(asked: Asked, query: dict[str, str | list[str]], every: float, 
 async def look_at(
     asked: Asked, session: ClientSession, query: dict[str, str | list[str]]
 ) -> tuple[list[Look], list[str]]:
-    """The answers of the processes that have answered, and a message for each of the others."""
+    """The answers that have arrived, and a message for each process that has not answered."""
     looks: list[Look] = []
     problems: list[str] = []
     for address in asked.addresses:
@@ -110,8 +110,8 @@ async def look_at(
 
 
 def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
-    """A process's answers as plain lines, for pipes: one line for each controller, cache and object. The first word of
-    a line names its subject.
+    """The answers from a process as plain lines, for pipes: one line for each controller, cache and object. The first
+    word of a line names its subject.
     """
     where = f" at {look.address}" if with_address else ""
     yield f"process{where}: {_leadership(look.manager)}"
@@ -137,7 +137,7 @@ def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
 
 
 def shown(looks: Sequence[Look], before: dict[str, Look], problems: Sequence[str], height: int) -> Group:
-    """The answers of all processes, laid out for a terminal that is ``height`` lines high."""
+    """The answers from all processes, laid out for a terminal that is ``height`` lines high."""
     from rich.console import Group
     from rich.text import Text
 

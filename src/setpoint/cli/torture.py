@@ -22,7 +22,7 @@ from setpoint.torture.scenario import read_plain
 from setpoint.torture.workers import WorkerError
 
 _EVERY: Final = 10.0
-"""Seconds between two lines of progress where the output is not a terminal."""
+"""Seconds between two lines of progress if the output is not a terminal."""
 
 
 def torture(
@@ -95,7 +95,7 @@ def torture(
 
 
 def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
-    """The arguments for the setup that come from the scenario's file."""
+    """Those arguments of the setup that come from the scenario file."""
     path = Path(source)
     if path.suffix in (".yaml", ".yml", ".json"):
         plain = read_plain(path)
@@ -117,7 +117,7 @@ def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
 
 
 def _all_of(module: Any, name: str, kind: Any) -> list[Any]:
-    """The module's list called ``name``; empty if there is none. Raises `UsageError` if the list is invalid."""
+    """The module's list with the name ``name``; empty if there is none. Raises `UsageError` if the list is invalid."""
     found = getattr(module, name, [])
     if not isinstance(found, list | tuple) or not all(isinstance(each, kind) for each in found):
         kinds = {"objects": "objects", "predicates": "predicates", "crds": "CustomResource classes or definitions"}

@@ -105,7 +105,7 @@ def serve(
     port
         The port to listen on; 0 picks a free one.
     drain_delay
-        Seconds to continue serving after SIGTERM, while endpoints are updated.
+        How many seconds to continue serving after SIGTERM, while endpoints are updated.
     kubeconfig
         The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
     context
@@ -202,7 +202,7 @@ class _Registering:
 
 @dataclass(frozen=True)
 class _Stopping:
-    """Stops the server on request; in development it first removes the webhook configurations."""
+    """Stops the server on request; with ``--url``, first removes the webhook configurations."""
 
     asked: asyncio.Event
     server: WebhookServer

@@ -44,9 +44,9 @@ def manifests(
     namespace: Annotated[str, Parameter(name=["--namespace", "-n"])] = "default",
     name: str | None = None,
 ) -> None:
-    """Print the registration of APP's webhooks with API servers, as YAML for kubectl apply.
+    """Print the objects that register APP's webhooks with API servers, as YAML for kubectl apply.
 
-    It consists of the webhook configurations and the CustomResourceDefinitions of the kinds that APP converts.
+    They are the webhook configurations and the CustomResourceDefinitions of the kinds that APP converts.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def uninstall_webhooks(
 ) -> None:
     """Unregister the webhooks. Run this command while they are still served.
 
-    Afterwards API servers serve only the storage version of each converted kind. Before you run it, rewrite objects
-    that are stored in other versions, with setpoint crd migrate.
+    Afterwards API servers serve only the storage version of each converted kind. Before you run this command, rewrite
+    objects that are stored in other versions, with setpoint crd migrate.
 
     Parameters
     ----------

@@ -9,8 +9,8 @@ from msgspec import Struct
 __all__ = ["Change", "Severity"]
 
 Severity = Literal["", "may", "breaks"]
-"""``breaks``: something that worked stops working. ``may``: something may stop working, depending on
-its usage. ``""``: no harm.
+"""``breaks``: something that worked stops working. ``may``: something may stop working, depending on how it is used.
+``""``: no harm.
 """
 
 
@@ -18,7 +18,7 @@ class Change(Struct, frozen=True, kw_only=True):
     """A change to a CustomResourceDefinition, with its effects. ``stored`` is the effect on the objects in the cluster:
     they lose data, or can't be updated until they are repaired. ``writers`` is the effect on manifests and on programs
     that write: their requests are refused, or fields are dropped from them. ``readers`` is the effect on programs that
-    read: a field is gone, or has values that they don't know.
+    read: a field is gone, or has values that they don't expect.
     """
 
     definition: str
@@ -29,7 +29,7 @@ class Change(Struct, frozen=True, kw_only=True):
     what: str
     """A machine-readable identifier of the change: ``field-removed``, ``minimum-raised`` ..."""
     text: str
-    """The change in a sentence for users."""
+    """The change, described in a sentence for users."""
     stored: Severity = ""
     writers: Severity = ""
     readers: Severity = ""

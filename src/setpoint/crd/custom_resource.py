@@ -150,7 +150,7 @@ class CustomResource(Object, metaclass=CustomResourceMeta):
     ```
 
     Class keywords: ``group`` and ``version`` are required; ``kind`` defaults to the class's name, ``plural`` to its
-    lower-case plural, ``scope`` to ``Namespaced``. ``deprecated`` is the warning that users of this version get, or
+    lower-case plural, ``scope`` to ``Namespaced``. ``deprecated`` is the warning that users of this version receive, or
     True for the server's default message. ``labels`` and ``annotations`` are the CustomResourceDefinition's.
     ``conversions`` converts objects of older versions to this one and back (see `Conversion`); one version of a kind is
     stored, the others have ``storage=False``.

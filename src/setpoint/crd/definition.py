@@ -17,7 +17,7 @@ from setpoint.meta import DecodeError, decode, resource_of
 def crd_for(
     *classes: type[CustomResource], conversion_client_config: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The ``apiextensions.k8s.io/v1`` CustomResourceDefinition, as plain JSON values, of one kind's classes.
+    """The CustomResourceDefinition (``apiextensions.k8s.io/v1``) of one kind's classes, as plain JSON values.
 
     Several classes of one group and kind become its versions; classes that their ``conversions`` lead to are included.
     Exactly one of them is stored (``storage=False`` for the others).
@@ -121,7 +121,9 @@ def _version(kind: type[CustomResource]) -> dict[str, Any]:
 
 
 def _check_decoding(kind: type[CustomResource]) -> None:
-    """Decodes an empty object, because an invalid bound (``ge`` on a string) fails only when an object is decoded."""
+    """Decodes an empty object, because an invalid bound (``ge`` on a string) causes an error only when an object is
+    decoded.
+    """
     try:
         decode(kind, b"{}")
     except DecodeError:

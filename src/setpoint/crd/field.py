@@ -65,9 +65,10 @@ def Field(
     Args:
         min_length: minimum length of a string (characters), list (items) or map (entries); ``max_length`` likewise.
         min_properties: minimum number of fields of a free-form object or a class; ``max_properties`` likewise.
-        pattern: a regular expression in RE2's syntax, for a match anywhere in the string. It is not passed to
-            msgspec, because msgspec uses Python's engine, which untrusted input can block for ever.
-        format: one that API servers check (``ipv4``, ``cidr``, ``uri``, ``email``, ``duration`` ...), or ``int32``.
+        pattern: a regular expression in RE2's syntax, for a match anywhere in the string. It is not passed to msgspec,
+            because msgspec uses Python's engine, which untrusted input can block forever.
+        format: a format that API servers check (``ipv4``, ``cidr``, ``uri``, ``email``, ``duration`` ...), or
+            ``int32``.
         nullable: the server accepts and keeps ``null``, read as None. A class that must distinguish null from absent
             uses ``X | UnsetType | None`` instead.
         list_type: how a list merges in server-side apply: ``atomic`` (whole), ``set`` (a Python ``set`` is one), or

@@ -28,8 +28,8 @@ _LENGTHS = {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItem
 
 
 def metas_of(extras: Iterable[Any]) -> Iterator[msgspec.Meta]:
-    """The extras of an annotation, as msgspec's ``Meta``. Extras of other types are skipped; they don't
-    concern the schema.
+    """The extras of an annotation, as msgspec's ``Meta``. Extras of other types are skipped, because they don't affect
+    the schema.
 
     Raises:
         ValueError: a ``msgspec.Meta`` has a pattern; `Field` must declare it instead.

@@ -87,7 +87,7 @@ def schema_of(kind: type[Object]) -> JSONSchema:
 
 
 def check_fields(kind: type[Object]) -> JSONSchema | None:
-    """Finds the errors of `schema_of` that can be known while the class is being defined.
+    """Finds those errors of `schema_of` that can be detected while the class is being defined.
 
     Returns a schema in which fields of built-in types accept any object, or None if an annotation names a type that
     does not exist yet; `schema_of` looks for that type later and raises if it is still missing.

@@ -32,7 +32,7 @@ _WIDER = {("integer", "number"), ("integer", "int-or-string"), ("string", "int-o
 
 
 def schema_changes(old: JSONSchema, new: JSONSchema, definition: str, version: str) -> Iterator[Change]:
-    """Every change from ``old`` to ``new``, which are the ``openAPIV3Schema`` of one version; the outer fields come
+    """Every change from ``old`` to ``new``, two states of one version's ``openAPIV3Schema``; the outer fields come
     first.
     """
     yield from _Comparison(definition, version).compare(old, new, "")

@@ -65,7 +65,7 @@ def _texts(document: Any) -> Iterator[str]:
 
 
 def schema_problems(schema: dict[str, Any], *, has_status: bool) -> Iterator[str]:
-    """The errors for which an API server would refuse the schema, each as ``.spec.field: message``."""
+    """The errors with which an API server would refuse the schema, each as ``.spec.field: message``."""
     errors = structural.check(schema, "", status_subresource=has_status)
     for error in errors:
         yield f"{place_of(error.field)}: an API server would refuse this: {error.message}"

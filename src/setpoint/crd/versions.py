@@ -67,7 +67,7 @@ def agree(classes: Iterable[Any]) -> None:
 
 
 def check_conversions(kind: Any) -> None:
-    """Finds the errors in a class's conversions that can be known while the class is being defined.
+    """Finds those errors in a class's conversions that can be detected while the class is being defined.
 
     Raises:
         DefinitionError: a conversion omits a field, or names an unknown one.
@@ -142,7 +142,9 @@ class Versions:
 
     @property
     def need_webhook(self) -> bool:
-        """Whether the versions differ in more than their names, so an API server needs a conversion webhook."""
+        """Whether the versions differ in more than their names, in which case an API server needs a conversion
+        webhook.
+        """
         return not self._same
 
     def convert(self, document: dict[str, JSON], to_version: str) -> dict[str, JSON]:

@@ -1,5 +1,5 @@
-"""Alerts for the conditions of an operator that justify waking a person, and the object that tells Prometheus where to
-scrape the operator's metrics.
+"""Alerts for problems that justify waking a person, and the object that tells Prometheus where to scrape an operator's
+metrics.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ def service_monitor(operator: Operator) -> Document:
 
 
 def job(operator: Operator) -> str:
-    """The label selector of the operator's series in PromQL: prometheus-operator names a job after its Service."""
+    """The PromQL label selector for the operator's series, by job: prometheus-operator names each job after its
+    Service.
+    """
     return f'job="{operator.name}-metrics",namespace="{operator.namespace}"'
 
 
 def prometheus_rule(operator: Operator) -> Document:
-    """The PrometheusRule. Each alert means that the operator is not doing its work and will not recover by itself."""
+    """The PrometheusRule. Each alert means that the operator is not doing its work and will not recover on its own."""
     series = job(operator)
     rules = [
         _alert(

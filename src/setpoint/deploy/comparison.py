@@ -26,7 +26,7 @@ class Comparison:
     undeclared: list[Grant] = field(default_factory=list)
     """The grants that were asked for but are not declared."""
     ungranted: list[Grant] = field(default_factory=list)
-    """The grants that were declared or asked for but that the role does not give."""
+    """The grants that were declared or asked for but are not given by the role."""
     unused: list[Grant] = field(default_factory=list)
     """The grants that are declared but were never asked for."""
     excessive: list[Grant] = field(default_factory=list)
@@ -136,14 +136,14 @@ def _covered(rules: Iterable[Grant], grant: Grant) -> bool:
 
 
 def _may_be_read_otherwise(declared: Grant, wanted: Iterable[Grant]) -> bool:
-    """Whether the resource was used with a different verb, so the declared verb does not count as unused: the server
-    decides how objects are read, and an update may be sent as a patch.
+    """Whether the resource was used with a different verb, in which case the declared verb does not count as unused:
+    the server decides how objects are read, and an update may be sent as a patch.
     """
     return declared.verb in _LIKE and any(declared._replace(verb=each.verb).covers(each) for each in wanted)
 
 
 def _same(one: Grant, other: Grant) -> bool:
     """Whether both grants are for one named object and differ at most in its name, for example because a deployment
-    gives the Secret of a certificate another name.
+    gives a certificate's Secret a different name.
     """
     return bool(one.name) and bool(other.name) and one[:3] == other[:3]

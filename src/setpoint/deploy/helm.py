@@ -129,7 +129,7 @@ def _values(operator: Operator) -> str:
 
 
 def _text(documents: list[Document]) -> str:
-    """The documents as YAML, with references in place of tokens. Each CustomResourceDefinition gets the annotation that
+    """The documents as YAML, with references in place of tokens. Each CustomResourceDefinition has the annotation that
     makes Helm keep it.
     """
     for document in documents:
@@ -212,8 +212,8 @@ def _named(name: str) -> str:
 
 
 def _lines(text: str, line: str, replacement: str, *others: str) -> str:
-    """The text in which the only line that equals ``line`` or one of ``others`` is replaced by lines with the same
-    indentation.
+    """The text, with the only line that equals ``line`` or one of ``others`` replaced by the lines of ``replacement``,
+    at the same indentation.
     """
     found = [each for each in text.splitlines() if each.strip() in (line, *others)]
     assert len(found) == 1, f"{line!r} is in the template {len(found)} times"

@@ -1,4 +1,6 @@
-"""The Services of the metrics and the webhooks, and the NetworkPolicy that limits the callers of the operator."""
+"""The Services of the metrics and the webhooks, and the NetworkPolicy that restricts which clients can reach the
+operator.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,7 @@ __all__ = ["METRICS_LABEL", "network_policy", "services"]
 
 Document = dict[str, Any]
 METRICS_LABEL: Final = "metrics"
-"""The label of namespaces that may scrape the metrics, with the value ``enabled``, as in kubebuilder's
-projects.
-"""
+"""The label of namespaces whose pods may scrape the metrics; its value is ``enabled``, as in kubebuilder's projects."""
 
 
 def services(operator: Operator) -> list[Document]:
@@ -26,8 +26,8 @@ def services(operator: Operator) -> list[Document]:
 
 
 def network_policy(operator: Operator) -> Document:
-    """The NetworkPolicy: API servers reach the webhooks, and namespaces with the label ``metrics: enabled`` reach the
-    metrics.
+    """The NetworkPolicy, which lets API servers reach the webhooks, and pods in namespaces with the label ``metrics:
+    enabled`` reach the metrics.
 
     The webhooks' port is open to all, because a policy cannot select API servers by their pods. Outgoing connections
     are not restricted: the address of the API server is not known, and reconcilers talk to other systems.

@@ -130,7 +130,7 @@ def _description(version: Document) -> str:
 
 
 def _examples(operator: Operator) -> list[Document]:
-    """The smallest object of each custom resource that has a controller, in each version of the resource."""
+    """A minimal object of each custom resource that has a controller, in each version of the resource."""
     found: dict[str, Document] = {}
     for kind in (each.kind for each in operator.controllers if issubclass(each.kind, CustomResource)):
         resource = resource_of(kind)

@@ -1,4 +1,4 @@
-"""Operator: the description of a program from which its objects in a cluster are made."""
+"""Operator: the description of a program, from which the program's objects in a cluster are made."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Operator:
     wide: str = ""
     instance: str = ""
     release: str = ""
-    """The version, as ``1.2.3``; by default that of the image's tag."""
+    """The version, such as ``1.2.3``; by default the one in the image's tag."""
     managed_by: str = "setpoint"
 
     @cached_property

@@ -10,7 +10,7 @@ __all__ = ["plain"]
 
 
 def plain(operator: Operator, *, monitoring: bool = False) -> str:
-    """All documents in the order of application. The documents for monitoring, which need the kinds of
+    """All documents, in the order in which they are applied. The documents for monitoring, which need the kinds of
     prometheus-operator, are included only with ``monitoring``.
     """
     found = parts(operator)

@@ -63,11 +63,11 @@ class Resources:
 
 
 GUESSED: Final = Resources("20m", "96Mi", "384Mi", "guessed; run --measure FILE measures, --resources FILE uses it")
-"""A guess: an idle program takes some 60 MiB, and its caches some hundred bytes for each object."""
+"""A guess: an idle program takes about 60 MiB, and its caches some hundreds of bytes for each object."""
 
 
 def measured_in(path: Path) -> Resources:
-    """The resources from a file of ``run --measure``.
+    """The resources from a file that ``run --measure`` has written.
 
     Raises:
         ResourcesError: the file can't be read, or is not a file of measurements.

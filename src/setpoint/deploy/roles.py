@@ -1,4 +1,4 @@
-"""Roles: the operator's account, its permissions, and the permissions of the users of its kinds."""
+"""Roles: the operator's account, its permissions, and permissions for users of its kinds."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def roles(operator: Operator) -> list[Document]:
     """The ServiceAccount, its roles and their bindings.
 
     The controllers' permissions are in a ClusterRole. If the controllers see only one namespace, these permissions are
-    in a Role there, except those for cluster-scoped kinds and URLs. The permissions for Leases, and for the Secret of
-    certificates that the operator issues itself, are in Roles in the operator's namespace.
+    in a Role there, except those for cluster-scoped kinds and URLs. The permissions for Leases, and for the Secret with
+    the certificates that the operator issues itself, are in Roles in the operator's namespace.
     """
     account: Document = {
         "apiVersion": "v1",
@@ -91,7 +91,7 @@ def _manager(operator: Operator) -> list[Document]:
 
 
 def _kinds_without_namespaces(operator: Operator) -> set[tuple[str, str]]:
-    """The groups and plurals of cluster-scoped kinds that the program knows."""
+    """The groups and plurals of the cluster-scoped kinds among the built-in kinds and the watched ones."""
     from setpoint.models import BUILTIN
 
     watched = [resource_of(watch.kind) for controller in operator.controllers for watch in controller.watched]

@@ -16,9 +16,7 @@ import msgspec
 __all__ = ["RECORD", "File", "TreeError", "Written", "recorded", "write"]
 
 RECORD: Final = ".setpoint.json"
-"""The file with the digests of the generated files, from which a later run knows what a person has
-changed.
-"""
+"""The file with the digests of the generated files, by which a later run finds the files that a person has changed."""
 
 
 class TreeError(Exception):
@@ -71,14 +69,14 @@ def write(
     """Writes the files into the folder, which is created if it is missing.
 
     This function updates each file that is unchanged since an earlier run, or removes it if it is no longer generated,
-    unless the file is marked ``once``. It leaves alone a file that a person has made or changed, or overwrites it with
-    ``force``. A second run with the same files changes nothing.
+    unless the file is marked ``once``. A file that a person has made or changed is left alone or, if ``force`` is set,
+    overwritten. A second run with the same files changes nothing.
 
     ``scope`` names the command; files of other scopes are never removed. ``facts`` are stored in the record before any
     file is written.
 
-    *After a crash* in the middle, each existing file is either old or new, never half of one, and the
-    next run completes the work.
+    *After a crash* in the middle, each existing file is either old or new, never half-written, and the next run
+    completes the work.
 
     Raises:
         TreeError: the folder or a file can't be read or written.

@@ -31,7 +31,7 @@ def definitions(operator: Operator) -> list[Document]:
 
 def registrations(operator: Operator) -> list[Document]:
     """The webhook configurations; none with OLM, which makes them itself. The CA in them is injected by cert-manager if
-    it is chosen, and written by the operator otherwise.
+    cert-manager is chosen, and by the operator otherwise.
     """
     if not operator.configuration or operator.certificates == "olm":
         return []

@@ -1,7 +1,7 @@
 """Conversion between bytes, plain JSON values and models.
 
 `decode` is strict about types at first, because that is fast. Input that only Go's lenient decoder would accept is
-repaired and decoded again (`setpoint.meta.repair`), so every answer of a real server can be read.
+repaired and decoded again (`setpoint.meta.repair`), so every answer from a real server can be read.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _struct_to_wire(value: Any) -> dict[str, Any]:
 
 @cache
 def _by_msgspec(kind: Any) -> bool:
-    """Whether msgspec by itself encodes this class correctly: its ``omit_defaults`` leaves out absent fields."""
+    """Whether msgspec encodes this class correctly on its own: its ``omit_defaults`` leaves out absent fields."""
     if issubclass(kind, ApiModel):
         return True
     return issubclass(kind, Struct) and kind.__struct_config__.omit_defaults and not has_foreign(kind)
@@ -266,7 +266,7 @@ def _convert(value: Any, kind: Any) -> Any:
 
 
 def _repaired(kind: type[M], raw: bytes) -> M:
-    """Decodes a document that does not fit ``kind``, in the way that Go's decoder would."""
+    """Decodes a document that does not fit ``kind``, as Go's decoder would."""
     try:
         document = plain(raw)
         return cast("M", _convert(prepare(kind, repaired(kind, document)), kind))

@@ -38,8 +38,8 @@ def is_condition_true(conditions: list[Condition], type: str) -> bool:
 def set_condition(conditions: list[Condition], new: Condition, *, now: datetime) -> bool:
     """Adds ``new`` to ``conditions``, or replaces the condition of the same type; returns whether anything changed.
 
-    ``last_transition_time`` is kept while the status stays the same. When the status changes, it is set to the time
-    that ``new`` has or, if it has none, to ``now``.
+    ``last_transition_time`` is kept while the status stays the same. When the status changes, it is set to the
+    transition time of ``new`` or, if ``new`` has none, to ``now``.
     """
     old = find_condition(conditions, new.type)
     if old is None:

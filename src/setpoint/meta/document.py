@@ -1,4 +1,4 @@
-"""Documents: the JSON of one object, which may be nested too deeply for a parser, or have values that only Go
+"""Documents: the JSON of one object, which may be nested too deeply for a parser, or contain values that only Go
 tolerates.
 
 An API server accepts JSON with 10,000 levels; msgspec, like any recursive parser, fails at about the depth of

@@ -34,7 +34,7 @@ class Duration(timedelta):
     ```
 
     Arithmetic returns a plain timedelta; `of` turns it into a Duration again. Go counts nanoseconds and Python
-    microseconds, so finer parts are rounded.
+    microseconds, so fractions of a microsecond are rounded.
 
     >>> Duration.parse("90m") == timedelta(hours=1, minutes=30)
     True

@@ -1,8 +1,8 @@
 """The fields of a class that is a model, a dataclass or a pydantic model.
 
 Users may use dataclasses and pydantic models as parts of their objects (a spec, a status, or a part of either). The
-fields get the wire names that a `Model` would give them (``num_pods`` becomes ``numPods``), unless the class names them
-itself: with an ``alias`` in pydantic, or with ``field(metadata={"name": ...})`` in a dataclass. pydantic is never
+fields have the wire names that a `Model` would give them (``num_pods`` becomes ``numPods``), unless the class names
+them itself: with an ``alias`` in pydantic, or with ``field(metadata={"name": ...})`` in a dataclass. pydantic is never
 imported here: the module of a pydantic class has already imported it.
 """
 

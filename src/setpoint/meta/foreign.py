@@ -1,8 +1,8 @@
 """Instances of users' dataclasses and pydantic models, made from plain JSON values.
 
-msgspec converts dataclasses by the names of their attributes; pydantic makes its models itself, with
-their validators. This file has the step that both need first: it replaces wire names with the names
-that the class's constructor takes.
+msgspec converts dataclasses by the names of their attributes; pydantic makes its models itself, with their validators.
+This file contains the step that both need first: it replaces wire names with the names that the class's constructor
+takes.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def made_by(
     *,
     also: Iterable[str] = (),
 ) -> Any:
-    """Creates the class of a class statement, as `ModelMeta` does. ``also`` are the further keywords of ``metaclass``,
+    """Creates the class for a class statement, as `ModelMeta` does. ``also`` are the further keywords of ``metaclass``,
     which the error message may suggest.
 
     Raises:

@@ -1,7 +1,7 @@
 """Validation of names.
 
-Each function returns the list of errors in a value, which is empty if the value is valid. The errors have the wording
-of the API server. Rules: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+Each function returns a list of the errors in a value; the list is empty if the value is valid. The errors have the
+wording of the API server. Rules: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def _regex(message: str, pattern: str, *examples: str) -> str:
 
 
 def dns1123_label(value: str) -> list[str]:
-    """The errors in a DNS label of RFC 1123: at most 63 of ``a-z``, ``0-9`` and ``-``, alphanumeric at both ends."""
+    """The errors in a DNS label of RFC 1123, which has at most 63 characters (``a-z``, ``0-9`` and ``-``) and is
+    alphanumeric at both ends.
+    """
     problems = [_too_long(63, "characters")] if len(value) > 63 else []
     if _DNS1123_LABEL.fullmatch(value):
         return problems
@@ -47,7 +49,9 @@ def dns1123_label(value: str) -> list[str]:
 
 
 def dns1123_subdomain(value: str, unit: str = "characters") -> list[str]:
-    """The errors in a DNS subdomain of RFC 1123: labels separated by dots, at most 253 characters."""
+    """The errors in a DNS subdomain of RFC 1123, which consists of labels separated by dots and has at most 253
+    characters.
+    """
     problems = [_too_long(253, unit)] if len(value) > 253 else []
     if not _DNS1123_SUBDOMAIN.fullmatch(value):
         problems.append(
@@ -62,7 +66,7 @@ def dns1123_subdomain(value: str, unit: str = "characters") -> list[str]:
 
 
 def dns1035_label(value: str) -> list[str]:
-    """The errors in a DNS label of RFC 1035: as in RFC 1123, but starting with a letter (for services)."""
+    """The errors in a DNS label of RFC 1035, which is like one of RFC 1123, but starts with a letter (for services)."""
     problems = [_too_long(63, "characters")] if len(value) > 63 else []
     if not _DNS1035_LABEL.fullmatch(value):
         problems.append(
@@ -90,7 +94,9 @@ def path_segment_prefix(value: str) -> list[str]:
 
 
 def qualified_name(value: str) -> list[str]:
-    """The errors in a label or annotation key: ``name`` or ``prefix/name``; the name has at most 63 characters."""
+    """The errors in a label or annotation key, which is ``name`` or ``prefix/name``; the name has at most 63
+    characters.
+    """
     prefix, slash, name = value.rpartition("/")
     problems = []
     if slash:
@@ -150,7 +156,7 @@ def config_key(value: str) -> list[str]:
 
 
 def label_value(value: str) -> list[str]:
-    """The errors in a label's value: empty, or at most 63 characters, alphanumeric at both ends."""
+    """The errors in a label's value, which is empty, or has at most 63 characters and is alphanumeric at both ends."""
     problems = [_too_long(63)] if len(value) > 63 else []
     if not _LABEL_VALUE.fullmatch(value):
         problems.append(

@@ -23,7 +23,7 @@ class Quantity:
 
     Equal amounts compare and hash equal, whatever their suffix (``1000m == 1``). ``str`` gives the canonical form: no
     fraction is lost, the suffix is the largest that leaves a whole number, and the family (binary, decimal, exponent)
-    is that of the text. Parts finer than a nano are rounded up, as upstream does.
+    is that of the text. Anything finer than a nano is rounded up, as in upstream.
 
     Raises:
         ValueError: the text is not a quantity.

@@ -1,8 +1,8 @@
 """The requirements that selectors consist of. Their text is parsed as API servers parse it, with the same error
 messages.
 
-https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors has the grammar; the rules for
-escapes in field selectors are those of apimachinery's ``fields`` package.
+https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors describes the grammar; the
+rules for escapes in field selectors are those of apimachinery's ``fields`` package.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class _Labels:
 
     def __init__(self, text: str) -> None:
         self._tokens: list[tuple[str, bool]] = []
-        """The tokens, each with whether it is a word, which may be a key, an operator or a value."""
+        """The tokens, each with a flag: whether it is a word, which may be a key, an operator or a value."""
         at = 0
         while found := _TOKEN.match(text, at):
             self._tokens.append((found["symbol"] or found["word"], found["word"] is not None))

@@ -115,8 +115,8 @@ EVERYTHING = Selector()
 
 
 class FieldSelector:
-    """Requirements on fields: ``metadata.name=web,status.phase!=Running``. The kind determines which fields it may
-    use.
+    """Requirements on fields: ``metadata.name=web,status.phase!=Running``. The kind determines which fields a selector
+    may use.
     """
 
     __slots__ = ("requirements",)

@@ -1,4 +1,4 @@
-"""Status: an API server's report, mostly of an error (``meta.k8s.io/v1``)."""
+"""Status: an API server's report, usually of an error (``meta.k8s.io/v1``)."""
 
 from __future__ import annotations
 

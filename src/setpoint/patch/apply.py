@@ -40,7 +40,9 @@ class Conflict:
 
 
 class ApplyConflict(Exception):
-    """Other managers own fields that the request would change. API servers answer status 409 with reason Conflict."""
+    """Other managers own fields that the request would change. API servers answer with status 409 and reason
+    Conflict.
+    """
 
     def __init__(self, conflicts: Sequence[Conflict]) -> None:
         self.conflicts = list(conflicts)
@@ -110,9 +112,11 @@ def apply(
 ) -> ApplyResult:
     """Applies the configuration ``applied`` as ``manager`` to ``live`` (None: the object is created).
 
-    - Fields that ``applied`` has are set and owned by ``manager``; an equal value is shared with its other owners.
+    - Fields in ``applied`` are set, and ``manager`` owns them; a field whose value does not change is shared with its
+      other owners.
     - Fields that ``manager`` applied before and leaves out now are removed, unless another manager owns them.
-    - A different value owned by another manager is a conflict; ``force`` takes the field over.
+    - A field that another manager owns with a different value is a conflict; with ``force``, ``manager`` takes the
+      field over.
 
     ``managers``: the live object's managedFields. ``api_version``: the API version of ``applied``. ``now``: the time in
     RFC 3339 with whole seconds, or None for an entry without a time; the entry's time changes only if the object
@@ -199,7 +203,7 @@ def update(
     are those of `apply`.
 
     The creation of an object that comes with managedFields of its own is a change, too: ``old`` then has no uid and
-    consists of the fields that every object of the kind has on the server, which therefore get no owner.
+    consists of the fields that every object of the kind has on the server; these fields therefore have no owner.
 
     Raises TypedError if a list of ``old`` or ``new`` does not fit the schema.
     """
@@ -245,8 +249,8 @@ class _Context:
         before: dict[str, Any],
         after: dict[str, Any],
     ) -> list[Conflict]:
-        """Removes changed and removed fields from all other owners; returns the changed fields that these owners
-        lost, sorted by owner. ``comparison`` is that of ``before`` and ``after``, without the ignored fields.
+        """Removes changed and removed fields from all other owners; returns the changed fields that these owners lost,
+        sorted by owner. ``comparison`` compares ``before`` with ``after``, without the ignored fields.
         """
         comparisons: dict[str, Comparison | None] = {self.api_version: comparison}
         conflicts: list[Conflict] = []
@@ -302,8 +306,8 @@ class _Context:
     def _add_back(
         self, value: dict[str, Any], without: dict[str, Any], version: str, other: str, managed: Managed
     ) -> dict[str, Any]:
-        """``without`` with those fields of ``value`` restored that managers own in the version ``other``. Both objects,
-        and the result, are in ``version``.
+        """``without``, plus the fields of ``value`` that managers own in the version ``other``. Both objects, and the
+        result, are in ``version``.
         """
         if self.convert is None:
             return without

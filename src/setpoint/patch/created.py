@@ -36,8 +36,8 @@ def create(
     ignored: FieldSet = EMPTY,
     zero: dict[str, Any],
 ) -> list[dict[str, Any]]:
-    """The managedFields of ``new``, an object that ``manager`` creates and that has no managedFields; they are
-    those that `update` would give for a change from ``zero`` to ``new``.
+    """The managedFields of ``new``, an object without managedFields that ``manager`` creates. They are the ones that
+    `update` would return for a change from ``zero`` to ``new``.
 
     ``zero``: the fields that the server gives every object of the kind, with zero values (or objects that
     contain only such fields). A field of ``new`` with the same value as in ``zero`` has no owner. The other

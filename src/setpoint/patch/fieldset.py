@@ -3,9 +3,9 @@
 A path is a tuple of elements in the notation of FieldsV1:
 
 * ``f:name`` a field of an object,
-* ``k:{"name":"x"}`` the item of a list with these keys (names sorted, compact JSON),
-* ``v:"x"`` the item of a list with this value,
-* ``i:0`` the item of a list at this index.
+* ``k:{"name":"x"}`` the list item with these keys (names sorted, compact JSON),
+* ``v:"x"`` the list item with this value,
+* ``i:0`` the list item at this index.
 
 Semantics are those of structured-merge-diff's ``fieldpath``: the members are paths, and a parent is a member only if it
 was added itself.

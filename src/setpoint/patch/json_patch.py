@@ -17,8 +17,8 @@ __all__ = ["MAX_OPERATIONS", "PatchError", "TestFailed", "TooManyOperations", "a
 MAX_OPERATIONS: Final = 10_000
 _MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 _MAX_SHIFTED: Final = 1 << 26
-"""The maximum number of list items that a patch may shift, which takes about 50 ms. It is enough to remove all items of
-a list of 10,000, one by one, from the front.
+"""The maximum number of list items that a patch may shift. Shifting this many takes about 50 ms, and is enough to
+remove all items of a list of 10,000, one by one, from the front.
 """
 _OPERATION: Final = 1 << 9
 """The cost of an operation, in the unit of `setpoint.slices.spend`."""
@@ -40,13 +40,13 @@ class PatchError(ValueError):
 
 
 class TestFailed(PatchError):
-    """A ``test`` operation found a different value, or no member of this name in an object."""
+    """A ``test`` operation found a different value, or the object does not have the tested member."""
 
     __test__ = False  # not a test class for pytest
 
 
 class TooManyOperations(PatchError):
-    """The patch has more than `MAX_OPERATIONS` operations; API servers answer 413."""
+    """The patch has more than `MAX_OPERATIONS` operations; API servers answer with 413."""
 
 
 def parse_pointer(pointer: str) -> list[str]:

@@ -130,7 +130,7 @@ class Owner:
         return entry_json(self.manager, self.operation, self.api_version, self.time, fields, self.subresource)
 
     def __str__(self) -> str:
-        """The manager as messages about conflicts name it: with its subresource, and with the API version of an Update
+        """The manager as conflict messages name it: with its subresource, and with the API version of an Update
         entry.
         """
         text = f'"{self.manager}"'

@@ -52,7 +52,7 @@ def migration_patch(
     The patch applies to the version that was read: a server refuses it with a conflict if the object has changed since.
 
     Raises:
-        ValueError: as for `migrated`.
+        ValueError: as in `migrated`.
     """
     metadata = document.get("metadata") or {}
     before = metadata.get("managedFields") or []

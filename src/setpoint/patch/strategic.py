@@ -5,12 +5,12 @@ Directives in patches:
 * ``$patch: replace`` in an object: use this object instead of merging; in a list item: use this list instead of
   merging;
 * ``$patch: delete`` in an object: empty it; in an item of a list with a merge key: delete the item with that key;
-* ``$retainKeys: [names]``: drop all fields not named;
+* ``$retainKeys: [names]``: drop all fields that are not named;
 * ``$setElementOrder/LIST: [...]``: the order of the items (keys only) of LIST;
 * ``$deleteFromPrimitiveList/LIST: [...]``: values to delete from LIST.
 
-`Schema` declares the merge with ``patch_strategy`` and ``patch_merge_key``. Custom resources have no strategic
-merge patch: API servers answer 415 for them.
+`Schema` declares the merge with ``patch_strategy`` and ``patch_merge_key``. Custom resources have no strategic merge
+patch: API servers answer with 415.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def _child(schema: Schema, name: str) -> Schema:
 
 
 def _strategy(schema: Schema) -> tuple[bool, str]:
-    """Whether the strategy contains ``retainKeys``, so fields that the patch does not name are dropped, and the other
-    strategy: ``merge``, ``replace`` or ``""``.
+    """Whether the strategy contains ``retainKeys`` (in which case fields that the patch does not name are dropped), and
+    the other strategy: ``merge``, ``replace`` or ``""``.
     """
     others = [name for name in schema.patch_strategy if name != "retainKeys"]
     return len(others) != len(schema.patch_strategy), others[0] if others else ""

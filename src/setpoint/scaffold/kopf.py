@@ -1,7 +1,7 @@
 """Ports a kopf operator: finds its handlers in the source, and turns them into comments where their code belongs.
 
-Nothing is executed. The handlers of a custom resource become one controller: handlers of creations, updates, resumes,
-fields, timers and daemons become comments in its reconcile function, and handlers of deletions become comments in its
+Nothing is executed. The handlers of a custom resource become one controller: handlers for creations, updates, resumes,
+fields, timers and daemons become comments in its reconcile function, and handlers for deletions become comments in its
 clean-up function. All others become notes beside the controller's declaration.
 """
 
@@ -66,8 +66,8 @@ class Port:
     _others: tuple[Handler, ...]
 
     def files(self, project: Project, api: Api) -> dict[str, File]:
-        """The files of a kind, with its handlers as comments. The files of the first kind also have the handlers of the
-        program itself, and the handlers of kinds that are not the operator's own.
+        """The files of a kind, with its handlers as comments. The files of the first kind also contain the handlers of
+        the program itself, and the handlers of kinds that are not the operator's own.
         """
         kind = self._kinds[api.kind]
         others = [each for each in self._others if api is self.apis[0] or api == self.apis[0]]
@@ -101,8 +101,8 @@ def ported(path: Path, group: str = "") -> Port:
     """The custom resources and handlers in a kopf operator's file.
 
     ``group`` selects the API group, and is required if the file has handlers of several groups; handlers of the other
-    groups become notes. The `group` of the result is empty if no handler names one, since kopf also accepts the name of
-    a resource alone.
+    groups become notes. The `group` of the result is empty if no handler names one, because kopf also accepts the name
+    of a resource without a group.
 
     Raises:
         KopfProblem: the file can't be read, is not Python, has no handlers of custom resources, or has several groups
@@ -194,7 +194,7 @@ def _kind_of(plural: str) -> str:
 
 
 def _comments(handlers: list[Handler], kinds: tuple[str, ...], indent: str, *, foreign: bool = False) -> str:
-    """The handlers as comments; a function that handles several things appears once."""
+    """The handlers as comments; a function that handles several events appears only once."""
     functions: dict[tuple[str, int], list[Handler]] = defaultdict(list)
     for handler in handlers:
         if handler.what in kinds:

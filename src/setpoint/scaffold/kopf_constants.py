@@ -1,4 +1,4 @@
-"""The values of names in a kopf operator's source, as far as they are certain without executing it."""
+"""The values of names in a kopf operator's source, as far as they can be determined without executing the source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Final
 __all__ = ["Constants"]
 
 _ABOVE: Final = 6
-"""The number of folders in which an imported module is looked for: the importing module's own one and its parents."""
+"""The number of folders in which an imported module is looked for: the importing module's own folder and that folder's
+parents.
+"""
 _Value = str | list[str | None]
 
 
@@ -100,7 +102,7 @@ class Constants:
         return None
 
     def _module(self, level: int, name: str) -> Constants | None:
-        """The constants of an imported module; None if its file is not there."""
+        """The constants of an imported module; None if its file does not exist."""
         folder = self._place.parent
         folders = [folder, *folder.parents][level - 1 : level] if level else [folder, *folder.parents][:_ABOVE]
         for each in folders:

@@ -29,8 +29,8 @@ class Handler:
 
     what: str
     resource: tuple[str, str, str]
-    """Group, version, and plural (or kind, or singular). Each is empty if the source doesn't give it, as for handlers
-    of the program itself.
+    """Group, version, and plural (or kind, or singular). Each is empty if the source doesn't give it, for example for
+    handlers of the program itself.
     """
     name: str
     node: ast.FunctionDef | ast.AsyncFunctionDef
@@ -43,7 +43,7 @@ class Handler:
 def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
     """The handlers, in the order of their lines.
 
-    A resource may be given in any form that kopf accepts, as literal text or by constants of the module or of
+    A resource may be given in any form that kopf accepts, as literal text or through constants of the module or of
     neighbouring modules. The module may import ``kopf``, and names from it, under other names.
     """
     constants = Constants(tree, place)
@@ -67,8 +67,8 @@ def handlers_in(tree: ast.Module, source: str, place: Path) -> list[Handler]:
 
 
 def _decorators(tree: ast.Module) -> dict[str, str]:
-    """The expressions that stand for kopf's decorators in this module, such as ``kopf.on.create``, and the name in kopf
-    of each, such as ``create``.
+    """The expressions that stand for kopf's decorators in this module, such as ``kopf.on.create``, each with the
+    decorator's name in kopf, such as ``create``.
     """
     modules, ons, found = {"kopf"}, set[str](), dict[str, str]()
     for node in ast.walk(tree):
@@ -88,7 +88,9 @@ def _decorators(tree: ast.Module) -> dict[str, str]:
 
 
 def _resource(call: ast.Call, constants: Constants) -> tuple[str, str, str]:
-    """The group, version and plural, in any of the ways that kopf accepts; a text is empty if it can't be known."""
+    """The group, version and plural, in any of the ways that kopf accepts; each of them is empty if it can't be
+    determined.
+    """
     given = [text for each in call.args for text in constants.texts(each)]
     named = {each.arg: constants.text(each.value) or "" for each in call.keywords if each.arg in _SELECTING}
     if len(given) == 3:

@@ -38,7 +38,7 @@ _SPOKEN: Final = frozenset({
 """The other names in the code of the templates. A kind with one of these names has the module ``NAME_kind``."""
 _TAKEN: Final = ("setpoint", "tests", "test", "src", "demo", "deploy", "samples")
 _TOOLS: Final = frozenset({"cloudpickle", "hypothesis", "mypy", "pip", "pre-commit", "pyright", "pytest", "ruff", "uv"})
-"""The packages of the project's environment, other than setpoint's dependencies."""
+"""The packages in the project's environment, other than setpoint's dependencies."""
 
 
 class NameProblem(Exception):

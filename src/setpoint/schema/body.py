@@ -29,8 +29,8 @@ def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
 
     As in Go, an unpaired surrogate escape is read as U+FFFD, and integers over 64 bits as floats.
 
-    Raises ValueError if ``body`` is not JSON (this includes NaN and Infinity), is not UTF-8, or has a number that is
-    too large for a float; RecursionError if it is nested too deeply.
+    Raises ValueError if ``body`` is not JSON (this includes NaN and Infinity), is not UTF-8, or contains a number that
+    is too large for a float; RecursionError if it is nested too deeply.
     """
     doubles: dict[int, tuple[dict[str, Any], list[str]]] = {}
 
@@ -57,7 +57,7 @@ def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
 
 
 def has_no_repeats(body: bytes, value: JSON) -> bool:
-    """Whether no field occurs more than once in one object of ``body``, whose JSON value is ``value``.
+    """Whether every field occurs at most once in each object of ``body``, whose JSON value is ``value``.
 
     This counts the colons outside strings. It takes longer than `parse_json`, but other tasks can run in between.
     """

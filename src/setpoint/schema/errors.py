@@ -106,7 +106,7 @@ class FieldError(Struct, frozen=True, gc=False):
 
     type: ErrorType
     field: str
-    """Path as in ``spec.containers[0].name``; empty for the object itself."""
+    """The path, such as ``spec.containers[0].name``; empty for the object itself."""
     detail: str = ""
     bad_value: JSON = OMITTED
 
@@ -117,7 +117,9 @@ class FieldError(Struct, frozen=True, gc=False):
 
     @property
     def message(self) -> str:
-        """The message without the path, as in a ``StatusCause``. Of a long value it shows the first 1 Mi characters."""
+        """The message without the path, as in a ``StatusCause``. Only the first 1 Mi characters of a long value are
+        shown.
+        """
         text = _LABELS[self.type]
         if self.type not in _WITHOUT_VALUE and self.bad_value is not OMITTED:
             shown = format_value(self.bad_value)
@@ -202,8 +204,8 @@ def internal_error(field: str, detail: str) -> FieldError:
 def fitting(errors: Iterable[FieldError]) -> tuple[list[FieldError], int]:
     """The errors that one answer lists, without repetitions, and the number of the remaining ones.
 
-    An answer lists at most 1,000 errors, and no more once their messages exceed 1 Mi characters: the same error in many
-    items, or a few errors that show large values, would make an answer of many megabytes.
+    An answer lists at most 1,000 errors, and stops earlier if their messages exceed 1 Mi characters: the same error in
+    many items, or a few errors that show large values, would make an answer many megabytes long.
     """
     shown: dict[tuple[ErrorType, str, str], FieldError] = {}
     size = read = 0
@@ -220,7 +222,7 @@ def fitting(errors: Iterable[FieldError]) -> tuple[list[FieldError], int]:
 
 def to_aggregate_message(errors: Iterable[FieldError]) -> str:
     """The message for all errors: a single error as it is, several as ``[a, b]``, without repetitions; ``""`` if there
-    are none. It lists the errors that `fitting` returns, and tells the number of the others.
+    are none. It lists the errors that `fitting` returns, and states how many more there are.
     """
     shown, left = fitting(errors)
     texts = [*dict.fromkeys(map(str, shown))]

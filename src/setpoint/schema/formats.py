@@ -133,7 +133,7 @@ FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "uuid4": _pattern(r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12})"),
     "uuid5": _pattern(r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12})"),
 }
-"""Checks by format name. ``password`` and names not listed accept any string."""
+"""The checks, by format name. ``password`` and names that are not listed accept any string."""
 
 
 def matches_format(name: str, text: str) -> bool:

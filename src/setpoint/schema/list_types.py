@@ -15,7 +15,8 @@ __all__ = ["list_type_errors"]
 
 def list_type_errors(schema: Schema, value: JSON, path: str = "") -> list[FieldError]:
     """A Duplicate error for each repeated value in a set, and for each repeated combination of keys in a map-list. If a
-    map-list has items that are neither objects nor null, it gets one Invalid error instead, for the first such item.
+    map-list contains items that are neither objects nor null, its only error is an Invalid error for the first of these
+    items.
     """
     errors: list[FieldError] = []
     _walk(schema, value, path, errors)

@@ -61,14 +61,16 @@ class Schema:
     properties: Mapping[str, Schema] = field(default_factory=lambda: _NOTHING)
     required: tuple[str, ...] = ()
     additional: Schema | None = None
-    """The schema of every field that is not in ``properties`` (OpenAPI's ``additionalProperties``), as for the values
-    of a map; None if there is none.
+    """The schema of every field that is not in ``properties`` (OpenAPI's ``additionalProperties``), for example of the
+    values of a map; None if there is none.
     """
     items: Schema | None = None
     nullable: bool = False
     default: JSON = UNSET
     zero: JSON = UNSET
-    """The Go zero value of a required field of a built-in type. It identifies list items that lack this key field."""
+    """The Go zero value of a required field of a built-in type. If the field is a key of list items, items that lack
+    the field are identified by this value.
+    """
     enum: tuple[JSON, ...] | None = None
     minimum: float | None = None
     maximum: float | None = None

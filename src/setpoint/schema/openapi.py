@@ -18,7 +18,7 @@ from .object_meta import with_object_meta
 __all__ = ["Schemas", "load_openapi"]
 
 _NODE: Final = 5 * 64
-"""The bytes of JSON that take as long to process as one node."""
+"""The number of bytes of JSON that take as long to process as one node."""
 
 _EXTENSIONS_V1: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _PROPS: Final = _EXTENSIONS_V1 + "JSONSchemaProps"
@@ -52,7 +52,7 @@ class Schemas(Mapping[str, Schema]):
     """All definitions of an OpenAPI document by name, as in ``schemas["io.k8s.api.core.v1.Pod"]``.
 
     ``$ref`` may be a bare name or end in one (``#/definitions/NAME``, ``#/$defs/NAME``, ``#/components/schemas/NAME``).
-    A field that has hints beside its reference gets the content of the referenced definition, changed by these hints.
+    A field that has hints beside its reference takes the content of the referenced definition, changed by these hints.
     Raises KeyError for an unknown definition, ValueError for a definition that is not a schema.
     """
 
@@ -84,7 +84,7 @@ class Schemas(Mapping[str, Schema]):
         return None
 
     def parse(self, definition: Mapping[str, JSON]) -> Schema:
-        """The schema for ``definition``, which is not one of the definitions but may refer to them."""
+        """The schema for ``definition``, which is not itself one of these definitions, but may refer to them."""
         return self._read(lambda reading: reading.node(definition, ""))
 
     def _read(self, wanted: Callable[[_Reading], Schema]) -> Schema:

@@ -43,8 +43,8 @@ _WORDS: Final = {
 
 
 class PatternError(ValueError):
-    """An API server would not accept the pattern, or it can't be matched, because the string is too long or RE2 is not
-    installed.
+    """An API server would not accept the pattern, or the pattern can't be matched because the string is too long or RE2
+    is not installed.
     """
 
 
@@ -81,7 +81,7 @@ class Pattern:
         return found[0] if found else ""
 
     def find_all(self, text: str, most: int = -1) -> list[str]:
-        """The non-overlapping matches, at most ``most`` of them (all if it is negative).
+        """The non-overlapping matches, at most ``most`` of them (all of them if ``most`` is negative).
 
         As in Go, an empty match right after another match does not count.
         """
@@ -115,7 +115,7 @@ class Pattern:
 @lru_cache(maxsize=_CACHED)
 def compile_pattern(pattern: str) -> Pattern:
     """Compiles ``pattern`` as API servers understand it. Raises PatternError, with Go's message, if the pattern is
-    invalid; also if RE2 is not installed.
+    invalid, and also if RE2 is not installed.
     """
     if len(pattern) > _LONGEST:
         raise _refused("expression too large", f"{pattern[:30]}...")

@@ -27,7 +27,7 @@ def prune(schema: Schema, value: JSON) -> list[str]:
 
 
 def unknown_fields(schema: Schema, value: JSON) -> list[str]:
-    """The paths that `prune` would remove; ``value`` is not changed."""
+    """The paths of the fields that `prune` would remove; ``value`` is not changed."""
     return sorted(path.removeprefix(".") for path in _walk(schema, value, False) or ())
 
 

@@ -1,6 +1,6 @@
 """Structural schemas: a CustomResourceDefinition's ``openAPIV3Schema`` as a `Schema` (KEP-2335).
 
-``check`` returns the errors for which an API server refuses a schema; ``load`` turns an accepted one into nodes.
+``check`` returns the errors with which an API server refuses a schema; ``load`` turns an accepted one into nodes.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def check(
     *,
     status_subresource: bool = False,
 ) -> list[FieldError]:
-    """The errors for which an API server refuses the schema of a CRD version; empty if it accepts it.
+    """The errors with which an API server refuses the schema of a CRD version; empty if the server accepts the schema.
 
     ``path`` is the prefix of the errors' field paths. ``status_subresource``: the version has ``subresources.status``,
-    which limits the root of the schema. CEL rules are checked for form, not compiled.
+    which restricts the root of the schema. CEL rules are checked for form, not compiled.
     """
     errors = _root_errors(definition, path) if status_subresource else []
     if definition.get("nullable"):

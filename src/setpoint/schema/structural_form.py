@@ -16,7 +16,7 @@ from .pattern import PatternError, compile_pattern
 __all__ = ["form_errors"]
 
 _NODE: Final = 5 * 64
-"""The bytes of JSON that take as long to process as one node."""
+"""The number of bytes of JSON that take as long to process as one node."""
 
 _Definition = Mapping[str, JSON]
 _INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]

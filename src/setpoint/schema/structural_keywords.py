@@ -15,7 +15,7 @@ from .values import repeats
 __all__ = ["keyword_errors"]
 
 _NODE: Final = 5 * 64
-"""The bytes of JSON that take as long to process as one node."""
+"""The number of bytes of JSON that take as long to process as one node."""
 
 _Definition = Mapping[str, JSON]
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")

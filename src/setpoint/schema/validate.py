@@ -1,4 +1,4 @@
-"""Validation of values against schemas, with the errors of API servers for custom resources."""
+"""Validation of values against schemas, with the same errors as API servers report for custom resources."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _INT64: Final = (MIN_INT64, MAX_INT64)
 def validate(schema: Schema, value: JSON, path: str = "", *, old: JSON = UNSET) -> list[FieldError]:
     """All errors in ``value``; an empty list if it is valid.
 
-    ``path`` is the prefix of the errors' field paths (for example, the place of a default that is checked). ``old`` is
-    the value before an update: an unchanged part does not fail the update (CRD validation ratcheting, KEP-4008). Fields
-    of the old and the new value are matched by name, and items of map-lists by key.
+    ``path`` is the prefix of the errors' field paths (for example the path of a default that is being checked). ``old``
+    is the value before an update: an unchanged part does not make the update fail (CRD validation ratcheting,
+    KEP-4008). Fields of the old and the new value are matched by name, and items of map-lists by key.
 
     CEL rules (``validations``) and the names in embedded resources' metadata are not checked here.
     """
@@ -237,7 +237,7 @@ class _Checker:
         self, schemas: tuple[Schema, ...], value: JSON, path: str, old: JSON, first: bool
     ) -> tuple[int, int, list[FieldError]]:
         """The number of matching alternatives (at most one if ``first``), the number of checks in the best alternative,
-        and the errors of the one that came closest to a match.
+        and the errors of the alternative that came closest to a match.
         """
         matched, best, failures = 0, -1, []
         for schema in schemas:
@@ -253,7 +253,7 @@ class _Checker:
 
 
 def _old_items(schema: Schema, value: list[JSON], old: JSON) -> list[JSON] | None:
-    """For each item of a map-list, the old item with the same keys, or UNSET. None for any other list, and if there is
+    """For each item of a map-list, the old item with the same keys, or UNSET. None for any other list, or if there is
     no old list.
     """
     if not isinstance(old, list) or schema.list_type != "map":

@@ -29,7 +29,7 @@ def copy_json(value: JSON) -> JSON:
 
 
 def repeats(values: Collection[Hashable]) -> list[int]:
-    """The index of each value that occurs earlier in ``values`` as well, in ascending order."""
+    """The index of each value that also occurs earlier in ``values``; the indexes are in ascending order."""
     seen: set[Hashable] = set()
     found: list[int] = []
     for index, value in enumerate(pace(values)):

@@ -46,7 +46,7 @@ class Verdict:
         self.errors.append(required(field, detail))
 
     def forbidden(self, field: str, detail: str) -> None:
-        """Adds an error: the field must not be set, or not be changed, here."""
+        """Adds an error: the field must not be set or changed here."""
         self.errors.append(forbidden(field, detail))
 
     def duplicate(self, field: str, value: Any) -> None:

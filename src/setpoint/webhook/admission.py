@@ -37,7 +37,7 @@ class Function:
     """Whether the function is declared ``async``."""
 
     def begin(self, obj: Object, review: Review[Any]) -> Any:
-        """Calls the function and returns its result; returns None without a call if ``on`` lacks the operation.
+        """Calls the function and returns its result, or returns None if the operation is not in ``on``.
 
         Pass a result other than None to `finish`.
         """
@@ -78,29 +78,29 @@ class Admission(Generic[K]):
     ```
 
     Functions take the object, or the object and the `Review`; they may be ``async``. On delete, the object is the one
-    to be deleted. An exception is not a decision: the request fails as if the webhook had not answered, and the failure
-    policy decides.
+    to be deleted. An exception is not a decision: the request is treated as if the webhook had not answered, so the
+    failure policy applies.
 
-    The keywords configure the API server's calls
+    The keyword arguments configure how the API server calls the webhook
     (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/):
 
     Args:
-        kind: your own or a built-in class. Objects arrive in the version of this class, whatever version the request
-            has (``match_policy``).
-        of: the class that has the subresource, if the subresource has a different class: ``Admission(Scale,
+        kind: a class of your own or a built-in one. Objects arrive in the version of this class, whatever version the
+            request has (``match_policy``).
+        of: the class to which the subresource belongs, if the subresource has a class of its own: ``Admission(Scale,
             of=Deployment, subresource="scale")``.
         subresource: ``status``, ``scale``, ``exec`` ...; if empty, the object itself.
         name: distinguishes two admissions of one class, and becomes part of their paths. A DNS label.
         failure_policy: ``Fail`` or ``Ignore``: what happens to requests when the webhook does not answer.
         side_effects: "None", or "NoneOnDryRun" if functions change external state, but not while ``review.dry_run``
             is set.
-        timeout: the seconds, 1 to 30, that the API server waits.
-        reinvocation: ``IfNeeded`` to be called again after later webhooks have changed the object.
-        namespace_selector, object_selector: select namespaces and objects; None selects all. As an exception, webhooks
-            for built-in kinds leave out kube-system and the webhooks' own namespace, because otherwise a webhook that
-            is down could prevent its own start. Pass ``{}`` to include these namespaces.
-        match_conditions: CEL expressions by name over ``object``, ``oldObject`` and ``request``; all must be true. They
-            are compiled here; the API server limits their cost.
+        timeout: how many seconds the API server waits, 1 to 30.
+        reinvocation: ``IfNeeded`` to have the functions called again if later webhooks have changed the object.
+        namespace_selector, object_selector: select namespaces and objects; None selects all, except that webhooks for
+            built-in kinds exclude kube-system and the webhooks' own namespace, because otherwise a webhook that is down
+            could prevent its own start. Pass ``{}`` to include these namespaces.
+        match_conditions: CEL expressions, by name, over ``object``, ``oldObject`` and ``request``; all must be true.
+            They are compiled here; the API server limits their cost.
 
     Raises:
         AdmissionError: at declaration, if an argument is invalid.
@@ -246,7 +246,7 @@ class Admission(Generic[K]):
 
 
 def _condition_problem(name: str, text: str) -> str:
-    """The error for which an API server would refuse a match condition, in one line; empty if it is valid."""
+    """The error with which an API server would refuse a match condition, in one line; ``""`` if there is none."""
     if problems := qualified_name(name):
         return problems[0]
     # Imported only for match conditions, because the import is slow.

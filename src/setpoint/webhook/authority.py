@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 BACKDATE: Final = timedelta(hours=1)
-"""The time between the start of a certificate's validity and its issuance, which comes later: the clocks of other
-machines may be slow.
+"""The time by which the start of a certificate's validity precedes its issuance, because the clocks of other machines
+may be slow.
 """
 _KNOWN: Final = 64
 """The maximum number of results in each cache. It is small, because every check reads the same few certificates."""
@@ -38,7 +38,7 @@ _END: Final = b"-----END "
 
 
 class CertificateError(Exception):
-    """A certificate or key is missing, damaged, or can't be made; the message says which, and why."""
+    """A certificate or key is missing or damaged, or can't be made; the message says which one, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def facts_of(certificate: bytes) -> Facts:
     """The facts in the first certificate of a PEM text.
 
     Raises:
-        CertificateError: the text has no valid certificate.
+        CertificateError: the text does not contain a valid certificate.
     """
     x509, _ = library()
     loaded = load(certificate)
@@ -151,7 +151,7 @@ def matches(pair: Pair) -> bool:
 
 
 def split(pem: bytes) -> list[bytes]:
-    """The blocks of a PEM text, each with its last newline; text between them is dropped."""
+    """The blocks of a PEM text, each with its trailing newline; text between the blocks is dropped."""
     blocks: list[bytes] = []
     block: list[bytes] | None = None
     for line in pem.splitlines():

@@ -32,7 +32,7 @@ class CertificateSource(Protocol):
         ...
 
     def on_change(self, callback: OnChange) -> None:
-        """Calls ``callback`` with every certificate that becomes current later."""
+        """Calls ``callback`` with every certificate that becomes current after this call."""
         ...
 
     async def run(self) -> None: ...
@@ -62,11 +62,11 @@ class Watched:
 class CertificateFiles(Watched):
     """A certificate in files, as written by cert-manager or mounted from a Secret: ``tls.crt`` and ``tls.key``.
 
-    The files are checked every ``period`` seconds, as in controller-runtime's certwatcher. A certificate and key that
-    do not match (they are being written) are ignored until they do; the last valid pair is served meanwhile.
+    The files are checked every ``period`` seconds, as in controller-runtime's certwatcher. While the certificate and
+    the key do not match (they are being written), the last valid pair is served.
 
     Args:
-        directory: the folder of the files.
+        directory: the folder with the files.
         certificate, key: the names of the files.
     """
 
@@ -87,7 +87,7 @@ class CertificateFiles(Watched):
         self._seen: tuple[bytes, bytes] | None = None
 
     async def run(self) -> None:
-        """Reads the files at once and then every ``period`` seconds.
+        """Reads the files immediately and then every ``period`` seconds.
 
         Raises:
             CertificateError: at the start, if the files are missing or can't be used.
@@ -127,8 +127,8 @@ class CertificateFiles(Watched):
 class MemoryCertificates(Watched):
     """A CA and a certificate in the memory of this process: for tests, development and the embedded server.
 
-    Both exist as soon as this object does. They rotate like those in a Secret while `run` runs, and end with the
-    process.
+    Both exist as soon as this object does. While `run` runs, they are rotated like those in a Secret; they are lost
+    when the process ends.
 
     Args:
         names: the server's DNS names and addresses.
@@ -160,7 +160,7 @@ class MemoryCertificates(Watched):
         return self._kept.bundle
 
     def check(self) -> None:
-        """Renews the certificates that are due."""
+        """Renews the certificates that are due for renewal."""
         before = self._kept
         self._kept = kept = step(
             before, self._names, self._rotation, self._now(), name="setpoint-webhook", in_force=before is not None

@@ -72,8 +72,8 @@ class Conversions:
     """The converters of a webhook server, behind one path.
 
     *Guarantees*: of the metadata, only labels and annotations ever change. API servers allow nothing else, so the
-    result of a converter that changes more is refused here, with the object's name. Objects keep their order.
-    Conversion reads no cache and waits for nothing.
+    result of a converter that changes more is refused here, with the object's name. Objects keep their order. A
+    conversion does not read caches, and never waits.
     """
 
     def __init__(self) -> None:

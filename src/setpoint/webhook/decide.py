@@ -23,7 +23,7 @@ __all__ = ["Misdirected", "apply_defaults", "check", "decide", "invalid", "patch
 K = TypeVar("K", bound=Object)
 _ABSENT = (b"", b"null")
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""The errors of decoding untrusted JSON."""
+"""The errors that decoding untrusted JSON can raise."""
 _OPERATIONS: dict[str, Operation] = {
     "CREATE": "create",
     "UPDATE": "update",
@@ -57,8 +57,8 @@ async def check(
     """The errors that the validating webhook would report about ``obj``, or about its change from
     ``old``; [] if there are none.
 
-    A refusal of the object as a whole (``review.deny``) is returned as an error of the field ``""``.
-    Without a ``review`` the operation is create, or update if there is an ``old``.
+    A refusal of the object as a whole (``review.deny``) is returned as an error for the field ``""``. Without a
+    ``review`` the operation is create, or update if there is an ``old``.
     """
     review = review or _review_of(obj, old)
     await _run(admission.validators, obj, review)
@@ -92,7 +92,7 @@ async def decide(
 
     Raises:
         Misdirected: the request is for a different admission.
-        Exception: any exception of a function.
+        Exception: any exception that a function raises.
     """
     operation = _operation(admission, request)
     try:
@@ -152,7 +152,9 @@ def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
 
 
 def refusal(admission: Admission[Any], review: Review[Any]) -> Status:
-    """The status of a refusal: that of ``review.deny`` if it was called, else 422. Every field's error is a cause."""
+    """The status of a refusal: the one passed to ``review.deny`` if it was called, otherwise 422. Each field error
+    becomes a cause.
+    """
     if review.denial is None:
         return invalid(admission, review.name, review.errors)
     found = status(review.denial.code, review.denial.reason, review.denial.message)
@@ -228,7 +230,7 @@ def _only_goes(obj: Object, old: Object | None, request: AdmissionRequest) -> bo
 
 
 def _goes(request: AdmissionRequest) -> bool:
-    """As `_only_goes`, for an object that does not fit its class and is not decoded."""
+    """Like `_only_goes`, but for an object that is not decoded because it does not fit its class."""
     new = _rest(request.object)
     metadata = new.get("metadata") if new is not None else None
     return isinstance(metadata, dict) and "deletionTimestamp" in metadata and new == _rest(request.old_object)
@@ -247,8 +249,8 @@ def _misfit(admission: Admission[Any], request: AdmissionRequest, problem: Excep
 
 
 def _document(raw: msgspec.Raw | bytes) -> Any:
-    """The decoded JSON; None if it can't be read: it is nested too deeply, is not Unicode, or has a number too large
-    for a float.
+    """The decoded JSON; None if it can't be read: it is nested too deeply, is not Unicode, or contains a number too
+    large for a float.
     """
     try:
         return msgspec.json.decode(raw)

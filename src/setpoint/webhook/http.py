@@ -1,6 +1,6 @@
 """HTTP/1.1 for a server whose requests are small and complete: one protocol object per connection.
 
-A general-purpose web server would cost three times as much as the decision on a request. This one
+The overhead of a general-purpose web server would be three times the cost of the decision on a request. This one
 implements only what API servers, probes and proxies need.
 """
 
@@ -22,12 +22,12 @@ __all__ = ["HttpConnection", "HttpRequest", "HttpService", "Refused"]
 logger = logging.getLogger("setpoint.webhook")
 
 _MAX_AHEAD: Final = 64 * 1024
-"""Bytes of later requests that are read while one is being answered."""
+"""The maximum number of bytes of later requests that are read while a request is being answered."""
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(;[^\r\n]*)?")
 
 
 class Refused(Exception):
-    """Raised to answer a request before its body is read. The connection ends with the answer."""
+    """Raised to answer a request before its body is read. The connection is closed after the answer."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.status)
@@ -37,14 +37,14 @@ class Refused(Exception):
 class HttpService(NamedTuple):
     """The settings and callbacks that connections share.
 
-    ``admit`` checks the head of a request and returns the largest number of bytes that the body may have, or raises
-    `Refused`. ``answer`` takes the request and its body and returns the reply, or an awaitable of it.
+    ``admit`` checks the head of a request and returns the maximum size of the body in bytes, or raises `Refused`.
+    ``answer`` takes the request and its body and returns the reply, or an awaitable that results in the reply.
     ``complain(status, text)`` makes the reply to a request that is malformed, too large, too slow or not supported, and
     the reply with status 500 if ``answer`` has raised an exception.
 
     Times are in seconds: ``read_timeout`` for a connection's first head and for the rest of a request that has begun,
     ``idle_timeout`` between two requests. ``deserted`` is set when the last connection closes. ``scratch`` is the
-    buffer into which all connections read; its size is the most that is read at once.
+    buffer into which all connections read; its size is the most that one read returns.
     """
 
     admit: Callable[[HttpRequest], int]
@@ -101,7 +101,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         """The task that answers the current request."""
 
     def end(self) -> None:
-        """Ends the connection: at once if it is idle, otherwise after the answer."""
+        """Ends the connection: immediately if it is idle, otherwise after the current answer."""
         self._closing = True
         if self.task is None and self._transport is not None:
             self._transport.close()
@@ -153,7 +153,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     # -- one request ---------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Handles requests until input is missing, an answer must be awaited, or the client is slow to read its
+        """Handles requests until more input is needed, an answer must be awaited, or the client is slow to read its
         answers.
         """
         while self.task is None and not self._closing and not self._choked:
@@ -298,7 +298,9 @@ class HttpConnection(asyncio.BufferedProtocol):
             del buffer[: line + 4 + size]
 
     def _read_trailers(self, start: int) -> bytes | None:
-        """The complete body if the trailers, which are ignored, have arrived; else None. They begin at ``start``."""
+        """The complete body once the trailers have arrived, None before that. The trailers, which are ignored, begin at
+        ``start``.
+        """
         buffer = self._buffer
         end = start if buffer.startswith(b"\r\n", start) else buffer.find(b"\r\n\r\n", start)
         if end < 0:
@@ -355,7 +357,9 @@ class HttpConnection(asyncio.BufferedProtocol):
 
 @lru_cache(maxsize=128)
 def _begin(status: int, closes: bool, *headers: tuple[str, str]) -> bytes:
-    """The beginning of an answer, up to its ``content-length``. It is cached, because few answers differ in it."""
+    """The beginning of an answer, up to its ``content-length``. It is cached, because most answers begin in the same
+    way.
+    """
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:

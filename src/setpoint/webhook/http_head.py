@@ -29,7 +29,9 @@ class HttpRequest(NamedTuple):
 
 
 class Malformed(Exception):
-    """The input is malformed, or uses a part of HTTP that is not supported; ``status`` is the status code to answer."""
+    """The input is malformed, or uses a feature of HTTP that is not supported; ``status`` is the status code of the
+    answer.
+    """
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -37,8 +39,8 @@ class Malformed(Exception):
 
 
 def parsed(head: str) -> tuple[HttpRequest, bool]:
-    """The request without its body, and whether its version is HTTP/1.0, in which case the connection ends after the
-    answer. A ``connection`` header has no effect on the second value. Raises `Malformed`.
+    """The request without its body, and whether its version is HTTP/1.0, in which case the connection is closed after
+    the answer. A ``connection`` header has no effect on the second value. Raises `Malformed`.
     """
     line, _, rest = head.partition("\r\n")
     first = _REQUEST.fullmatch(line)

@@ -20,7 +20,7 @@ _KINDS: dict[str, type[Object]] = {
     for kind in (MutatingWebhookConfiguration, ValidatingWebhookConfiguration, CustomResourceDefinition)
 }
 Trusting = tuple[str, str]
-"""The kind and name of an object that has the address and the CA bundle of webhooks."""
+"""The kind and name of an object that contains the address and the CA bundle of webhooks."""
 
 
 async def inject(client: Client, bundle: bytes, objects: Iterable[Trusting]) -> bool:

@@ -27,8 +27,8 @@ _PAUSE: Final = 0.1
 
 
 class NotInForce(TimeoutError):
-    """The API server did not call the webhooks in time, or did not establish a definition; the message has the last
-    answer.
+    """The API server did not call the webhooks in time, or did not establish a definition; the message contains the
+    last answer.
     """
 
 
@@ -46,18 +46,18 @@ async def install(
 ) -> None:
     """Applies the webhook configurations and CRDs' conversions, and waits until they are in force.
 
-    ``bundle`` is the CA bundle, for example `SecretCertificates.bundle`; without one, the injected bundle stays. Each
-    of ``samples`` is an object that its schema allows. For each, this function waits until the API server calls the
-    webhooks for create: it sends dry-run requests that the webhooks answer without calling a function. Without samples
-    it returns when everything is stored; API servers follow about a second later.
+    ``bundle`` is the CA bundle, for example `SecretCertificates.bundle`; without one, the injected bundle is kept.
+    ``samples`` are objects that satisfy their schemas. For each sample, this function waits until the API server calls
+    the webhooks for its creation: it sends dry-run requests that the webhooks answer without calling a function.
+    Without samples it returns when everything is stored; API servers begin to call the webhooks about a second later.
 
     A second call changes nothing. The CustomResourceDefinitions must exist, unless ``definitions`` is set: in that case
     they are applied, too, each in one write with its conversion, so new versions are never served without their
-    conversion. This is for a single server. While several replicas are being replaced, the old ones can't convert the
-    new versions: apply the definitions after the last old replica has ended.
+    conversion. Set it only if there is a single server: while several replicas are being replaced, the old ones can't
+    convert the new versions, so the definitions must be applied after the last old replica has ended.
 
     Raises:
-        NotInForce: a webhook was not called, or a definition not established, within ``timeout`` seconds.
+        NotInForce: a webhook was not called, or a definition was not established, within ``timeout`` seconds.
         ApiError: the server refuses; NotFound names a CustomResourceDefinition that is missing.
     """
     each = list(served)
@@ -155,9 +155,9 @@ async def _end_conversion(client: Client, name: str) -> None:
 
 
 def generated_samples(served: Iterable[Admission[Any] | Converter], namespace: str) -> list[Object]:
-    """Samples for `install`: the smallest object of each custom resource that has an admission.
+    """Samples for `install`: a minimal object of each custom resource that has an admission.
 
-    ``namespace`` is where they would be created. They fit the schema but may break CEL rules.
+    ``namespace`` is the namespace in which they would be created. They fit the schema but may break CEL rules.
     Admissions of subresources, and those that select only some objects, are left out.
     """
     found: dict[type[Object], Object] = {}

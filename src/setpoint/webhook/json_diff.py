@@ -19,7 +19,7 @@ def diff(original: Any, modified: Any) -> list[Operation]:
     other parts of the document.
 
     Raises:
-        RecursionError: the documents are nested deeper than Python's recursion limit allows.
+        RecursionError: the documents are nested more deeply than Python's recursion limit allows.
     """
     operations: list[Operation] = []
     _compare(original, modified, "", operations)

@@ -39,7 +39,7 @@ _KINDS: Final[dict[Role, str]] = {
 
 
 class TargetError(ValueError):
-    """API servers do not accept this address, or this name of webhook configurations; the message has the reason."""
+    """API servers do not accept this address, or this name for webhook configurations; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def _name(admission: Admission[Any], role: Role) -> str:
     """The name of the webhook, a domain name of at least three parts, as API servers require.
 
     For a custom resource the name does not contain the version: a release with a new version changes the existing
-    entry, which has the CA bundle, and does not add one.
+    entry, which contains the CA bundle, instead of adding another.
     """
     resource = admission.resource
     version = "" if _is_own(resource) else resource.version
@@ -207,8 +207,8 @@ def _name(admission: Admission[Any], role: Role) -> str:
 
 
 def _distinguish(entries: list[Document]) -> None:
-    """Makes the names in a configuration unique: entries that have the same name, for different versions of a kind, get
-    their version as a prefix.
+    """Makes the names in a configuration unique: entries with the same name, which are for different versions of a
+    kind, are prefixed with their versions.
     """
     names = Counter(entry["name"] for entry in entries)
     for entry in entries:

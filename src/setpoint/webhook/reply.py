@@ -8,7 +8,7 @@ __all__ = ["Reply"]
 
 
 class Reply(NamedTuple):
-    """An HTTP response. The status for a review is 200, whether the review allows or refuses."""
+    """An HTTP response. The status for a review is 200, whether the request is allowed or refused."""
 
     status: int
     headers: dict[str, str]

@@ -1,4 +1,4 @@
-"""Review: one admission request as functions see it, with the methods for their answer."""
+"""Review: one admission request as functions see it, with the methods by which they answer."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ NO_READS = _NoReads()
 class Review(Verdict, Generic[K]):
     """One request for admission.
 
-    The request: ``operation``; ``old``, the stored object (on update only, None otherwise); ``user``; ``dry_run``, with
-    which nothing will be stored, so functions must not change external state; ``namespace`` and ``name`` (``""`` if
-    absent; ``name`` also if the server will generate it); ``subresource``; the request's ``uid``; and ``options``, the
-    options of the operation as plain JSON values.
+    The request: ``operation``; ``old``, the stored object (on update only, None otherwise); ``user``; ``dry_run`` (if
+    it is true, nothing will be stored, and functions must not change external state); ``namespace`` and ``name``
+    (``""`` if absent; ``name`` is also ``""`` if the server will generate it); ``subresource``; the request's ``uid``;
+    and ``options``, the options of the operation as plain JSON values.
 
     The answer: `invalid` and similar methods name a field and may be called many times; `deny` refuses the request as a
     whole; `warn` shows a text to the user without refusing. A request that no function refuses is allowed.
@@ -91,10 +91,9 @@ class Review(Verdict, Generic[K]):
     # -- reads of kinds that the Admission declares -------------------------------------------------------------------
 
     async def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
-        """The object from the cache of a declared kind, or None if there is none; by default from the request's
-        namespace.
+        """The object from the cache of a declared kind, by default in the request's namespace; None if there is none.
 
-        Waits for the cache to sync, until the request's deadline.
+        Waits until the cache has synced, but not beyond the request's deadline.
 
         Raises:
             UndeclaredRead: ``kind`` was not declared.

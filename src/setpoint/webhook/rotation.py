@@ -1,4 +1,4 @@
-"""Decides which certificates are renewed, as a function of the current ones and the time."""
+"""Decides which certificates to renew, from nothing but the current certificates and the time."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Rotation:
     """The lifetimes of the CA and of the serving certificate. Each is renewed when two thirds of its
     lifetime have passed.
 
-    A new CA is trusted for ``overlap`` before any certificate that it signed is served, and an old one
-    for ``overlap`` after the last certificate that it signed was replaced. In that time every API
-    server must see the new bundle, and every replica the new certificate.
+    A new CA is trusted for ``overlap`` before any certificate that it signed is served, and an old one for ``overlap``
+    after the last certificate that it signed was replaced. Within that time every API server must see the new bundle,
+    and every replica the new certificate.
 
     Raises:
         ValueError: ``overlap`` is negative, or a third of a lifetime is not longer than three overlaps.

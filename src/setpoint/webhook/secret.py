@@ -34,17 +34,17 @@ class SecretCertificates(Watched):
                                       trusting=trusting(webhooks, "mykind"))
     ```
 
-    Every replica runs it. A replica that finds the Secret missing or a certificate due (see `Rotation`) writes the
-    Secret, on the condition that it still has the version that was read. If several replicas write at once, one
-    write succeeds; the other replicas get a conflict, and use the Secret that was written. So no election is needed,
-    and no replica ever serves a certificate before it is in the Secret.
+    Every replica runs it. A replica that finds the Secret missing, or a certificate due for renewal (see `Rotation`),
+    writes the Secret, on the condition that it still has the version that was read. If several replicas write at the
+    same time, one write succeeds; the other replicas receive a conflict, and use the Secret that was written. So no
+    election is needed, and no replica ever serves a certificate before it is in the Secret.
 
     A CA is replaced in steps: the new CA is added to the bundle, the bundle is put into every object of ``trusting``,
-    ``overlap`` passes, a certificate of the new CA is served, ``overlap`` passes, the old CA is removed. At every
-    moment an API server whose bundle is at most ``overlap`` out of date trusts the certificates of all replicas.
+    ``overlap`` passes, a certificate signed by the new CA is served, ``overlap`` passes, the old CA is removed. At
+    every moment an API server whose bundle is at most ``overlap`` out of date trusts the certificates of all replicas.
 
     *After a crash* between any two writes the next check continues from there. *While the API server can't be reached*
-    the last certificate is served and the checks continue, with a growing delay of up to ``check_every``.
+    the last certificate is served and the checks continue, with a delay that grows to at most ``check_every``.
 
     The Secret has cert-manager's layout (``tls.crt``, ``tls.key``, ``ca.crt``), and the CAs' keys are in ``ca.key``.
     RBAC: ``get``, ``create``, ``patch`` on the Secret; ``get``, ``patch`` on the objects of ``trusting``.
@@ -53,7 +53,7 @@ class SecretCertificates(Watched):
         names: the server's DNS names and addresses.
         trusting: the kinds and names of the objects to inject the bundle into; see
             `setpoint.webhook.registration.trusting`.
-        check_every: the seconds between two checks of the Secret.
+        check_every: how many seconds pass between two checks of the Secret.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class SecretCertificates(Watched):
             await asyncio.sleep(wait * (0.9 + 0.2 * self._random.random()))
 
     async def check(self) -> None:
-        """Checks once: loads the Secret, renews the certificates that are due and injects the bundle.
+        """Checks once: loads the Secret, renews the certificates that are due for renewal, and injects the bundle.
 
         Raises:
             ApiError, TransportError: the API server refuses or can't be reached.
@@ -127,7 +127,9 @@ class SecretCertificates(Watched):
             self._in_force = kept.bundle
 
     async def _settle(self) -> Kept:
-        """Renews the certificates in the Secret that are due, and returns those that the Secret now has."""
+        """Renews the Secret's certificates that are due for renewal, and returns the certificates that the Secret then
+        contains.
+        """
         for _ in range(_TRIES):
             secret = await self._get()
             kept = None if secret is None else self._read(secret)
@@ -150,7 +152,7 @@ class SecretCertificates(Watched):
             return None
 
     def _read(self, secret: Secret) -> Kept | None:
-        """The Secret's certificates; None if the Secret is empty, as one made in advance may be, or damaged."""
+        """The Secret's certificates; None if the Secret is damaged, or is empty because it was created in advance."""
         data = secret.data
         if not data.get(CERTIFICATE) and not data.get(KEY):
             return None

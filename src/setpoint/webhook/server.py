@@ -30,7 +30,7 @@ the old and the new object, each of up to 3 MiB.
 MAX_CONVERSION_BODY: Final = 256 * 1024 * 1024
 _FLUSH: Final = 1.5
 _READ: Final = 64 * 1024
-"""The size in bytes of a buffer for reading."""
+"""The size of a read buffer, in bytes."""
 HEALTH: Final = "/healthz"
 READINESS: Final = "/readyz"
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8"}
@@ -38,7 +38,7 @@ _REASONS: Final = {408: "Timeout", 413: "RequestEntityTooLarge", 500: "InternalE
 
 
 class WebhookServer:
-    """Serves webhooks while `run` runs: in a manager, or by itself.
+    """Serves webhooks while `run` runs, in a manager or on its own.
 
     ```python
     manager.add(WebhookServer(webhooks, CertificateFiles("/certs")), group="servers")
@@ -47,13 +47,13 @@ class WebhookServer:
     A manager must start it in the group ``servers``, before any cache begins to sync, because caches may need its
     conversions.
 
-    *Stopping* (`stop`, then `run` returns): ``/readyz`` fails at once, and requests are still served for
-    ``drain_delay``, so that endpoints can be updated. After that, no connection is accepted any more, and requests in
+    *Stopping* (`stop`, then `run` returns): ``/readyz`` fails immediately, and requests are still served for
+    ``drain_delay``, so that endpoints can be updated. After that, no more connections are accepted, and requests in
     flight may finish within ``grace``. Once the server is stopping, each answer closes its connection.
 
     *Limits*: bodies larger than ``max_body`` are answered with 413 before they are read, content other than JSON with
-    415, methods other than POST with 405. TLS handshakes, the first request's head, and bodies that take longer than
-    ``read_timeout`` are cut off; so are connections that are idle for ``idle_timeout``.
+    415, methods other than POST with 405. A connection is cut off if its TLS handshake, the head of its first request,
+    or a body takes longer than ``read_timeout``, or if it is idle for ``idle_timeout``.
 
     Args:
         webhooks: the webhooks to serve.
@@ -64,8 +64,8 @@ class WebhookServer:
         max_conversion_body: the maximum size of a ConversionReview, which holds whole lists, in bytes.
         drain_delay, grace, read_timeout, idle_timeout: seconds. By default, idle connections outlast the 90 s for which
             API servers keep theirs, so no connection is closed while a request is on its way.
-        client_ca: PEM; clients must present a certificate that one of these authorities has signed. None (the default)
-            asks for no certificate.
+        client_ca: PEM; clients must present a certificate that one of these authorities has signed. With None (the
+            default), no certificate is requested.
 
     Raises:
         CertificateError: ``client_ca`` contains no certificate.
@@ -181,7 +181,7 @@ class WebhookServer:
         return TlsConnection(self._tls.context, HttpConnection(self._service), self.read_timeout, self._scratch)
 
     async def _drain(self) -> None:
-        """Ends every connection after its answer, within ``grace``."""
+        """Ends every connection after its current answer, within ``grace``."""
         connections = self._service.connections
         for connection in list(connections):
             connection.end()

@@ -25,7 +25,7 @@ async def serve_webhooks(
     The server listens before ``factory``, the caches that admissions read, sends any request: the API server may need
     this server's conversions to answer the request.
 
-    Raises the error of the server, of the caches or of one of ``beside``, after everything has ended.
+    Raises the error with which the server, the caches or one of ``beside`` failed, after everything has ended.
     """
     async with TaskScope() as scope:
         tasks = [scope.start(server.run()), *(scope.start(_kept(each)) for each in beside)]

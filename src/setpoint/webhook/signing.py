@@ -1,4 +1,4 @@
-"""Issues certificates for signing requests (PKCS #10), for keys that only the requesters have."""
+"""Issues certificates for certificate signing requests (PKCS #10), whose private keys only the requesters have."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _EXTENDED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """The subject and the names for which a certificate signing request asks."""
+    """The subject and the names that a certificate signing request asks for."""
 
     common_name: str
     organizations: tuple[str, ...]

@@ -18,7 +18,7 @@ class ServerTls:
     `use` changes the certificate for later handshakes. Existing connections keep theirs.
 
     ``client_ca`` (PEM) makes the server require a certificate that one of these authorities has signed, for API servers
-    that are configured to present one. None asks for no certificate.
+    that are configured to present one. With None, no certificate is requested.
 
     Raises:
         CertificateError: ``client_ca`` contains no certificate.
@@ -39,7 +39,7 @@ class ServerTls:
 
         Raises:
             CertificateError: ``pair`` is damaged, or its certificate and key don't belong together. The old certificate
-                stays.
+                then stays in use.
         """
         handle, name = tempfile.mkstemp(prefix="setpoint-", suffix=".pem")  # the ssl module loads only files
         try:

@@ -1,8 +1,9 @@
 """TLS for one connection, with `ssl.SSLObject`, for servers whose requests are small.
 
 asyncio's own implementation keeps a buffer of a quarter of a megabyte for each connection, and makes one needless call
-to OpenSSL per request, which raises an exception; its exchanges cost about a third more. The interface is the same: a
-protocol sees a transport. A close waits for the peer's close_notify (RFC 8446, 6.1), at most for `LINGER`.
+to OpenSSL per request, which raises an exception; exchanges through it cost about a third more. The interface is the
+same: a protocol sees a transport. A close waits for the peer's close_notify (RFC 8446, 6.1), but not longer than
+`LINGER`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ __all__ = ["LINGER", "TlsConnection"]
 logger = logging.getLogger("setpoint.webhook")
 
 LINGER: Final = 1.0
-"""Seconds to wait for the peer's close_notify. Its remaining input is read meanwhile: closing a connection with unread
-input resets it, and the last answer may be lost with it."""
+"""Seconds to wait for the peer's close_notify. The peer's remaining input is read meanwhile: closing a connection with
+unread input resets the connection, and the last answer may then be lost.
+"""
 _RECORD: Final = 16 * 1024
 
 
@@ -29,7 +31,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
     Args:
         context: a server's context. The certificate that it has at the time of the handshake is presented.
         protocol: receives the decrypted data.
-        handshake_timeout: the seconds after which a connection without a complete handshake is cut off.
+        handshake_timeout: how many seconds the handshake may take before the connection is cut off.
         scratch: the buffer for reading; the loop fills it and calls `buffer_updated` immediately, so all connections
             can share one.
     """
@@ -151,7 +153,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
     # -- between the two -----------------------------------------------------------------------------------------------
 
     def _pump(self) -> None:
-        """Decrypts the received data that can be decrypted, and passes it on to the protocol."""
+        """Decrypts as much of the received data as possible, and passes it on to the protocol."""
         if self._transport is None or self._pumping:
             return
         self._pumping = True
@@ -196,7 +198,9 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
             self._flush()
 
     def _leave(self) -> None:
-        """Sends close_notify once, and closes when the peer's close_notify has arrived; data before that is dropped."""
+        """Sends close_notify once, and closes when the peer's close_notify has arrived; data that arrives before it is
+        dropped.
+        """
         try:
             while self._tls.read(_RECORD):
                 pass

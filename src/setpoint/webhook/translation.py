@@ -1,7 +1,7 @@
 """Admission of objects in a version other than that of the declared class.
 
 An admission is called for the version that is stored, and accepts requests for every version of its kind: while one
-release of a program replaces another, requests that are meant for either release reach both.
+release of a program replaces another, either of them may receive requests that are meant for the other.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def called_version(admission: Admission[Any], admissions: Iterable[Admission[Any
     program supports it, too.
 
     It is the class's own version if the admission accepts no other versions (see `other_versions`), if one of
-    ``admissions`` is for a different version of the kind, or if not exactly one version is stored.
+    ``admissions`` is for a different version of the kind, or if the number of stored versions is not one.
     """
     versions = _versions(admission)
     if versions is None or admission.match_policy != "Equivalent":
@@ -121,8 +121,8 @@ class Translation:
         return self._versions.convert(document, self._version)
 
     def _misfit(self, request: AdmissionRequest) -> Status | None:
-        """The refusal of an object that the schema of its own version does not allow, in that schema's words and
-        fields; None if the schema allows it.
+        """The refusal of an object that the schema of its own version does not allow, with the messages and field paths
+        of that schema; None if the schema allows the object.
         """
         try:
             document = _document(request.old_object if request.operation == "DELETE" else request.object)

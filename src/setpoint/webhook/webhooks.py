@@ -43,7 +43,7 @@ MAX_TIMEOUT: Final = 30.0
 all conversions.
 """
 _MARGIN: Final = 0.95
-"""The fraction of the caller's timeout that is used: a late answer is worth nothing."""
+"""The fraction of the caller's timeout that is used: a late answer is useless."""
 _JSON: Final = {"content-type": "application/json"}
 _ROLES: Final[tuple[Role, ...]] = ("mutate", "validate")
 _Decides: TypeAlias = Callable[[Role, AdmissionRequest, "DeclaredReads"], Awaitable[AdmissionResponse]]
@@ -58,7 +58,7 @@ _encode: Final = msgspec.json.Encoder().encode
 class _Route(NamedTuple):
     answer: Callable[[bytes], Coroutine[Any, Any, Reply]]
     at_once: bool
-    """Whether requests usually need no waiting."""
+    """Whether requests can usually be answered without waiting."""
     reads: DeclaredReads | None = None
 
 
@@ -73,22 +73,23 @@ class Webhooks:
     Args:
         served: `Admission`\\ s and conversions: ``Versions.of(Mykind)``.
         factory: the informers for the kinds that admissions declare with ``reads``. The caller runs it; requests that
-            read wait for it until their deadline, other requests don't.
-        timeout: the seconds for a request without a timeout in its path, and the maximum of such a timeout.
+            read objects wait for it until their deadline, other requests don't wait.
+        timeout: how many seconds a request may take if its path has no timeout, and the maximum of a timeout in a path.
         samples: objects for testing conversions before they are served, in addition to those made from the schemas.
 
     *Guarantees*
 
-    - A bad request gets an answer (400, 404, or a review that refuses), never an exception.
-    - An exception in a function (of any kind, even `SystemExit`) or a passed deadline leads to an answer of 500 or 504,
-      so the webhook's failure policy decides. It is logged and counted, other requests are not affected, and the caller
-      does not get its message.
+    - A bad request is answered (with 400, 404, or a review that refuses), and never raises an exception.
+    - An exception of any kind in a function, even `SystemExit`, is answered with 500, and a missed deadline with 504,
+      so the webhook's failure policy applies. Both are logged and counted, other requests are not affected, and the
+      caller does not see the exception's message.
     - Requests may arrive in any order and at any replica: no state is kept between them.
 
-    *Caveats*: functions share one event loop; a long computation without an await delays all others.
+    *Caveats*: functions share one event loop; a long computation without an await delays all the others.
 
     Raises:
-        ValueError: two admissions have the same path (give one of them a ``name``) or two converters the same kind.
+        ValueError: two admissions have the same path (give one of them a ``name``), or two converters are for the same
+            kind.
         ConversionError: an object does not survive the conversion to another version and back; the message names the
             fields.
         TypeError: an admission has no functions, or reads without a ``factory``.
@@ -224,7 +225,7 @@ class Webhooks:
             counts.finished(code, loop.time() - start)
 
     def _defect(self, place: str, problem: BaseException) -> Reply:
-        """The answer to a function's exception, which fails only its own request.
+        """The answer if a function raises an exception, which affects only the request in question.
 
         The message goes only to the log: the caller may be anyone, and the message may contain secrets.
         """
@@ -304,7 +305,7 @@ def _rest_of(work: Coroutine[Any, Any, Reply]) -> Generator[Any, Any, Reply]:
 
 
 def _request(decoder: msgspec.json.Decoder[Any], body: bytes, kind: str, api_version: str) -> Any:
-    """The request of the review in ``body``; if the body is not such a review, the error to answer."""
+    """The request of the review in ``body``; if the body is not a review of this kind, the error to answer with."""
     try:
         if not body.isascii():
             body.decode()  # parsers skip values that they don't need, and would fail on them later
@@ -335,8 +336,8 @@ def _request(decoder: msgspec.json.Decoder[Any], body: bytes, kind: str, api_ver
 
 @lru_cache(maxsize=64)
 def _timeout_of(query: str, default: float) -> float:
-    """The seconds in the query's ``timeout=``, in Go's form of durations, at most ``default``; ``default`` without a
-    valid one.
+    """The query's ``timeout=``, a duration in Go's notation, in seconds: at most ``default``, which is also the result
+    if there is no valid timeout.
     """
     for part in query.split("&"):
         name, _, value = part.partition("=")

@@ -2,7 +2,7 @@
 
 It uses only informers and queues, as controllers did before there were frameworks. Handlers only put keys in a
 rate-limited queue; workers take a key, read the indexer, and log the difference from the last logged state. So it does
-not matter how many events arrive or of which types, and nothing is logged twice when the informer lists again.
+not matter how many events arrive or what types they have, and nothing is logged twice when the informer lists again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Chronos:
     Args:
         pods: the Pod informer; it may be shared with other controllers.
         sink: called with an `Entry`. If it raises, the Pod is retried with back-off; only BrokenPipeError ends `run`.
-        workers: the number of concurrent workers; two workers never have the same key at a time.
+        workers: the number of concurrent workers; two workers never process the same key at the same time.
         max_retries: the number of retries of a key, after which the next failure drops the key (see ``on_drop``) until
             its Pod changes again.
         resync: seconds after which every Pod is checked again, 0 for never; unchanged Pods are not logged.
@@ -104,8 +104,8 @@ class Chronos:
             self.on_drop(key, problem)
 
     async def _sync(self, key: ObjectKey) -> None:
-        """Logs the difference from the last logged state. The new state is remembered only after the difference is
-        logged.
+        """Logs the difference from the last logged state. The new state is remembered only after the difference has
+        been logged.
         """
         pod = self.pods.lister.try_get(key)
         seen = self._seen.get(key)

@@ -25,7 +25,7 @@ from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import Pod
 
 SYNC_TIMEOUT = 30.0
-"""Seconds that the first list may take. After that, Chronos ends with the server's last answer."""
+"""The first list may take this many seconds. After that, Chronos fails with the server's last answer."""
 
 app = App(name="chronos", help="Log every create, update and delete of Pods, one line each.", version_flags=[])
 logger = logging.getLogger("setpoint.chronos")
@@ -134,8 +134,8 @@ async def _client(kubeconfig: Path | None, context: str | None, embedded: bool) 
 
 
 class _NotTwice(logging.Filter):
-    """Drops a log message that repeats the one just before it, so an outage is one line and not one line for each
-    attempt.
+    """Drops a log message that repeats the one just before it, so an outage is logged as one line, not as one line for
+    each attempt.
     """
 
     def __init__(self) -> None:

@@ -58,7 +58,9 @@ REFUSED = {
         "audit-webhook-config-file",
     )
 }
-"""Flags that are refused: if they were ignored, a test could pass or fail for another reason than its author thinks."""
+"""Flags that are refused: if they were ignored, a test could pass or fail for a different reason than its author
+thinks.
+"""
 _BOOLS = (
     *("aggregator-reject-forwarding-redirect", "audit-log-batch-throttle-enable", "audit-log-compress"),
     *("audit-log-truncate-enabled", "audit-webhook-batch-throttle-enable", "audit-webhook-truncate-enabled"),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["ServingError", "run", "serving"]
 
 _PATIENCE = 20.0
-"""Seconds in which etcd has to answer."""
+"""Seconds within which etcd must answer."""
 _LIFETIME = timedelta(days=365)
 
 

@@ -75,7 +75,7 @@ _STRUCTS: Final[dict[str, dict[str, Type]]] = {
 
 
 class _Fields:
-    """The types of the fields of admission's structs, and of the variables of one policy."""
+    """The types of the fields in the structs of admission, and of one policy's variables."""
 
     def __init__(self, variables: dict[str, Type], patches: PatchTypes | None) -> None:
         self._variables = variables
@@ -104,8 +104,8 @@ def admission_environment(
     """The environment of an admission expression.
 
     It always declares ``object``, ``oldObject``, ``namespaceObject`` and ``request``. The arguments decide whether it
-    also declares ``params``, ``authorizer``, ``variables`` and the types of patches. ``variables`` has the variables'
-    types by name; later additions to this dictionary take effect.
+    also declares ``params``, ``authorizer``, ``variables`` and the types of patches. ``variables`` maps the variables'
+    names to their types; later additions to this dictionary take effect.
     """
     names: dict[str, Type] = {
         "object": DYN,

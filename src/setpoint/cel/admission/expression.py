@@ -22,7 +22,7 @@ _SPENT: Final = "validation failed due to running out of cost budget, no further
 
 
 class BudgetSpent(Exception):
-    """The cost budget of all evaluations together is used up."""
+    """The cost budget for all evaluations together is used up."""
 
     def __init__(self) -> None:
         super().__init__(_SPENT)

@@ -32,4 +32,4 @@ SERVER: Final = Environment(
         AUTHORIZATION,
     )
 )
-"""All functions and types of the API servers of Kubernetes 1.36; it declares no variables."""
+"""All functions and types that the API servers of Kubernetes 1.36 provide; no variables are declared."""

@@ -23,8 +23,8 @@ _DECISION: Final = struct("kubernetes.authorization.Decision")
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """A permission check for ``path`` or for a resource. ``user`` is empty for the user of the request, otherwise the
-    full name of a service account.
+    """A permission check for ``path`` or for a resource. ``user`` is the full name of a service account, or empty for
+    the user of the request.
     """
 
     verb: str

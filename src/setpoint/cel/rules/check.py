@@ -26,7 +26,7 @@ __all__ = ["RULE_LIMIT", "SCHEMA_LIMIT", "rule_errors"]
 RULE_LIMIT: Final = 10_000_000
 """The cost limit of one rule, over all occurrences of its field."""
 SCHEMA_LIMIT: Final = 100_000_000
-"""The cost limit of all rules of a schema together."""
+"""The cost limit for all rules of a schema together."""
 
 _RULES: Final = "x-kubernetes-validations"
 _HINT: Final = (
@@ -36,7 +36,7 @@ _HINT: Final = (
 
 
 def rule_errors(definition: Definition, path: str) -> list[FieldError]:
-    """The errors for which an API server refuses the rules of a version's schema, which must be structural.
+    """The errors with which an API server refuses the rules of a version's schema, which must be structural.
 
     ``path`` is the prefix of the errors' field paths, as in ``setpoint.schema.structural.check``.
     """

@@ -27,7 +27,7 @@ _RULES: Final = "x-kubernetes-validations"
 @dataclass(slots=True)
 class CompiledRule:
     """A rule and the programs compiled from it. ``program`` is None if the rule is empty or could not be compiled;
-    ``error`` has the reason if it could not be compiled.
+    ``error`` gives the reason if it could not be compiled.
     """
 
     document: Mapping[str, Any]

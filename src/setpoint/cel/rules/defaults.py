@@ -1,5 +1,5 @@
-"""Checks that defaults satisfy the rules of their own field; otherwise, no object without the field could
-be created.
+"""Checks that defaults satisfy the rules of their own fields; otherwise, no object without such a field could be
+created.
 """
 
 from __future__ import annotations

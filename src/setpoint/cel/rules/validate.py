@@ -1,4 +1,4 @@
-"""Validation of objects by the rules of their schema, with the errors of an API server."""
+"""Validation of objects by the rules of their schema, with the same errors as an API server reports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["CALL_LIMIT", "REQUEST_LIMIT", "RuleValidator"]
 CALL_LIMIT: Final = 1_000_000
 """The cost limit of one evaluation."""
 REQUEST_LIMIT: Final = 10_000_000
-"""The cost limit of all evaluations of a request together."""
+"""The cost limit for all evaluations of a request together."""
 MESSAGE_LIMIT: Final = 5 * 1024
 
 _RULES: Final = "x-kubernetes-validations"
@@ -65,7 +65,7 @@ class RuleValidator:
         ``old`` is the previous value, for rules that use ``oldSelf``. With ``update``, errors in unchanged parts are
         only warnings, unless the broken rule uses ``oldSelf``. Evaluation stops with an error when it has cost more
         than ``limit``. ``at_once`` is for a caller that does not yield to other requests: TakesLong is raised if the
-        rules cost more than that; None means no such limit.
+        rules cost more than ``at_once``; None means that there is no such limit.
         """
         run = _Run(limit, at_once)
         if self._node is not None:
