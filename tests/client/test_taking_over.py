@@ -135,3 +135,10 @@ async def test_a_context_takes_over_what_an_earlier_version_of_its_program_updat
         )
         assert world.manager.client.answers["GET", "200"] - gets <= 1
         await asyncio.sleep(0)
+
+
+def test_the_order_in_which_managers_are_named_decides_nothing() -> None:
+    entries = [entry("y", "Update", data("a"), api="v1"), entry("x", "Update", data("b"), api="v2")]
+    for managers in (("x", "y"), ("y", "x"), {"x", "y"}):
+        (left,) = migrated(entries, managers, "new")
+        assert (left["operation"], left["apiVersion"]) == ("Apply", "v1"), "the first entry becomes that of the apply"

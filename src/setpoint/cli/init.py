@@ -65,8 +65,8 @@ def init(
 
 
 def _is_for_projects(folder: Path) -> bool:
-    """Whether a project may be made in the folder: the folder is empty, or is the root of a git repository, whose files
-    are all kept.
+    """Whether a project may be made in the folder: the folder is empty, or it is the root of a git repository. Existing
+    files are not overwritten.
     """
     return not any(folder.iterdir()) or (folder / ".git").exists()
 

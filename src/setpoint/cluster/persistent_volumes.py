@@ -19,8 +19,9 @@ class PersistentVolumes:
     """The volumes' half of kube-controller-manager's ``persistentvolume-binder``; `VolumeClaims` is the other half.
 
     A volume is ``Available`` without a claim, ``Bound`` with one, and ``Released`` when the claim is gone. The reclaim
-    policy then decides: ``Retain`` leaves the volume, ``Delete`` deletes it, ``Recycle`` makes it available again. A
-    volume whose type does not support its policy becomes ``Failed``. Other provisioners delete their own volumes.
+    policy then decides: ``Retain`` leaves the volume, ``Recycle`` makes it available again, and ``Delete`` deletes it
+    if it is hollow; any other volume is left for its own provisioner to delete. A volume whose type does not support
+    its policy becomes ``Failed``.
     """
 
     def __init__(self) -> None:

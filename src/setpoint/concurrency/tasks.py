@@ -62,14 +62,14 @@ def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
 class TaskScope:
     """``async with TaskScope() as scope:`` owns tasks that end, at the latest, with the block.
 
-    Leaving the block cancels the tasks that still run and waits for them, however long their clean-up takes, even if
-    the block's own task is cancelled meanwhile. `asyncio.TaskGroup` is for tasks that a block waits for; a `TaskScope`
-    is for tasks that serve only the block.
+    Leaving the block cancels the tasks that are still running and waits for them, however long their clean-up takes,
+    even if the block's own task is cancelled meanwhile. `asyncio.TaskGroup` is for tasks that a block waits for; a
+    `TaskScope` is for tasks that serve only the block.
 
     Raises (on leaving):
         Exception: a task failed, in its work or its clean-up. If several tasks failed, the exception of the task that
             was started first is raised, with notes of the others. If the block itself fails, the block's exception is
-            raised, with notes of the exceptions of the tasks.
+            raised, with the exceptions of the tasks as notes.
         asyncio.CancelledError: the block was cancelled. The exceptions of the tasks then go to the loop's exception
             handler: no exception takes precedence over a cancellation, and none is lost.
     """

@@ -27,7 +27,7 @@ class ContextReads:
     def __init__(self, env: Environment, obj: Object) -> None:
         self._env = env
         self.object = obj
-        """The object that is reconciled, which is also the first argument of the reconcile function."""
+        """The object being reconciled, which is also the first argument of the reconcile function."""
         self.key: ObjectKey = obj.key
         self.live: dict[GroupVersionResource, builtins.list[Any]] | None = None
         """The objects of each kind whose cache is behind, read from the server by the reconciler; None if no cache is

@@ -18,13 +18,13 @@ _TRIES: Final = 5
 
 
 async def apply_child(env: Environment, memory: Memory, owner: Object, child: T, *, read_live: bool, force: bool) -> T:
-    """Applies a child that names its ``owner`` as its controller. With ``read_live`` the child is read from the server
-    and not from its cache.
+    """Applies a child that names its ``owner`` as its controller. With ``read_live`` the cache of the child's kind is
+    not used: the child is read from the server, unless its uid is remembered from an earlier apply.
 
     Raises:
-        Outdated: the object with that name belongs to an earlier object with the owner's name, and its deletion is
-            awaited; or the server shows that the owner is gone or being deleted, which the cache does not show yet; or
-            objects with that name were deleted and created again during all attempts.
+        Outdated: the object with that name still belongs to an earlier object with the owner's name, and must be
+            deleted first; or the server shows that the owner is gone or being deleted, which the cache does not show
+            yet; or the object with that name was replaced by another one at every attempt.
         AdoptionError: another owner controls the object with that name.
     """
     resource, key = resource_of(type(child)), child.key

@@ -30,5 +30,5 @@ class WatchedKind(NamedTuple):
 
     @property
     def cache(self) -> tuple[Any, ...]:
-        """The options of the cache: two watches of a kind must have the same options."""
+        """The options of the cache: two watches of the same kind must have the same options."""
         return (self.namespace, self.selector, self.field_selector, self.metadata_only)

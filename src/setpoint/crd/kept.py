@@ -140,7 +140,7 @@ def _with_items(tree: Tree, after: list[JSON]) -> list[JSON]:
 
 
 def _mark(value: JSON) -> JSON:
-    """The value itself if it is a scalar; a list with its digest if it is a list or an object."""
+    """The value itself if it is a scalar. For a list or an object, a list that contains only its digest."""
     if isinstance(value, dict | list):
         return [hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()[:16]]
     return value

@@ -71,8 +71,8 @@ class LeaderShard:
         """Does nothing: no process waits for the end of work on single keys."""
 
     def elsewhere(self, controller: str, key: ObjectKey) -> str:
-        """The reason why the key is not reconciled here; ``""`` if it may be. If this process does not lead, its
-        controller has not been started; `explain` reports that.
+        """The reason why this process does not reconcile the key: another process has its partition. ``""`` if this
+        process has it. Before this process leads, its controllers have not been started; `explain` reports that.
         """
         owner = self._partition.of(controller, key)
         if owner == self._partition.index:

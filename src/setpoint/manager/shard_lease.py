@@ -115,8 +115,9 @@ class ShardLease:
             self.renewed_at = asked_at
 
     async def release(self) -> None:
-        """Releases the Lease for the last time, so that the other members need not wait for it to expire. Tries for at
-        most ``renew_deadline`` seconds; server and connection errors are logged, not raised.
+        """Releases the Lease when the process ends, so that the other members need not wait for it to expire. The last
+        attempt begins at most ``renew_deadline`` seconds after the call. Errors of the server and of the connection are
+        logged, not raised.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.sharding.renew_deadline

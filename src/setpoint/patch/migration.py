@@ -30,8 +30,9 @@ def migrated(
 
     The ``Update`` entries of ``managers`` for ``subresource`` (``""``: the object itself) are removed. Their fields,
     except the annotation of client-side apply, are added to the ``Apply`` entry of ``manager``; if there is none, the
-    first of the removed entries becomes the ``Apply`` entry. Fields in an API version other than that of the ``Apply``
-    entry are dropped: no manager owns them until they are applied. A second migration changes nothing.
+    first of these entries, in the order of ``entries``, becomes the ``Apply`` entry. Fields in an API version other
+    than that of the ``Apply`` entry are dropped: no manager owns them until they are applied. A second migration
+    changes nothing.
 
     Raises:
         ValueError: an entry is malformed, or ``managers`` is a string.
@@ -39,7 +40,7 @@ def migrated(
     if isinstance(managers, str):
         raise ValueError(f"managers is a collection of names, such as ({managers!r},)")
     owners = [Owner.from_entry(entry, position) for position, entry in enumerate(entries)]
-    for name in dict.fromkeys(managers):
+    for name in dict.fromkeys(owner.manager for owner in owners if owner.manager in managers):
         owners = _taken_over(owners, name, manager, subresource)
     return [owner.to_entry() for owner in owners]
 

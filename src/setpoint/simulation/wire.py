@@ -1,4 +1,4 @@
-"""Wire: the only connection between a controller's process and the server, where faults hit its requests."""
+"""Wire: the only connection between a controller's process and the server. Faults hit the process's requests here."""
 
 from __future__ import annotations
 

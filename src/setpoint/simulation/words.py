@@ -42,7 +42,7 @@ _SENTENCES: Final = {
 
 
 def in_words(fault: Fault) -> str:
-    """A sentence that describes the fault; the fault in the notation of plans if its kind does not have a sentence."""
+    """A sentence that describes the fault; the notation of plans is used if there is no sentence for its kind."""
     pattern = _SENTENCES.get(fault.kind)
     if pattern is None:
         return str(fault)

@@ -104,7 +104,7 @@ class Review(Verdict, Generic[K]):
     async def list(
         self, kind: type[T], *, namespace: str | None = None, selector: str | Mapping[str, str] | Selector | None = None
     ) -> builtins.list[T]:
-        """As `get`, for all objects that match ``selector``; ``namespace=""`` means all namespaces."""
+        """Like `get`, but for all objects that match ``selector``; ``namespace=""`` means all namespaces."""
         lister = await self.reads.lister(kind)
         return lister.list(namespace=self._namespace(kind, namespace) or None, selector=selector)
 

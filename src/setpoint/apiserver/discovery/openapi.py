@@ -2,8 +2,8 @@
 other root path (``/version``, ``/apis/apps`` and others).
 
 A document is built when it is first requested. It depends only on the resources and is cached by their digest: two
-servers in one process share the documents of the built-in groups, and a change to a CRD rebuilds only the document of
-its own group version.
+servers in one process share the documents of the built-in groups. A change to a CRD causes only two documents to be
+built again: that of its group version, and ``/openapi/v2``.
 """
 
 from __future__ import annotations

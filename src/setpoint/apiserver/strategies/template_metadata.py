@@ -24,7 +24,7 @@ _NOT_SET: Final = (
 
 def template_metadata_errors(metadata: JsonObject, path: str) -> list[FieldError]:
     """The errors in the metadata of a claim template: invalid labels and annotations, and other fields that are set.
-    Some of these other fields must not even be empty lists.
+    Some of these other fields are refused even if they are empty or zero.
     """
     errors: list[FieldError] = []
     for key in pace(metadata.get("annotations") or ()):

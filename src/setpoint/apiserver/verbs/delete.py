@@ -60,7 +60,7 @@ def delete(call: Call) -> Response:
 
 def delete_collection(call: Call) -> Response:
     """Deletes the objects that the selectors match, or a page of them; the response lists the deleted objects. If a
-    deletion is refused, earlier ones may already be stored.
+    deletion is refused, earlier deletions may already have taken effect, and are not undone.
     """
     shape = Representation.negotiate(call)
     served = call.served

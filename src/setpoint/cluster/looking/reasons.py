@@ -101,8 +101,8 @@ class Reasons:
         return self._below.get(uid, ())
 
     def last_word(self, held: Held, by: str) -> Report | None:
-        """The last event about the object that the component ``by`` reported, if it is a warning and no older than
-        the object's last progress. None otherwise, and always None for an object that is in its wanted state.
+        """The last of the events that the component ``by`` reported about the object, if it is a warning and no older
+        than the object's last progress. None otherwise, and always None for an object that is in its desired state.
         """
         if self.state(held) == "current":
             return None

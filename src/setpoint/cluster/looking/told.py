@@ -1,4 +1,4 @@
-"""The answers about an embedded cluster's objects that its page receives as JSON."""
+"""The JSON answers that an embedded cluster's page receives about the cluster's objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kubelets of hollow nodes: pods go through their whole life, but nothing is executed."""
+"""Kubelets of hollow nodes: pods go through their whole life; only `Processes` executes containers."""
 
 from __future__ import annotations
 

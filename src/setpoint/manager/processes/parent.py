@@ -92,7 +92,7 @@ class ParentLease:
         return self._until
 
     def may_act(self) -> bool:
-        """Whether no process can have taken over from the supervisor yet, according to this machine's clock."""
+        """False once another process may have taken over from the supervisor, according to this machine's clock."""
         return self._now() < self._until
 
     def check(self, tolerance: float) -> str:
