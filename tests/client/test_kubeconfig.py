@@ -343,10 +343,16 @@ def test_proxies_of_the_environment_count_as_in_go(server: str, no_proxy: str, p
     assert found == ("http://p:3128" if proxied else "")
 
 
-def test_a_server_without_a_scheme_is_reached_through_the_proxy_for_https(file: Path) -> None:
-    write(file, cluster={"server": "api.example.com:6443"})
-    config = load_kubeconfig(file, environ={"HTTPS_PROXY": "p:3128"})
-    assert (config.server, config.proxy_url) == ("https://api.example.com:6443", "http://p:3128")
+@pytest.mark.parametrize(
+    ("fields", "scheme"), [({}, "http"), ({"insecure-skip-tls-verify": True}, "https")], ids=["plain", "insecure"]
+)
+def test_a_server_without_a_scheme_has_https_if_tls_is_configured(
+    file: Path, fields: dict[str, Any], scheme: str
+) -> None:
+    write(file, cluster={"server": "api.example.com:6443", **fields})
+    config = load_kubeconfig(file, environ={"HTTPS_PROXY": "s:3128", "HTTP_PROXY": "p:3128"})
+    proxy = "http://s:3128" if scheme == "https" else "http://p:3128"
+    assert (config.server, config.proxy_url) == (f"{scheme}://api.example.com:6443", proxy)
 
 
 def test_a_config_by_hand_is_checked_too() -> None:

@@ -142,3 +142,14 @@ def test_the_order_in_which_managers_are_named_decides_nothing() -> None:
     for managers in (("x", "y"), ("y", "x"), {"x", "y"}):
         (left,) = migrated(entries, managers, "new")
         assert (left["operation"], left["apiVersion"]) == ("Apply", "v1"), "the first entry becomes that of the apply"
+
+
+def test_an_entry_that_stays_does_not_decide_which_entry_becomes_that_of_the_apply() -> None:
+    entries = [
+        entry("a", "Update", data("s"), subresource="status"),
+        entry("b", "Update", data("b"), api="v1"),
+        entry("a", "Update", data("a"), api="v1beta1"),
+    ]
+    stays, made = migrated(entries, {"a", "b"}, "new")
+    assert stays == entries[0]
+    assert (made["operation"], made["apiVersion"]) == ("Apply", "v1")

@@ -9,7 +9,7 @@ import pytest
 import setpoint as sp
 from setpoint.controller import Cause
 from setpoint.models.core_v1 import ConfigMap
-from setpoint.testing import cluster, virtual_time
+from setpoint.testing import advance, cluster, virtual_time
 
 from .world import Widget, Wires, widget
 
@@ -82,3 +82,25 @@ def test_a_list_finds_what_the_cache_selects_also_when_the_cache_is_behind(selec
         assert found == [(["in"], ["in"])] * 2
 
     check()
+
+
+@virtual_time
+async def test_an_object_that_a_write_takes_out_of_the_selection_is_not_read_from_an_old_cache() -> None:
+    seen: list[tuple[str, list[str]]] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> sp.Outcome:
+        found = await ctx.get(ConfigMap, "in")
+        assert found is not None
+        seen.append((found.labels["app"], [each.name for each in await ctx.list(ConfigMap)]))
+        if len(seen) > 1:
+            return sp.done()
+        await ctx.client.patch(ConfigMap, "in", {"metadata": {"labels": {"app": "db"}}}, namespace="default")
+        return sp.after(0)
+
+    controller = sp.Controller(Widget, reconcile).watches(ConfigMap, lambda head: [], selector="app=web")
+    async with bare(controller, objects=maps()) as world:
+        with world.faults.hold(ConfigMap):
+            await world.create(widget())
+            await advance(2)
+        await world.settle()
+    assert seen == [("web", ["in"]), ("db", [])]

@@ -10,11 +10,12 @@ from tests.simulation.kinds import App
 from tests.simulation.test_check import create_and_delete
 
 import setpoint as sp
-from setpoint.simulation import Budget, Counterexample, External, call, check
+from setpoint.simulation import Budget, Counterexample, External, Setup, call, check
 from setpoint.simulation.explore import Explorer
 from setpoint.simulation.plan import Plan, fault
 from setpoint.simulation.report import Report
-from setpoint.simulation.result import Point, Result
+from setpoint.simulation.result import Options, Point, Result
+from setpoint.simulation.single import run_here
 
 UNTIL_FOUND = Budget()
 """A finding comes within some tens of runs."""
@@ -131,3 +132,60 @@ def test_the_report_counts_the_faults_that_struck_and_no_others() -> None:
     assert report.faults == {"lost": 1}
     assert report.unstruck == 1
     assert "1 of 2 disturbed" in str(report)
+
+
+class Vault(External):
+    """A value behind a lock."""
+
+    def __init__(self) -> None:
+        self.held = False
+        self.value = ""
+
+    @call
+    def lock(self) -> None:
+        self.held = True
+
+    @call
+    def put(self, value: str) -> None:
+        self.value = value
+
+    @call
+    def unlock(self) -> None:
+        self.held = False
+
+
+def plainly(app: App, ctx: sp.SyncContext) -> None:
+    vault.lock()
+    try:
+        vault.put(app.name)
+    finally:
+        vault.unlock()
+
+
+async def in_the_loop(app: App, ctx: sp.Context) -> None:
+    vault.lock()
+    try:
+        vault.put(app.name)
+    finally:
+        vault.unlock()
+
+
+vault = Vault()
+
+
+@pytest.mark.parametrize("reconcile", [plainly, in_the_loop])
+@pytest.mark.parametrize("kind", ["crash-before", "crash-after"])
+def test_a_finally_block_of_a_killed_process_does_not_reach_an_external_system(reconcile: Any, kind: str) -> None:
+    async def scenario(cluster: sp.testing.Cluster) -> None:
+        await create_one(cluster)
+        await cluster.settle()
+
+    setup = Setup(scenario=scenario, factory=factory(reconcile), externals=[vault])
+    plan = Plan((fault(kind, "call vault.put('one') #1", until="step"),))
+    result = run_here(setup, plan, Options(trace=True, quiet=False))
+    assert result.struck == [0]
+    told = [f"{line.what} {line.text}" for line in result.trace]
+    killed = next(place for place, text in enumerate(told) if text.startswith("killed"))
+    started = next((place for place, text in enumerate(told[killed:], killed) if text.startswith("start")), len(told))
+    assert not [text for text in told[killed:started] if "unlock" in text]
+    assert not [text for text in told if "nobody handled" in text]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from tests.simulation.apps import controllers
 from tests.simulation.kinds import App, AppSpec
 
 import setpoint as sp
-from setpoint.simulation import SWITCHES, Budget, Plan, check
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.simulation import SWITCHES, Budget, Plan, Setup, check
 from setpoint.simulation.plan import fault
 from setpoint.simulation.report import Report
-from setpoint.simulation.result import Result
+from setpoint.simulation.result import Options, Result
+from setpoint.simulation.single import run_here
 
 
 def test_a_report_without_points_counts_faults_all_the_same() -> None:
@@ -53,3 +57,26 @@ def test_patient_users_wait_until_no_fault_lasts_when_the_end_of_one_leads_to_an
     )
     check(in_a_hurry, controllers, replay=plan.token(), workers=0)
     check(waiting, controllers, replay=plan.token(), workers=0)
+
+
+async def beat(app: App, ctx: sp.Context) -> sp.Outcome:
+    """Writes for ever, as a controller does that renews something."""
+    await ctx.apply(ConfigMap.named("beat", "default", data={"at": str(asyncio.get_running_loop().time())}))
+    return sp.after(2.5)
+
+
+async def in_vain(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default"))
+
+    async def never() -> bool:
+        return False
+
+    await cluster.eventually(never, within=5)
+
+
+def test_a_wait_ends_though_a_fault_of_the_whole_run_begins_again_and_again() -> None:
+    setup = Setup(scenario=in_vain, factory=lambda: [sp.Controller(App, beat).owns(ConfigMap)])
+    lag = Plan((fault("lag", "run", collection="configmaps", seconds=2.0),))
+    result = run_here(setup, lag, Options(quiet=False))
+    assert [each.oracle for each in result.findings][:1] == ["scenario"]
+    assert result.virtual < 2000.0

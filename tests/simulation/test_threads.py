@@ -61,7 +61,11 @@ class Dns(External):
 
 @pytest.mark.parametrize("kind", ["crash-before", "crash-after"])
 @pytest.mark.parametrize("at", ["put('one', 2)", "remove('one')"])
-def test_a_process_that_dies_in_a_call_of_a_thread_starts_again(kind: str, at: str) -> None:
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_a_process_that_dies_in_a_call_of_a_thread_starts_again(
+    kind: str, at: str, debug: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONASYNCIODEBUG", debug)
     dns = Dns()
 
     def put(app: App, ctx: sp.SyncContext) -> None:

@@ -125,9 +125,11 @@ class Kubeconfig:
         server = cluster.text("server")
         if not server:
             raise ConfigError(f"{cluster.where} has no server")
-        if "://" not in server:
-            server = f"https://{server}"
         ca_file, ca_data = cluster.file("certificate-authority"), cluster.data("certificate-authority-data")
+        if "://" not in server:  # as in client-go: https if anything is said of TLS
+            has_certificate = user.text("client-certificate") or user.text("client-certificate-data")
+            is_tls = ca_file or ca_data or has_certificate or cluster.flag("insecure-skip-tls-verify")
+            server = f"{'https' if is_tls else 'http'}://{server}"
         if ca_file is not None and ca_data:
             raise ConfigError(
                 f"{cluster.where} has both certificate-authority and certificate-authority-data: drop one"

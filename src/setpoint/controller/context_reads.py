@@ -60,10 +60,15 @@ class ContextReads:
 
     async def get(self, kind: type[T], name: str, *, namespace: str | None = None) -> T | None:
         """The object with that name, or None if it does not exist. ``namespace`` defaults to that of the reconciled
-        object. If the cache has a selector, the server is asked for an object that the cache does not show.
+        object.
+
+        If the cache has a selector, the server is asked for an object that the cache does not show. Each such call is a
+        request, and returns the whole object even if the cache holds metadata only; ``lister(kind).try_get`` asks the
+        cache alone.
 
         Raises:
             ValueError: ``kind`` is namespaced, the reconciled object is not, and ``namespace`` is missing.
+            ApiError: the server refused a request.
         """
         resource = resource_of(kind)
         space = self._namespace(resource, namespace)

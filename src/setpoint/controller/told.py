@@ -46,8 +46,11 @@ class Told:
         resource, key, verb = record.resource, record.key, record.verb
         is_covered = env.covers(resource, key, record.labels)
         context.writes.append(_told(record, len(context.writes), is_covered))
-        if is_covered:
-            memory.barriers.wrote(context.key, resource, key, record.uid, record.version, deletion=verb == "delete")
+        informer = env.informers.get(resource.gvr)
+        is_leaving = not is_covered and informer is not None and key in informer.store
+        if is_covered or is_leaving:  # the watch of a cache with a selector reports an object that leaves as deleted
+            gone = is_leaving or verb == "delete"
+            memory.barriers.wrote(context.key, resource, key, record.uid, record.version, deletion=gone)
         is_own = key == context.key and resource.gvr == env.resource.gvr
         if not is_own and resource.gvr in env.informers:
             memory.orphans.wrote(record.uid, deleted=verb == "delete")

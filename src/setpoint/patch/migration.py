@@ -40,7 +40,8 @@ def migrated(
     if isinstance(managers, str):
         raise ValueError(f"managers is a collection of names, such as ({managers!r},)")
     owners = [Owner.from_entry(entry, position) for position, entry in enumerate(entries)]
-    for name in dict.fromkeys(owner.manager for owner in owners if owner.manager in managers):
+    concerned = [each for each in owners if each.manager in managers and not each.applied]
+    for name in dict.fromkeys(each.manager for each in concerned if each.subresource == subresource):
         owners = _taken_over(owners, name, manager, subresource)
     return [owner.to_entry() for owner in owners]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import selectors
+import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor, Future
@@ -150,11 +151,13 @@ class SimulationLoop(VirtualTimeLoop):
         """Makes this the running loop of the calling thread, too. The loop stands still while one of its threads
         computes, so the thread may act in its place.
         """
-        before = asyncio._get_running_loop()
+        before, owner = asyncio._get_running_loop(), self._thread_id
         asyncio._set_running_loop(self)
+        self._thread_id = threading.get_ident()  # asyncio's debug mode compares it with the calling thread
         try:
             yield
         finally:
+            self._thread_id = owner
             asyncio._set_running_loop(before)
 
     def after_fork(self) -> None:

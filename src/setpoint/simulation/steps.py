@@ -10,7 +10,7 @@ from setpoint.simulation.actor import Actor
 from setpoint.simulation.history import History
 from setpoint.simulation.judge import Judge
 from setpoint.simulation.loop import SimulationLoop
-from setpoint.simulation.plan import Fault
+from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.result import Options
 
 _STEP: Final = 0.05
@@ -24,6 +24,8 @@ class Stage(Protocol):
 
     resting: bool
 
+    @property
+    def plan(self) -> Plan: ...
     @property
     def loop(self) -> SimulationLoop: ...
     @property
@@ -153,7 +155,9 @@ class Steps:
         await self._release(patience)
 
     async def _release(self, patience: float) -> None:
-        while self._world.options.patient and self.lasting:  # what goes on then may meet the next fault
+        for _ in self._world.plan.faults:  # what goes on when a fault has ended may meet the next one
+            if not (self._world.options.patient and self.lasting):
+                return
             self.end_faults()
             await self.quiesce(patience)
 
@@ -184,17 +188,19 @@ class Steps:
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
         """Waits until the condition holds, and ends the step. If the condition does not hold within ``within`` seconds,
-        all faults are ended, and the wait begins once more. The same holds for faults that strike then.
+        all faults are ended, and the wait begins once more. The same holds for faults that strike then, but there are
+        no more further waits than the plan has faults: a lag of the whole run begins again at every change.
 
         Raises:
             AssertionError: the condition did not hold after the last wait, either; ``why`` is the message.
         """
         world, is_first = self._world, True
+        left = max(len(world.plan.faults), 1)
         while not await self._holds(condition, within):
-            if not (is_first or self.lasting):
+            if not (left and (is_first or self.lasting)):
                 raise AssertionError(why or f"what the scenario waits for does not come true: {world.describe()}")
             self.end_faults()
-            is_first = False
+            is_first, left = False, left - 1
         await self.end(30.0)
 
     async def _holds(self, condition: Callable[[], Awaitable[bool]], within: float) -> bool:

@@ -44,7 +44,12 @@ class Telephone:
     def external_point(self, name: str, actor: Actor, *, waits: bool) -> tuple[str, list[Fault]]:
         """The name of the point at which an external system is called, and the faults that hit the call. ``waits`` is
         false for a synchronous call, which can't be delayed.
+
+        Raises:
+            Killed: the process is dead. A ``finally`` block of a killed process must not reach the system.
         """
+        if actor.state == "dead":
+            raise Killed
         return self._world.strikes.external(name, actor, waits=waits)
 
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:

@@ -30,7 +30,7 @@ from setpoint.simulation.front import Front
 from setpoint.simulation.history import History, sketch
 from setpoint.simulation.interludes import Interludes
 from setpoint.simulation.judge import Judge
-from setpoint.simulation.life import Life
+from setpoint.simulation.life import Killed, Life
 from setpoint.simulation.loop import SimulationLoop
 from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.plane import Plane
@@ -330,7 +330,9 @@ class World:
         deleted, since it can't be created again until then. While it waits, it ends all faults, since a fault may be
         all that keeps the object from being deleted.
         """
-        while self.strikes.struck and self._is_leaving(obj):
+        for _ in self.plan.faults:
+            if not (self.strikes.struck and self._is_leaving(obj)):
+                return
             self.steps.end_faults()
             await self.steps.quiesce(CONVERGE)
             if not self.steps.lasting:  # else one has begun meanwhile, such as a crash while it was cleaned up
@@ -391,7 +393,7 @@ class World:
 
     def _unhandled(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         problem = context.get("exception")
-        if isinstance(problem, BaseException):
+        if isinstance(problem, BaseException) and not isinstance(problem, Killed):
             self.judge.found(
                 "error", "task", f"nobody handled {type(problem).__name__}: {problem} ({context.get('message')})"
             )
