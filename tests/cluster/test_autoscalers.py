@@ -335,6 +335,34 @@ async def test_one_container_is_measured_without_the_metrics_api() -> None:
         assert (found.current.average_utilization, found.current.average_value) == (100, "100m")
 
 
+async def measured(made: Deployment) -> tuple[str | None, ...]:
+    """The average CPU usage of each pod of a deployment, with and without the metrics API."""
+    found: list[str | None] = []
+    for nodes in (1, 0):
+        async with cluster(objects=[made, autoscaler(utilization(50))], nodes=nodes) as world:
+            await world.settle()
+            for pod in await world.list(Pod) if nodes == 0 else []:
+                ready = {"type": "Ready", "status": "True"}
+                status = {"phase": "Running", "startTime": "2026-01-01T00:00:00Z", "conditions": [ready]}
+                await world.client.patch(Pod, pod.name, {"status": status}, subresource="status")
+            await advance(20)
+            metric = (await world.get(HorizontalPodAutoscaler, "web")).status.current_metrics[0].resource
+            assert metric is not None
+            found.append(metric.current.average_value)
+    return tuple(found)
+
+
+@virtual_time
+async def test_sidecars_are_measured_with_and_without_the_metrics_api() -> None:
+    made = deployment(1)
+    assert made.spec.template.spec is not None
+    requests = ResourceRequirements(requests={"cpu": "100m"})
+    sidecar = Container(name="log", image="log:1", restart_policy="Always", resources=requests)
+    made.spec.template.spec.init_containers = [Container(name="first", image="a:1", resources=requests), sidecar]
+    made.spec.template.metadata.annotations = {f"log.{ANNOTATION}cpu": "70m", f"{ANNOTATION}cpu": "101m"}
+    assert await measured(made) == ("171m", "171m")
+
+
 @virtual_time
 async def test_annotations_that_are_not_quantities_are_not_metrics() -> None:
     per_pod = {

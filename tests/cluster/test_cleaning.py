@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
+import pytest
+
+from setpoint.controller import Context
 from setpoint.meta import LabelSelector, from_wire
 from setpoint.models.core_v1 import Node, Pod
 from setpoint.models.rbac_v1 import AggregationRule, ClusterRole, PolicyRule
@@ -61,6 +67,30 @@ async def test_every_absence_of_a_node_has_its_own_quarantine() -> None:
         assert not (await world.get(Pod, "second")).is_deleting
         await advance(30)
         assert (await world.get(Pod, "second")).is_deleting
+
+
+@virtual_time
+async def test_a_node_that_comes_while_a_reconcile_looks_for_it_was_not_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    get = Context.get
+
+    async def slow(context: Context, kind: Any, name: str, **options: Any) -> Any:
+        found = await get(context, kind, name, **options)
+        await asyncio.sleep(5)
+        return found
+
+    monkeypatch.setattr(Context, "get", slow)
+    async with cluster(control_plane=["podgc"], nodes=0) as world:
+        await world.create(pod("web", nodeName="a"))
+        await advance(2)
+        node = await world.create(Node.named("a"))
+        await advance(600)
+        await world.delete(node)
+        await advance(30)
+        assert not (await world.get(Pod, "web")).is_deleting
+        await advance(30)
+        assert (await world.get(Pod, "web")).is_deleting
 
 
 def role(name: str, labels: dict[str, str], *verbs: str) -> ClusterRole:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ssl
+from base64 import b64decode, encodebytes
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,12 +14,12 @@ from typing import Any
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa, x25519
 from tests.client.certificates import make
 
 from setpoint.client.tls import default_context
-from setpoint.webhook.authority import CertificateError, Pair, issue, make_authority
-from setpoint.webhook.signing import sign_request
+from setpoint.webhook.authority import CertificateError, Pair, facts_of, issue, make_authority, matches, signed_by
+from setpoint.webhook.signing import request_facts, sign_request
 
 pytestmark = pytest.mark.wall_clock
 NOW = datetime.now(UTC)  # a verifier looks at the real clock
@@ -45,6 +48,33 @@ def trusting(certificate: bytes) -> ssl.SSLContext:
     return context
 
 
+def request() -> bytes:
+    """A request for a certificate, in PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    made = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(key, hashes.SHA256())
+    return made.public_bytes(serialization.Encoding.PEM)
+
+
+def damaged_copies(pem: bytes) -> Iterator[bytes]:
+    """Copies of a PEM text with one byte of its content changed: each byte in turn."""
+    first, *lines, last = pem.splitlines(keepends=True)
+    content = b64decode(b"".join(lines))
+    for number, byte in enumerate(content):
+        for changed in (byte ^ 0xFF, byte ^ 1):
+            yield first + encodebytes(content[:number] + bytes([changed]) + content[number + 1 :]) + last
+
+
+def authority_with(key: Any, *, until: datetime = NOW + DAY) -> Pair:
+    """An authority with the public key of ``key``, signed by another authority."""
+    signer, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, NOW - 2 * DAY, until).sign(signer, hashes.SHA256())
+    plain = serialization.NoEncryption()
+    return Pair(
+        made.public_bytes(serialization.Encoding.PEM),
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain),
+    )
+
+
 def test_what_is_issued_passes_a_strict_verifier(tmp_path: Path) -> None:
     authority = make_authority("ours", now=NOW, lifetime=DAY)
     handshake(tmp_path, issue(authority, ["localhost"], now=NOW, lifetime=DAY), trusting(authority.certificate))
@@ -58,9 +88,7 @@ def test_an_authority_made_elsewhere_need_not_name_its_key(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("damaged", ["certificate", "key"])
 def test_a_damaged_authority_is_told_whatever_it_is_asked_for(damaged: str) -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(key, hashes.SHA256())
-    asked = request.public_bytes(serialization.Encoding.PEM)
+    asked = request()
     whole = make_authority("ours", now=NOW, lifetime=DAY)
     change: dict[str, Any] = {damaged: getattr(whole, damaged)[:60]}
     authority = replace(whole, **change)
@@ -68,6 +96,58 @@ def test_a_damaged_authority_is_told_whatever_it_is_asked_for(damaged: str) -> N
         issue(authority, ["localhost"], now=NOW, lifetime=DAY)
     with pytest.raises(CertificateError, match=f"{damaged} can't be read"):
         sign_request(authority, asked, ["client auth"], now=NOW, lifetime=DAY)
+
+
+@pytest.mark.filterwarnings("ignore:Parsed a serial number")
+def test_whichever_byte_of_an_authority_or_a_request_is_damaged_the_error_is_of_certificates() -> None:
+    whole, asked = make_authority("ours", now=NOW, lifetime=DAY), request()
+    attempts: list[Callable[[], object]] = []
+    for key in damaged_copies(whole.key):
+        pair = replace(whole, key=key)
+        attempts.append(lambda pair=pair: issue(pair, ["localhost"], now=NOW, lifetime=DAY))
+        attempts.append(lambda pair=pair: matches(pair))
+    for text in damaged_copies(whole.certificate):
+        pair = replace(whole, certificate=text)
+        attempts.append(lambda pair=pair: issue(pair, ["localhost"], now=NOW, lifetime=DAY))
+        attempts.append(lambda pair=pair: matches(pair))
+        attempts.append(lambda text=text: facts_of(text))
+        attempts.append(lambda text=text: signed_by(text, whole.certificate))
+        attempts.append(lambda text=text: signed_by(whole.certificate, text))
+    for text in damaged_copies(asked):
+        attempts.append(lambda text=text: request_facts(text))
+        attempts.append(lambda text=text: sign_request(whole, text, ["client auth"], now=NOW, lifetime=DAY))
+    for attempt in attempts:
+        with suppress(CertificateError):
+            attempt()
+
+
+@pytest.mark.parametrize(
+    "make_key",
+    [
+        ed25519.Ed25519PrivateKey.generate,
+        lambda: ec.generate_private_key(ec.SECP521R1()),
+        lambda: rsa.generate_private_key(65537, 2048),
+    ],
+)
+def test_an_authority_signs_with_any_kind_of_key_that_can(make_key: Callable[[], Any]) -> None:
+    authority = authority_with(make_key())
+    assert signed_by(issue(authority, ["localhost"], now=NOW, lifetime=DAY).certificate, authority.certificate)
+    signed = sign_request(authority, request(), ["client auth"], now=NOW, lifetime=DAY)
+    assert signed_by(signed, authority.certificate)
+
+
+@pytest.mark.parametrize(
+    ("authority", "told"),
+    [
+        (authority_with(x25519.X25519PrivateKey.generate()), "key can't sign certificates: want an RSA"),
+        (authority_with(ed25519.Ed25519PrivateKey.generate(), until=NOW - DAY), "authority's certificate expired at "),
+    ],
+)
+def test_an_authority_that_can_not_sign_is_told(authority: Pair, told: str) -> None:
+    with pytest.raises(CertificateError, match=told):
+        issue(authority, ["localhost"], now=NOW, lifetime=DAY)
+    with pytest.raises(CertificateError, match=told):
+        sign_request(authority, request(), ["client auth"], now=NOW, lifetime=DAY)
 
 
 def test_commands_verify_as_go_does_on_every_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,7 @@ class PodGarbage:
             return done()
         node = await ctx.get(Node, name)
         if node is not None:
+            self._missing.pop(name, None)  # a reconcile that read before the node came may have added it
             if pod.is_deleting and not pod.is_ready and _is_out_of_service(node):
                 await self._end(pod, f"PodGC: node {name} is out of service", ctx)
             return done()

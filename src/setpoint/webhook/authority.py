@@ -86,7 +86,7 @@ def issue(authority: Pair, names: Sequence[str], *, now: datetime, lifetime: tim
     """A serving certificate for these DNS names and IP addresses; it never outlives ``authority``.
 
     Raises:
-        CertificateError: ``names`` is empty, or the authority is damaged.
+        CertificateError: ``names`` is empty, or the authority is damaged, has expired or has a key that can't sign.
     """
     if not names:
         raise CertificateError("a serving certificate needs at least one name or address")
@@ -94,7 +94,7 @@ def issue(authority: Pair, names: Sequence[str], *, now: datetime, lifetime: tim
     issuer, signer = load(authority.certificate), signing_key(authority)
     key = _new_key()
     subject = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, names[0][:64])])
-    until = min(now + lifetime, issuer.not_valid_after_utc)
+    until = end_of(issuer, now, lifetime)
     usage = {"digital_signature": True}
     builder = (
         certificate_builder(subject, issuer.subject, key, now, until)
@@ -129,11 +129,11 @@ def facts_of(certificate: bytes) -> Facts:
 @lru_cache(maxsize=_KNOWN)
 def signed_by(certificate: bytes, authority: bytes) -> bool:
     """Whether ``certificate`` was signed with ``authority``'s key; certificates that have expired also count."""
-    from cryptography.exceptions import InvalidSignature
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
     try:
         load(certificate).verify_directly_issued_by(load(authority))
-    except (ValueError, TypeError, InvalidSignature):
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
         return False
     return True
 
@@ -141,13 +141,11 @@ def signed_by(certificate: bytes, authority: bytes) -> bool:
 @lru_cache(maxsize=_KNOWN)
 def matches(pair: Pair) -> bool:
     """Whether the certificate and the key belong together."""
-    _, serialization = library()
     try:
-        key = serialization.load_pem_private_key(pair.key, None)
-    except (ValueError, TypeError):
+        key = _private_key(pair.key)
+    except CertificateError:
         return False
-    public = load(pair.certificate).public_key()
-    return bool(key.public_key() == public)
+    return bool(key.public_key() == load(pair.certificate).public_key())
 
 
 def split(pem: bytes) -> list[bytes]:
@@ -182,19 +180,75 @@ def library() -> tuple[Any, Any]:
 
 
 def load(pem: bytes) -> Any:
+    """The first certificate of a PEM text. Raises `CertificateError`."""
     x509, _ = library()
-    try:
-        return x509.load_pem_x509_certificate(pem)
-    except ValueError as problem:
-        raise CertificateError(f"a certificate can't be read: {problem}") from None
+    return _read(x509.load_pem_x509_certificate, pem, "a certificate")
+
+
+def load_request(pem: bytes) -> Any:
+    """The certificate request in a PEM text. Raises `CertificateError`."""
+    x509, _ = library()
+    return _read(x509.load_pem_x509_csr, pem, "the request")
 
 
 def signing_key(authority: Pair) -> Any:
-    _, serialization = library()
+    """The private key of an authority. Raises `CertificateError` for a damaged key, and for one that can't sign
+    certificates.
+    """
+    library()
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
     try:
-        return serialization.load_pem_private_key(authority.key, None)
-    except (ValueError, TypeError) as problem:
-        raise CertificateError(f"the authority's key can't be read: {problem}") from None
+        key = _private_key(authority.key)
+    except CertificateError as problem:
+        raise CertificateError(f"the authority's {problem}") from None
+    if not isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey):
+        raise CertificateError("the authority's key can't sign certificates: want an RSA, ECDSA or Ed25519 key")
+    return key
+
+
+def end_of(issuer: Any, now: datetime, lifetime: timedelta) -> datetime:
+    """The end of the validity of a certificate that ``issuer`` signs ``now``. Raises `CertificateError` if ``issuer``
+    has expired.
+    """
+    last: datetime = issuer.not_valid_after_utc
+    if last <= now:
+        raise CertificateError(f"the authority's certificate expired at {last:%Y-%m-%dT%H:%M:%SZ}")
+    return min(now + lifetime, last)
+
+
+def sign(builder: Any, signer: Any) -> bytes:
+    """The certificate (PEM) of a builder, signed with an authority's key."""
+    _, serialization = library()
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    digest = None if isinstance(signer, Ed25519PrivateKey) else hashes.SHA256()  # Ed25519 has its own
+    signed: bytes = builder.sign(signer, digest).public_bytes(serialization.Encoding.PEM)
+    return signed
+
+
+def _read(reader: Any, pem: bytes, what: str) -> Any:
+    """A certificate or request, of which all parts that are used here can be read: the package reads them lazily."""
+    x509, _ = library()
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    try:
+        loaded = reader(pem)
+        _ = loaded.public_key(), loaded.subject, loaded.extensions
+    except (ValueError, UnsupportedAlgorithm, x509.InvalidVersion, x509.DuplicateExtension) as problem:
+        raise CertificateError(f"{what} can't be read: {problem}") from None
+    return loaded
+
+
+def _private_key(pem: bytes) -> Any:
+    _, serialization = library()
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    try:
+        return serialization.load_pem_private_key(pem, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as problem:
+        raise CertificateError(f"key can't be read: {problem}") from None
 
 
 def _new_key() -> Any:
@@ -248,9 +302,7 @@ def _general_name(name: str) -> Any:
 
 def _signed(builder: Any, key: Any, signer: Any) -> Pair:
     _, serialization = library()
-    from cryptography.hazmat.primitives import hashes
-
     return Pair(
-        builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM),
+        sign(builder, signer),
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
     )

@@ -77,16 +77,15 @@ def sign_request(
     ``usages`` takes the same values as a CertificateSigningRequest's ``spec.usages``.
 
     Raises:
-        CertificateError: the request can't be read, the authority is damaged, or a usage is unknown.
+        CertificateError: the request can't be read, a usage is unknown, or the authority is damaged, has expired or has
+            a key that can't sign.
     """
-    x509, serialization = parts.library()
-    from cryptography.hazmat.primitives import hashes
-
+    x509, _ = parts.library()
     loaded, issuer, signer = _load(request), parts.load(authority.certificate), parts.signing_key(authority)
     unknown = [usage for usage in usages if usage not in _KEY_USAGES and usage not in _EXTENDED]
     if unknown:
         raise CertificateError(f"unknown usage {unknown[0]!r}")
-    until = min(now + lifetime, issuer.not_valid_after_utc)
+    until = parts.end_of(issuer, now, lifetime)
     builder = (
         parts.certificate_builder(loaded.subject, issuer.subject, loaded, now, until)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
@@ -102,17 +101,18 @@ def sign_request(
     names = _alternatives(loaded)
     if names is not None:
         builder = builder.add_extension(names, critical=False)
-    signed: bytes = builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-    return signed
+    return parts.sign(builder, signer)
 
 
 def _load(request: bytes) -> Any:
-    x509, _ = parts.library()
+    loaded = parts.load_request(request)
+    from cryptography.exceptions import UnsupportedAlgorithm
+
     try:
-        loaded = x509.load_pem_x509_csr(request)
-    except ValueError as problem:
-        raise CertificateError(f"the request can't be read: {problem}") from None
-    if not loaded.is_signature_valid:
+        is_signed = loaded.is_signature_valid
+    except UnsupportedAlgorithm as problem:
+        raise CertificateError(f"the request's signature can't be checked: {problem}") from None
+    if not is_signed:
         raise CertificateError("the request is not signed by its key")
     return loaded
 

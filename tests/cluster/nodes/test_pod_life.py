@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.cluster.scheduling.pods import pod, told
 from tests.cluster.workloads import stateful_set
 
 from setpoint.cluster import NEVER, ContainerBehaviour, PodBehaviour
+from setpoint.cluster.nodes.stopwatch import Stopwatch
 from setpoint.models.core_v1 import (
     Container,
     ContainerPort,
@@ -308,6 +310,38 @@ async def test_after_a_long_run_the_back_off_begins_again() -> None:
             assert status.state.waiting is not None
             assert (status.state.waiting.message or "").startswith(f"back-off {delay}s ")
             await advance(delay - 1)
+
+
+@virtual_time
+async def test_a_container_is_restarted_however_often_it_has_crashed() -> None:
+    async with cluster() as world:
+        await world.create(noted("a", {"exit-code": "3"}))
+        await advance(5)
+        found = await world.get(Pod, "a")
+        found.status.container_statuses[0].restart_count = 2000
+        await world.client.update_status(found)
+        await advance(400)
+        assert await restarts(world) == ("CrashLoopBackOff", 2001)
+
+
+@virtual_time
+async def test_only_the_last_runs_are_looked_at_for_a_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: set[int] = set()
+    between = Stopwatch.between
+
+    def seen(stopwatch: Stopwatch, uid: str, first: str, second: str) -> float | None:
+        looked.add(int(first.rpartition(" ")[2]))
+        return between(stopwatch, uid, first, second)
+
+    monkeypatch.setattr(Stopwatch, "between", seen)
+    async with cluster() as world:
+        await world.create(noted("a", {"exit-code": "3"}))
+        await advance(3600)
+        _, count = await restarts(world)
+        looked.clear()
+        await advance(300)
+        assert await restarts(world) == ("CrashLoopBackOff", count + 1)
+        assert looked == set(range(count - 5, count + 2))
 
 
 @virtual_time

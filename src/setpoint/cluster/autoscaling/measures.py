@@ -15,7 +15,8 @@ from setpoint.cluster.autoscaling.proposals import (
     by_utilization,
     by_value,
 )
-from setpoint.cluster.autoscaling.sources import external_metric, milli, object_metric, pod_metric, resource_usage
+from setpoint.cluster.autoscaling.sources import external_metric, object_metric, pod_metric, resource_usage
+from setpoint.cluster.nodes.usage import milli
 from setpoint.cluster.resources import ServedResources
 from setpoint.cluster.scheduling.requests import requests_of
 from setpoint.meta import Quantity, Selector

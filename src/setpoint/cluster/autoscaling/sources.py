@@ -7,25 +7,16 @@ value.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
 from setpoint.client import Client, NotFound
 from setpoint.cluster.autoscaling.proposals import MetricsError
-from setpoint.cluster.nodes.usage import annotated, metric
-from setpoint.meta import LabelSelector, Object, Quantity, Selector
+from setpoint.cluster.nodes.usage import annotated, metric, milli
+from setpoint.meta import LabelSelector, Object, Selector
 from setpoint.models.core_v1 import Pod
-
-_MOST: Final = (2**63 - 1) * 1000
-
-
-def milli(quantity: str | Quantity) -> int:
-    """A quantity as a number of thousandths, rounded up. As in upstream's quantities, no amount is above 2^63 - 1."""
-    value = quantity.value if isinstance(quantity, Quantity) else Quantity(quantity).value
-    return min(ceil(value * 1000), _MOST)
 
 
 async def resource_usage(
@@ -103,7 +94,8 @@ def _annotated_usage(pods: Sequence[Pod], resource: str, container: str) -> dict
     """The usage of a resource by each pod, or by one container of each pod, from the annotations of the pods."""
     found: dict[str, int] = {}
     for pod in pods:
-        told = annotated(pod.annotations, [each.name for each in pod.spec.containers], resource)
+        sidecars = [each for each in pod.spec.init_containers if each.restart_policy == "Always"]
+        told = annotated(pod.annotations, [each.name for each in (*sidecars, *pod.spec.containers)], resource)
         used = [milli(amount) for name, amount in told.items() if container in ("", name)]
         if used:
             found[pod.name] = sum(used)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from hashlib import blake2b
+from math import ceil, log2
 from typing import Final
 
 from setpoint.models.core_v1 import (
@@ -22,6 +23,8 @@ KILLED: Final = 137
 """The exit code of a container that did not end when it was asked to (SIGKILL)."""
 BACK_OFF: Final = 10.0
 MAX_BACK_OFF: Final = 300.0
+COUNTED: Final = 2 + ceil(log2(MAX_BACK_OFF / BACK_OFF))
+"""The number of ends of a container after which its back-off does not grow."""
 FORGIVEN: Final = 600.0
 """Seconds that a run has to last so that the next restarts are not delayed by earlier crashes."""
 CRASHES: Final = "CrashLoopBackOff"
@@ -102,7 +105,7 @@ def reason(status: ContainerStatus) -> str:
 
 def back_off(crashes: int) -> float:
     """The seconds before a container that has ended ``crashes`` times is restarted: 0 for the first restart."""
-    return 0.0 if crashes < 2 else min(BACK_OFF * 2.0 ** (crashes - 2), MAX_BACK_OFF)
+    return 0.0 if crashes < 2 else min(BACK_OFF * 2.0 ** (min(crashes, COUNTED) - 2), MAX_BACK_OFF)
 
 
 def restarts(container: Container, pod: Pod, code: int, *, is_init: bool) -> bool:

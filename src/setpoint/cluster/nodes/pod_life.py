@@ -270,7 +270,8 @@ class PodLife:
 
         Runs that ended in an earlier process count as short.
         """
-        for each in range(number, 0, -1):
+        first = max(number + 2 - containers.COUNTED, 1)  # earlier runs don't change the back-off
+        for each in range(number, first - 1, -1):
             lasted = self._stopwatch.between(self._pod.uid, f"{container} {each}", f"{container} ended {each}")
             if lasted is None:
                 break

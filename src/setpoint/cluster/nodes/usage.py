@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from typing import Any, Final
 
 from setpoint.meta import Quantity
@@ -16,6 +17,7 @@ pod and ``NAME.metrics.hollow.setpoint.io/cpu`` that of one container; other met
 """
 IDLE: Final = {"cpu": Quantity("1m"), "memory": Quantity("16Mi")}
 """The usage of a running container without an annotation: that of an idle program."""
+_MOST: Final = (2**63 - 1) * 1000
 
 
 def usage_of(pod: JsonObject) -> dict[str, dict[str, str]]:
@@ -33,13 +35,20 @@ def usage_of(pod: JsonObject) -> dict[str, dict[str, str]]:
 def annotated(notes: Mapping[str, str], names: Sequence[str], resource: str) -> dict[str, Quantity]:
     """The usage of a resource by the containers ``names`` of a pod, as far as the pod's annotations give it.
 
-    The annotation for a container takes precedence. The amount in the pod's annotation is divided equally among the
-    containers without an annotation of their own.
+    The annotation for a container takes precedence. The amount in the pod's annotation is divided among the containers
+    without an annotation of their own: their parts differ by a thousandth at most, and their sum is the amount,
+    rounded up to thousandths.
     """
     found = {name: amount for name in names if (amount := metric(notes, resource, name)) is not None}
     others = [name for name in names if name not in found]
     whole = metric(notes, resource)
-    return found if whole is None else found | dict.fromkeys(others, _part(whole, len(others)))
+    return found if whole is None else found | dict(zip(others, _parts(whole, len(others)), strict=True))
+
+
+def milli(quantity: str | Quantity) -> int:
+    """A quantity as a number of thousandths, rounded up. As in upstream's quantities, no amount is above 2^63 - 1."""
+    value = quantity.value if isinstance(quantity, Quantity) else Quantity(quantity).value
+    return min(ceil(value * 1000), _MOST)
 
 
 def metric(notes: Mapping[str, str], name: str, container: str = "") -> Quantity | None:
@@ -60,5 +69,8 @@ def _running(pod: JsonObject) -> Iterator[str]:
             yield each["name"]
 
 
-def _part(whole: Quantity, count: int) -> Quantity:
-    return Quantity(f"{int(whole.value * 1000) // count}m") if count > 1 else whole
+def _parts(whole: Quantity, count: int) -> list[Quantity]:
+    if count < 2:
+        return [whole] * count
+    part, rest = divmod(milli(whole), count)
+    return [Quantity(f"{part + (number < rest)}m") for number in range(count)]
