@@ -93,6 +93,18 @@ def devices(*given: dict[str, Any]) -> dict[str, Any]:
             "spec.behavior.scaleDown.policies: Required value: must specify at least one Policy",
             id="a list of no policies is not a missing one",
         ),
+        pytest.param(
+            HOOKS,
+            hook({"url": "https://a%c3%a9%25%41b/x"}),
+            'parse "https://a%c3%a9%25%41b/x": invalid URL escape "%41"',
+            id="an ASCII character of a host that is escaped",
+        ),
+        pytest.param(
+            HOOKS,
+            hook({"url": "https://[::%31%25eth%30]/x"}),
+            'parse "https://[::%31%25eth%30]/x": invalid URL escape "%31"',
+            id="an ASCII character of an address that is escaped",
+        ),
         pytest.param(HOOKS, hook({"url": "10%"}), 'parse "10%": invalid URL escape "%"', id="an URL's escapes"),
         pytest.param(HOOKS, hook({"url": "1:2"}), "first path segment in URL cannot contain colon", id="a colon"),
         pytest.param(HOOKS, hook({"url": "https://a:b/"}), 'invalid port ":b" after host', id="an URL's port"),

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from tests.apiserver.harness import Api, serving
 
-from setpoint.apiserver.strategies import service_allocator
-
 SERVICES = "/api/v1/namespaces/default/services"
+CIDRS = "/apis/networking.k8s.io/v1/servicecidrs"
 
 
 def service(name: str = "web", **spec: Any) -> dict[str, Any]:
@@ -59,7 +58,7 @@ async def test_an_address_may_be_of_any_network_of_services() -> None:
         wanted = service("more", clusterIP="192.168.7.7")
         (await api.post(SERVICES, wanted)).failed(422, "Invalid", "the provided network does not match")
         cidrs = {"metadata": {"name": "more"}, "spec": {"cidrs": ["192.168.7.0/24", "fd00::/64"]}}
-        (await api.post("/apis/networking.k8s.io/v1/servicecidrs", cidrs)).ok()
+        (await api.post(CIDRS, cidrs)).ok()
         (await api.post(SERVICES, wanted)).ok()
 
 
@@ -83,10 +82,40 @@ async def test_a_service_that_finds_no_free_port_is_told_so() -> None:
         (await api.post(SERVICES, service())).ok()
 
 
-async def test_a_service_that_finds_no_free_address_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service_allocator, "_NETWORK", IPv4Network("10.96.0.0/28"))
-    async with serving() as api:
-        for number in range(10, 15):
+async def test_addresses_are_in_the_network_of_the_server() -> None:
+    async with serving(service_network=IPv4Network("10.0.0.0/24")) as api:
+        assert (await api.post(SERVICES, service())).ok()["spec"]["clusterIP"] == "10.0.0.10"
+        (await api.post(SERVICES, service("high", clusterIP="10.0.0.254"))).ok()
+        (await api.post(SERVICES, service("other", clusterIP="10.96.0.9"))).failed(422, "Invalid", "does not match")
+        words = "The range of valid IPs is 10.0.0.0/24"
+        (await api.post(SERVICES, service(clusterIP="10.96.0.9"), dryRun="All")).failed(422, "Invalid", words)
+
+
+async def test_no_address_is_given_of_a_network_that_is_not_ready_or_is_deleted() -> None:
+    async with serving(service_network=IPv4Network("10.0.0.0/29")) as api:
+        for number in range(1, 7):
+            (await api.post(SERVICES, service(f"s{number}"))).ok()
+        cidr = {"metadata": {"name": "more", "finalizers": ["a.b/c"]}, "spec": {"cidrs": ["fd00::/64", "10.1.0.0/29"]}}
+        (await api.post(CIDRS, cidr)).ok()
+        condition = {"type": "Ready", "reason": "x", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        for status in ("False", "True"):
+            conditions = {"status": {"conditions": [{**condition, "status": status}]}}
+            (await api.patch(f"{CIDRS}/more/status", conditions)).ok()
+            made = await api.post(SERVICES, service(f"more-{status.lower()}"))
+            wanted = await api.post(SERVICES, service(f"own-{status.lower()}", clusterIP="10.1.0.5"))
+            if status == "True":
+                assert made.ok()["spec"]["clusterIP"] == "10.1.0.1"
+                wanted.ok()
+            else:
+                made.failed(500, "InternalError", "failed to allocate a serviceIP: range is full")
+                wanted.failed(422, "Invalid", "the provided network does not match the current range")
+        (await api.delete(f"{CIDRS}/more")).ok()
+        (await api.post(SERVICES, service("late"))).failed(500, "InternalError", "range is full")
+
+
+async def test_a_service_that_finds_no_free_address_is_told_so() -> None:
+    async with serving(service_network=IPv4Network("10.96.0.0/28")) as api:
+        for number in (*range(10, 15), *range(1, 10)):
             made = (await api.post(SERVICES, service(f"s{number}"))).ok()
             assert made["spec"]["clusterIP"] == f"10.96.0.{number}"
         words = "failed to allocate a serviceIP: range is full"

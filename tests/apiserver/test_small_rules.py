@@ -106,6 +106,8 @@ async def test_limits_are_in_bytes(api: Api) -> None:
         ("0" * 5000 + "7", (0, f'too large index: "{"0" * 5000}7"')),
         ("", (0, "")),
         ("+", (0, 'cannot convert string to integer for index: "+"')),
+        ("0" * 5000 + "x", (0, f'cannot convert string to integer for index: "{"0" * 5000}x"')),
+        ("٣", (0, 'cannot convert string to integer for index: "٣"')),
     ],
 )
 def test_indexes_of_jobs_are_read_as_go_reads_them(text: str, found: tuple[int, str]) -> None:

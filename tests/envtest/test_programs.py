@@ -68,10 +68,19 @@ def test_flags_are_read_as_gos_programs_read_them() -> None:
         (["--runtime-config=batch/v1beta1=true"], "--runtime-config=batch/v1beta1=true is not supported"),
         (["--runtime-config=api/all=maybe"], "the value is true or false"),
         (["--secure-port=x"], 'invalid argument "x" for "--secure-port" flag'),
+        (["--secure-port= 6443"], 'invalid argument " 6443" for "--secure-port" flag: it is not a whole number'),
+        (["--secure-port=٣"], 'invalid argument "٣" for "--secure-port" flag'),
+        (["--secure-port=08"], 'invalid argument "08" for "--secure-port" flag'),
+        (["-v=9223372036854775808"], 'for "--v" flag: it is not a whole number of 64 bits'),
+        (["--secure-port=-1"], "--secure-port=-1 must be between 0 and 65535"),
+        (["--secure-port=99999"], "--secure-port=99999 must be between 0 and 65535"),
         (["--secure-port="], 'invalid argument "" for "--secure-port" flag'),
         (["--anonymous-auth=yes"], 'invalid argument "yes" for "--anonymous-auth" flag: it is neither true nor false'),
         (["--anonymous-auth="], 'invalid argument "" for "--anonymous-auth" flag'),
         (["--profiling=tRUE"], 'invalid argument "tRUE" for "--profiling" flag'),
+        (["--service-cluster-ip-range=10.0.0.0/24,x"], "--service-cluster-ip-range=10.0.0.0/24,x: give an IPv4"),
+        (["--service-cluster-ip-range=fd00::/108"], "--service-cluster-ip-range=fd00::/108: give an IPv4 network"),
+        (["--service-cluster-ip-range=10.0.0.0/30"], "of at least 8 addresses, like 10.96.0.0/12"),
         (["--etcd-servers=http://127.0.0.1:1"], "does not answer"),
         (["--etcd-servers=http://127.0.0.1:99999"], "--etcd-servers=http://127.0.0.1:99999: Port out of range 0-65535"),
         (["--etcd-servers=http://127.0.0.1:x"], "--etcd-servers=http://127.0.0.1:x: Port could not be cast to integer"),
@@ -103,6 +112,14 @@ def test_what_etcd_can_not_mean_ends_with_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("etcd: ")
     assert words in line
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("6443", 6443), ("+1", 1), ("0", 0), ("00", 0), ("010", 8), ("0o17", 15), ("0x1F_90", 8080), ("-0b11", -3)],
+)
+def test_numbers_have_the_forms_that_go_reads(text: str, number: int) -> None:
+    assert parse(FLAGS, [f"--secure-port={text}"]).number("secure-port", 1) == number
 
 
 @pytest.mark.parametrize("true", ["1", "t", "T", "TRUE", "true", "True"])
@@ -290,6 +307,19 @@ async def test_controllers_run_where_they_are_asked_for(tmp_path: Path) -> None:
     with pytest.raises(FlagError, match="--controllers: "):
         async with server(*arguments(tmp_path, "--controllers=nonsense")):
             pass
+
+
+async def test_services_have_addresses_in_the_range_that_is_given(tmp_path: Path) -> None:
+    ranges = "--service-cluster-ip-range=fd00::/108,10.0.0.7/24"
+    async with server(f"--cert-dir={tmp_path}", ranges) as url:
+        services = f"{url}/api/v1/namespaces/default/services"
+        body = {"metadata": {"name": "dns"}, "spec": {"ports": [{"port": 53}], "clusterIP": "10.0.0.10"}}
+        assert (await ask(services, "POST", body))[0] == 201
+        assert (await ask(f"{services}/kubernetes"))[1]["spec"]["clusterIP"] == "10.0.0.1"
+        networking = f"{url}/apis/networking.k8s.io/v1"
+        assert (await ask(f"{networking}/servicecidrs/kubernetes"))[1]["spec"] == {"cidrs": ["10.0.0.0/24"]}
+        (place,) = (await ask(f"{networking}/ipaddresses"))[1]["items"]
+        assert place["metadata"]["name"] == "10.0.0.1"
 
 
 async def test_what_is_wrong_with_files_is_said(tmp_path: Path) -> None:

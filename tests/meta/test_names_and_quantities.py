@@ -139,8 +139,18 @@ def test_other_forms_of_iso_8601_are_refused_as_by_go() -> None:
             parse_time(text)
             taken.add(text)
     assert taken == {f"2026-01-31T{time}{zone}" for time in ("12:00:00", "12:00:00.5") for zone in ("Z", "+01:00")}
+
+
+@pytest.mark.parametrize("time", ["12:00:00", "12:00:00.Z", "12:00:00,+01:00", "12:00:00+01:61", "12:00:00-01:99"])
+def test_fractions_without_digits_and_offsets_of_too_many_minutes_are_refused_as_by_go(time: str) -> None:
     with pytest.raises(ValueError, match="not an RFC 3339 time with an offset"):
-        parse_time("2026-01-31T12:00:00")
+        parse_time(f"2026-01-31T{time}")
+
+
+@pytest.mark.parametrize("time", ["24:00:00Z", "24:00:00+01:00", "24:00:00.0Z"])
+def test_a_day_has_hours_up_to_23(time: str) -> None:
+    with pytest.raises(ValueError, match=r"RFC 3339|hour must be in 0\.\.23"):
+        parse_time(f"2026-01-31T{time}")
 
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"])

@@ -8,6 +8,7 @@ import secrets
 import socket
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
+from ipaddress import IPv4Network
 from random import Random
 from types import TracebackType
 from typing import Final, cast
@@ -25,12 +26,7 @@ from setpoint.apiserver.bootstrap.identity import IdentityLease
 from setpoint.apiserver.bootstrap.namespaces import create_namespaces
 from setpoint.apiserver.custom.definitions import CustomResources
 from setpoint.apiserver.discovery import nonresource
-from setpoint.apiserver.errors import (
-    ApiStatusError,
-    internal_error,
-    no_such_path,
-    timeout,
-)
+from setpoint.apiserver.errors import ApiStatusError, internal_error, no_such_path, timeout
 from setpoint.apiserver.http_types import SYSTEM_ADMIN, IncomingRequest, Response, UserInfo
 from setpoint.apiserver.identity.authentication import Authentication, TokenUsers
 from setpoint.apiserver.identity.keys import SecretKey
@@ -47,7 +43,7 @@ from setpoint.apiserver.requests.options import Query, check_timeout
 from setpoint.apiserver.requests.path import parse_path
 from setpoint.apiserver.resources.registry import Registry
 from setpoint.apiserver.routing import route
-from setpoint.apiserver.state import LARGE, OpenWatch, State
+from setpoint.apiserver.state import LARGE, SERVICE_NETWORK, OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.strategies.builtin import add_builtin
 from setpoint.apiserver.strategies.usage import served_usage
@@ -107,7 +103,8 @@ class ApiServer:
     ``plugins_off``: the admission plugins that are turned off, by their names in upstream; by default, those that are
     useful only in a complete cluster.
 
-    ``audit`` logs every request from the network.
+    ``audit`` logs every request from the network. ``service_network`` has the addresses of services, at least 8; the
+    first is that of the Service ``kubernetes``.
     """
 
     def __init__(
@@ -126,6 +123,7 @@ class ApiServer:
         default_objects: bool = False,
         audit: AuditLog | None = None,
         plugins_off: Collection[str] = NEEDING_CONTROLLERS,
+        service_network: IPv4Network = SERVICE_NETWORK,
     ) -> None:
         kept: Storage = storage if storage is not None else MemoryStorage()
         self.hooks = Configurations(kept)
@@ -151,6 +149,7 @@ class ApiServer:
             webhook_caller=webhook_caller if webhook_caller is not None else HttpCaller(),
             bookmark_period=bookmark_period,
             plugins_off=frozenset(plugins_off),
+            service_network=service_network,
         )
         closed = authentication is not None
         self._requesters = Requesters(self.state, users, closed=closed, follows=not self._plain)

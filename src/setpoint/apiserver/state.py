@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
+from ipaddress import IPv4Network
 from random import Random
 from typing import Any, Final, Protocol
 
@@ -20,11 +21,13 @@ from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import WebhookCaller
 from setpoint.slices import Slicer
 
-__all__ = ["DECISION", "LARGE", "REASON", "AccountTokens", "OpenWatch", "State", "TokenUsers"]
+__all__ = ["DECISION", "LARGE", "REASON", "SERVICE_NETWORK", "AccountTokens", "OpenWatch", "State", "TokenUsers"]
 
 DECISION: Final = "authorization.k8s.io/decision"
 REASON: Final = "authorization.k8s.io/reason"
 """The audit annotations for the authorization decision and its reason."""
+SERVICE_NETWORK: Final = IPv4Network("10.96.0.0/12")
+"""The default network of the addresses of services."""
 LARGE: Final = 16 * 1024
 """A body or an object of at least this many bytes is expected to take more than a few milliseconds to process."""
 
@@ -108,6 +111,7 @@ class State:
         webhook_caller: WebhookCaller,
         bookmark_period: float,
         plugins_off: Collection[str],
+        service_network: IPv4Network,
     ) -> None:
         self.storage = storage
         self.configurations = configurations
@@ -123,6 +127,7 @@ class State:
         self.kubelets: Kubelets | None = None
         """The kubelets, which serve requests about containers; None if there are no nodes."""
         self.plugins_off = plugins_off
+        self.service_network = service_network
         self.registry = Registry()
         self.compaction = Compaction()
         self.locks = ObjectLocks()

@@ -39,10 +39,11 @@ def parse_time(text: str) -> datetime:
         ValueError: ``text`` has a different form, or is before the year 1 or after 9999 in UTC.
     """
     moment = datetime.fromisoformat(text)
-    has_date_and_time = text[7:17:3] == "-T::"  # other forms of ISO 8601 have other characters there, or none
-    if has_date_and_time and text[-1] == "Z":
+    # Other forms of ISO 8601 have other characters there, or none. Python 3.14 reads 24:00 as the next day's 00:00.
+    has_date_and_time = text[7:17:3] == "-T::" and (moment.hour or text[11] == "0")
+    if has_date_and_time and text[-1] == "Z" and text[-2] not in ".,":
         return moment
-    if not has_date_and_time or text[-3] != ":" or text[-6] not in "+-":
+    if not has_date_and_time or text[-3] != ":" or text[-6] not in "+-" or text[-7] in ".," or text[-2:] > "60":
         raise ValueError(f"{text!r} is not an RFC 3339 time with an offset, like 2026-01-31T12:00:00Z")
     if not MINYEAR < moment.year < MAXYEAR:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib.resources import files
-from ipaddress import ip_address
+from ipaddress import IPv4Network, ip_address
 from typing import Any, Final
 
 import msgspec
@@ -18,13 +18,9 @@ from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.state import State
 from setpoint.meta import format_time
 
-__all__ = ["ADDRESS", "NETWORK", "create_defaults", "publish"]
+__all__ = ["create_defaults", "publish"]
 
 JsonObject = dict[str, Any]
-NETWORK: Final = "10.96.0.0/12"
-"""The address range of Services."""
-ADDRESS: Final = "10.96.0.1"
-"""The address of the Service ``kubernetes``, at which pods find the API server."""
 _ORDER: Final = ("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
 _PORT: Final = "https"
 _LINES: Final = msgspec.json.Decoder()
@@ -63,15 +59,14 @@ class _Default:
 def _defaults() -> list[_Default]:
     text = files("setpoint.apiserver.bootstrap").joinpath("objects.jsonl").read_bytes()
     managed, *objects = _LINES.decode_lines(text)
-    made = [_Default(obj, managed[number]) for number, obj in objects]
-    return [*made, _Default(*_service_range())]
+    return [_Default(obj, managed[number]) for number, obj in objects]
 
 
 def create_defaults(state: State) -> None:
     """Stores the default objects that are missing."""
     moment = format_time(state.now())
     with state.storage.transaction():
-        for default in _defaults():
+        for default in (*_defaults(), _Default(*_service_range(state.service_network))):
             _store(state, default, moment)
         since = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"since": moment[:10]}}
         name = "kube-apiserver-legacy-service-account-token-tracking"
@@ -86,7 +81,7 @@ def publish(state: State, host: str, port: int) -> None:
     """
     moment = format_time(state.now())
     with state.storage.transaction():
-        for obj, managed in _found_at(_address(host), port):
+        for obj, managed in _found_at(str(state.service_network[1]), _address(host), port):
             _store(state, _Default(obj, managed), moment, replace=True)
 
 
@@ -122,7 +117,7 @@ def _managed(version: str, fields: JsonObject, manager: str = "kube-apiserver") 
     return [{**entry, "fieldsV1": fields}]
 
 
-def _service_range() -> tuple[JsonObject, list[JsonObject]]:
+def _service_range(network: IPv4Network) -> tuple[JsonObject, list[JsonObject]]:
     version = "networking.k8s.io/v1"
     condition = {
         "type": "Ready",
@@ -135,7 +130,7 @@ def _service_range() -> tuple[JsonObject, list[JsonObject]]:
         "apiVersion": version,
         "kind": "ServiceCIDR",
         "metadata": {"name": "kubernetes"},
-        "spec": {"cidrs": [NETWORK]},
+        "spec": {"cidrs": [str(network)]},
         "status": {"conditions": [condition]},
     }
     fields: JsonObject = {".": {}, **{f"f:{name}": {} for name in ("lastTransitionTime", "message", "status", "type")}}
@@ -145,8 +140,10 @@ def _service_range() -> tuple[JsonObject, list[JsonObject]]:
     return obj, [entry | applied, *_managed(version, {"f:spec": {"f:cidrs": {}}})]
 
 
-def _found_at(address: str, port: int) -> list[tuple[JsonObject, list[JsonObject]]]:
-    """The Service ``kubernetes``, its IPAddress, its Endpoints and its EndpointSlice, each with its managed fields."""
+def _found_at(cluster_ip: str, address: str, port: int) -> list[tuple[JsonObject, list[JsonObject]]]:
+    """The Service ``kubernetes``, its IPAddress, its Endpoints and its EndpointSlice, each with its managed fields.
+    Pods find the API server, which is at ``address``:``port``, at ``cluster_ip``.
+    """
     own = {"name": "kubernetes", "namespace": "default"}
     service: JsonObject = {
         "apiVersion": "v1",
@@ -154,8 +151,8 @@ def _found_at(address: str, port: int) -> list[tuple[JsonObject, list[JsonObject
         "metadata": {**own, "labels": {"component": "apiserver", "provider": "kubernetes"}},
         "spec": {
             "ports": [{"name": _PORT, "protocol": "TCP", "port": 443, "targetPort": port}],
-            "clusterIP": ADDRESS,
-            "clusterIPs": [ADDRESS],
+            "clusterIP": cluster_ip,
+            "clusterIPs": [cluster_ip],
             "type": "ClusterIP",
             "sessionAffinity": "None",
             "ipFamilies": ["IPv4"],
@@ -172,7 +169,7 @@ def _found_at(address: str, port: int) -> list[tuple[JsonObject, list[JsonObject
     place: JsonObject = {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "IPAddress",
-        "metadata": {"name": ADDRESS, "labels": {label: "IPv4", manager: "ipallocator.k8s.io"}},
+        "metadata": {"name": cluster_ip, "labels": {label: "IPv4", manager: "ipallocator.k8s.io"}},
         "spec": {"parentRef": {"resource": "services", **own}},
     }
     parent: JsonObject = {".": {}, "f:name": {}, "f:namespace": {}, "f:resource": {}}

@@ -58,8 +58,8 @@ _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-opt
 def answer(state: State, request: IncomingRequest) -> Response:
     """The response for a non-resource path; for most unknown paths, a 404 in plain text.
 
-    Raises ApiStatusError: 404 for an unknown path below ``/api``, ``/openapi`` or a served group, 405 for any method
-    other than GET and HEAD, and 406 if discovery has none of the accepted media types.
+    Raises ApiStatusError: 404 for an unknown path below ``/api``, ``/openapi``, ``/version`` or a served group, 405
+    for any method other than GET and HEAD, and 406 if discovery has none of the accepted media types.
     """
     if not request.path.startswith("/"):  # ``OPTIONS *``, and CONNECT, which names a host
         return nothing()
@@ -68,6 +68,8 @@ def answer(state: State, request: IncomingRequest) -> Response:
     root = path.split("/")[1]
     if path in (CONFIGURATION, KEYS):
         return _issuer(state, request, path)
+    if path.startswith("/version/"):
+        raise no_such_path()
     if root not in _ROOTS and path not in _PATHS:
         return nothing()
     if request.method not in ("GET", "HEAD"):

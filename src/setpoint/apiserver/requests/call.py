@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from ipaddress import IPv4Network
 from random import Random
 from typing import Final, cast
 
@@ -109,6 +110,10 @@ class Call:
     @property
     def plugins_off(self) -> Collection[str]:
         return self.state.plugins_off
+
+    @property
+    def service_network(self) -> IPv4Network:
+        return self.state.service_network
 
     @property
     def random(self) -> Random:

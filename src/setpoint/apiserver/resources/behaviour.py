@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from datetime import datetime
+from ipaddress import IPv4Network
 from random import Random
 from typing import Any, Protocol
 
@@ -98,6 +99,11 @@ class WriteContext(Protocol):
     @property
     def plugins_off(self) -> Collection[str]:
         """The admission plugins that are turned off."""
+        ...
+
+    @property
+    def service_network(self) -> IPv4Network:
+        """The network of the addresses of services, without the networks of ServiceCIDRs."""
         ...
 
     @property

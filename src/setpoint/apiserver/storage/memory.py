@@ -359,12 +359,15 @@ class _Reader:
 
     def read(self, limit: int = 1000) -> list[Change]:
         collection = self._collection
+        log = collection.log
         index = self._position - collection.base
-        if index < collection.start and self._since < collection.compacted:
-            raise Compacted(self._since, collection.compacted)
-        # a reader that began at a future revision has changes up to it in front of it
-        index = bisect_right(collection.log, self._since, lo=max(index, collection.start), key=_revision)
-        changes = collection.log[index : index + limit]
+        if index < collection.start:
+            if self._since < collection.compacted:
+                raise Compacted(self._since, collection.compacted)
+            index = collection.start
+        if index < len(log) and log[index].revision <= self._since:  # the reader began at a future revision
+            index = bisect_right(log, self._since, lo=index, key=_revision)
+        changes = log[index : index + limit]
         self._position = collection.base + index + len(changes)
         if changes:
             self._since = changes[-1].record.revision

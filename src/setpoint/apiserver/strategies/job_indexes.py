@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.meta.text import quote
 from setpoint.slices import pace
 
 __all__ = ["count_indexes", "index_intervals", "indexes_problem"]
 
-_NUMBER: Final = re.compile(r"[+-]?0*([0-9]{1,19})", re.ASCII)
-"""Any zeros, and at most 19 digits, the length of a 64-bit integer. Longer numbers are not parsed, because Python
-refuses to parse thousands of digits.
-"""
-_MOST: Final = (1 << 63) - 1
 _TWO_PARTS: Final = "violates the requirement that an index interval can have at most two parts separated by '-'"
 
 
@@ -53,10 +48,10 @@ def _interval(text: str, completions: int) -> tuple[int, int] | str:
         return f"the fragment {quote(text)} {_TWO_PARTS}"
     numbers: list[int] = []
     for limit in limits:
-        found = _NUMBER.fullmatch(limit)
-        if found is None or int(found[1]) > _MOST:
+        try:
+            numbers.append(parse_int(limit))
+        except NumberError:
             return f"cannot convert string to integer for index: {quote(limit)}"
-        numbers.append(int(found[1]))
         if numbers[-1] >= completions:
             return f"too large index: {quote(limit)}"
     first, end = numbers[0], numbers[-1]

@@ -1,11 +1,12 @@
 """The addresses and node ports that are free for a service, as in upstream's allocators.
 
-Addresses are in 10.96.0.0/12, and node ports are from 30000 to 32767; the lowest free one is allocated. A service can
-also request an address in a network of a ServiceCIDR.
+Addresses are in the server's network of services or in those of ServiceCIDRs, and node ports are from 30000 to 32767;
+the lowest free one is allocated.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -22,16 +23,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Allocator"]
 
-_NETWORK: Final = IPv4Network("10.96.0.0/12")
 _FIRST: Final = 10
-"""The offset in `_NETWORK` of the first address that is allocated automatically. Lower addresses are reserved for
-services with a fixed address, such as 10.96.0.1 for the API server.
+"""The offset in a network of the first address that is allocated automatically. Lower addresses are for services with a
+fixed address, such as the API server's; they are allocated automatically only if all others are taken.
 """
 _PORTS: Final = range(30000, 32768)
 _OUTSIDE: Final = "provided port is not in the valid range. The range of valid ports is 30000-32767"
 _TAKEN: Final = "provided port is already allocated"
 _CIDRS: Final = "servicecidrs.networking.k8s.io"
-_OUT_OF_RANGE: Final = f"the provided IP (%s) is not in the valid range. The range of valid IPs is {_NETWORK}"
+_OUT_OF_RANGE: Final = "the provided IP (%s) is not in the valid range. The range of valid IPs is %s"
 _FULL: Final = "range is full"
 
 
@@ -53,8 +53,31 @@ class _Range(Struct):
     cidrs: list[str] = []
 
 
+class _Condition(Struct):
+    type: str = ""
+    status: str = ""
+
+
+class _Status(Struct):
+    conditions: list[_Condition] = []
+
+
+class _Metadata(Struct):
+    deleted: str | None = field(name="deletionTimestamp", default=None)
+
+
 class _ServiceCidr(Struct):
+    metadata: _Metadata
     spec: _Range
+    status: _Status = field(default_factory=_Status)
+
+    @property
+    def usable(self) -> bool:
+        """Whether addresses may be allocated. A missing condition counts as ready, because it is a controller of the
+        cluster that sets it.
+        """
+        ready = (condition.status == "True" for condition in self.status.conditions if condition.type == "Ready")
+        return self.metadata.deleted is None and next(ready, True)
 
 
 _decoder = msgspec.json.Decoder(_Service)
@@ -89,23 +112,30 @@ class Allocator:
         return self._read
 
     def address(self) -> str:
-        """The lowest free address. Raises ApiStatusError (500) if there is none."""
-        free = (str(_NETWORK[number]) for number in range(_FIRST, _NETWORK.num_addresses - 1))
-        found = next((address for address in free if address not in self.addresses), None)
+        """The lowest free IPv4 address. Raises ApiStatusError (500) if there is none."""
+        all_of = (_addresses(network) for network in self._networks() if isinstance(network, IPv4Network))
+        found = next((address for address in chain.from_iterable(all_of) if address not in self.addresses), None)
         if found is None:
             raise internal_error(f"failed to allocate a serviceIP: {_FULL}")
         return found
 
     def refusal(self, text: str) -> str:
-        """The problem with a requested address; empty if it is free. In a dry run, every address in `_NETWORK` counts
-        as free, as in upstream.
+        """The problem with a requested address; empty if it is free. In a dry run, every address in the server's
+        network counts as free, as in upstream.
         """
         if self._call.dry_run:
-            return "" if _has(_NETWORK, text) else _OUT_OF_RANGE % text
-        cidrs = (_ranges.decode(record.value).spec.cidrs for record in self._call.storage.scan(_CIDRS))
-        if not any(_has(network, text) for network in (_NETWORK, *map(network_of, chain.from_iterable(cidrs)))):
+            network = self._call.service_network
+            return "" if _has(network, text) else _OUT_OF_RANGE % (text, network)
+        if not any(_has(network, text) for network in self._networks()):
             return "the provided network does not match the current range"
         return "provided IP is already allocated" if text in self.addresses else ""
+
+    def _networks(self) -> Iterator[IPv4Network | IPv6Network | None]:
+        yield self._call.service_network
+        for record in self._call.storage.scan(_CIDRS):
+            cidr = _ranges.decode(record.value)
+            if cidr.usable:
+                yield from map(network_of, cidr.spec.cidrs)
 
     def port(self, what: str) -> int:
         """The lowest free port, which is allocated to this request. Raises ApiStatusError (500), with ``what`` as the
@@ -129,6 +159,12 @@ class Allocator:
             return _TAKEN
         self.ports.add(number)
         return ""
+
+
+def _addresses(network: IPv4Network) -> Iterator[str]:
+    """The addresses of the network, except for its first and its last, in the order in which they are allocated."""
+    end = network.num_addresses - 1
+    return (str(network[number]) for number in chain(range(_FIRST, end), range(1, min(_FIRST, end))))
 
 
 def _has(network: IPv4Network | IPv6Network | None, text: str) -> bool:

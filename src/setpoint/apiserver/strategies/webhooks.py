@@ -34,6 +34,8 @@ _SCHEME: Final = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
 _USER: Final = re.compile(r"[A-Za-z0-9._:~!$&'()*+,;=%@-]*")
 _PORT: Final = re.compile("(?::[0-9]*)?")
 _ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+_HOST_ESCAPE: Final = re.compile("%(?![89A-Fa-f][0-9A-Fa-f]|25)")
+"""An escape that a host must not have: in hosts, only percent signs and characters beyond ASCII are escaped."""
 _NOT_OF_HOSTS: Final = frozenset(" \\^`{|}")
 _OPERATIONS: Final = ("CONNECT", "CREATE", "DELETE", "UPDATE")
 
@@ -266,7 +268,8 @@ def _literal_problem(host: str) -> str:
     literal, bracket, port = rest.rpartition("]")
     if start or not bracket:
         return "invalid IP-literal" if start else "missing ']' in host"
-    if problem := _port_problem(port) or _name_problem(literal):
+    address, _, zone = literal.partition("%25")
+    if problem := _port_problem(port) or _name_problem(address) or _name_problem(zone, _ESCAPE):
         return problem
     shown = literal.replace("%25", "%", 1)  # begins the zone of an address
     try:
@@ -279,13 +282,13 @@ def _port_problem(port: str) -> str:
     return "" if _PORT.fullmatch(port) else f"invalid port {quote(port)} after host"
 
 
-def _name_problem(name: str) -> str:
+def _name_problem(name: str, wrong_escape: re.Pattern[str] = _HOST_ESCAPE) -> str:
     wrong = next((character for character in name if character in _NOT_OF_HOSTS), "")
-    return f"invalid character {quote(wrong)} in host name" if wrong else _escape_problem(name)
+    return f"invalid character {quote(wrong)} in host name" if wrong else _escape_problem(name, wrong_escape)
 
 
-def _escape_problem(text: str) -> str:
-    wrong = _ESCAPE.search(text)
+def _escape_problem(text: str, wrong_escape: re.Pattern[str] = _ESCAPE) -> str:
+    wrong = wrong_escape.search(text)
     return f"invalid URL escape {quote(text[wrong.start() : wrong.start() + 3])}" if wrong else ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -10,6 +11,10 @@ __all__ = ["Flag", "FlagError", "Flags", "help_text", "http_address", "parse"]
 
 _TRUE: Final = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _FALSE: Final = frozenset(("0", "f", "F", "FALSE", "false", "False"))
+
+
+_NUMBER: Final = re.compile(r"([+-]?)(0(?=[0-7_]))?([0-9A-Za-z_]+)", re.ASCII)
+"""The sign of a number, the leading zero of an octal one, and the rest."""
 
 
 class FlagError(ValueError):
@@ -43,7 +48,7 @@ class Flags:
 
     def number(self, name: str, default: int) -> int:
         value = self.text(name)
-        return int(value) if value else default
+        return _integer(value) if value else default
 
     def true(self, name: str, default: bool) -> bool:
         value = self.text(name)
@@ -93,11 +98,26 @@ def _check(name: str, flag: Flag, value: str) -> None:
         wrong = "it is neither true nor false"
     elif flag.kind == "int":
         try:
-            int(value)
+            _integer(value)
         except ValueError:
-            wrong = "it is not a whole number"
+            wrong = "it is not a whole number of 64 bits"
     if wrong:
         raise FlagError(f'invalid argument "{value}" for "--{name}" flag: {wrong}')
+
+
+def _integer(text: str) -> int:
+    """The value of an integer as Go's ``strconv.ParseInt`` reads it with base 0: ``010`` and ``0o10`` are octal.
+
+    Raises ValueError for a text of a different form, or a value that does not fit into 64 bits.
+    """
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    sign, zero, rest = found.groups()
+    number = int(f"{sign}{'0o' if zero else ''}{rest}", 0)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(text)
+    return number
 
 
 def http_address(name: str, url: str, default_port: int | None = None) -> tuple[str, int]:

@@ -38,12 +38,12 @@ _USED = {
     "service-account-issuer": Flag("list", "the accepted issuers of service account tokens; new tokens name the first"),
     "service-account-key-file": Flag("list", "further keys with which service account tokens are verified"),
     "service-account-signing-key-file": Flag("text", "the key that signs service account tokens (a new one)"),
+    "service-cluster-ip-range": Flag("list", "the IPv4 network of the addresses of Services (10.96.0.0/12)"),
     "tls-cert-file": Flag("text", "the serving certificate (the one in --cert-dir)"),
     "tls-private-key-file": Flag("text", "the key of the serving certificate"),
     "token-auth-file": Flag("text", "the tokens of users: lines of token,user,uid,groups"),
     # The server always behaves as these flags say.
     "allow-privileged": Flag("bool", "accepted: privileged containers are always allowed"),
-    "service-cluster-ip-range": Flag("list", "accepted: the addresses of Services are in 10.96.0.0/12"),
     "feature-gates": Flag("list", "accepted if the gates have their defaults of 1.37; otherwise refused"),
     "v": Flag("int", "accepted: only warnings are logged"),
     "version": Flag("bool", "print the version and end"),

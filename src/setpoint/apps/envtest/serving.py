@@ -9,6 +9,7 @@ import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ from setpoint.apiserver import (
     Storage,
     StorageError,
 )
+from setpoint.apiserver.state import SERVICE_NETWORK
+from setpoint.apiserver.strategies.addresses import network_of
 from setpoint.apps.envtest.etcd import DIRECTORY
 from setpoint.apps.envtest.flags import FlagError, Flags, http_address
 from setpoint.apps.envtest.runtime_config import restrict
@@ -37,6 +40,8 @@ __all__ = ["ServingError", "run", "serving"]
 _PATIENCE = 20.0
 """Seconds within which etcd must answer."""
 _LIFETIME = timedelta(days=365)
+_FEWEST = 8
+"""The number of addresses that kube-apiserver requires of the network of Services."""
 
 
 class ServingError(RuntimeError):
@@ -83,9 +88,10 @@ async def serving(flags: Flags) -> AsyncIterator[HttpFront]:
         default_objects=True,
         audit=_audit(flags),
         plugins_off=flags.several("disable-admission-plugins"),
+        service_network=_service_network(flags),
     )
     restrict(server, flags.several("runtime-config"))
-    port = flags.number("secure-port", 6443)
+    port = _port(flags)
     host = flags.text("bind-address", "127.0.0.1")
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(server)
@@ -144,6 +150,33 @@ async def _asked(host: str, port: int) -> bytes:
         return (await reader.read()).partition(b"\r\n\r\n")[2]
     finally:
         writer.close()
+
+
+def _port(flags: Flags) -> int:
+    """The value of ``--secure-port``. Raises FlagError if it is not the number of a port."""
+    port = flags.number("secure-port", 6443)
+    if not 0 <= port <= 65535:
+        raise FlagError(f"--secure-port={port} must be between 0 and 65535")
+    return port
+
+
+def _service_network(flags: Flags) -> IPv4Network:
+    """The first IPv4 network of ``--service-cluster-ip-range``; the default if the flag was not given.
+
+    Raises:
+        FlagError: a value is not a network, or there is no IPv4 network, or it is too small.
+    """
+    texts = flags.several("service-cluster-ip-range")
+    if not texts:
+        return SERVICE_NETWORK
+    networks = [network_of(text) for text in texts]
+    found = next((network for network in networks if isinstance(network, IPv4Network)), None)
+    if None in networks or found is None or found.num_addresses < _FEWEST:
+        raise FlagError(
+            f"--service-cluster-ip-range={','.join(texts)}: give an IPv4 network of at least {_FEWEST} addresses, like"
+            f" {SERVICE_NETWORK}"
+        )
+    return found
 
 
 def _audit(flags: Flags) -> AuditLog | None:
