@@ -40,6 +40,7 @@ class SimulationLoop(VirtualTimeLoop):
     """
 
     _ready: deque[asyncio.Handle]
+    _thread_id: int | None
 
     def __init__(self, *, limit: float | None = None) -> None:
         super().__init__(limit=limit, max_turns=NEVER_TURNS)
