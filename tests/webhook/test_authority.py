@@ -99,6 +99,7 @@ def test_a_damaged_authority_is_told_whatever_it_is_asked_for(damaged: str) -> N
 
 
 @pytest.mark.filterwarnings("ignore:Parsed a serial number")
+@pytest.mark.filterwarnings("ignore:Parsed a:cryptography.utils.CryptographyDeprecationWarning")  # older releases
 def test_whichever_byte_of_an_authority_or_a_request_is_damaged_the_error_is_of_certificates() -> None:
     whole, asked = make_authority("ours", now=NOW, lifetime=DAY), request()
     attempts: list[Callable[[], object]] = []
