@@ -236,7 +236,13 @@ def _read(reader: Any, pem: bytes, what: str) -> Any:
     try:
         loaded = reader(pem)
         _ = loaded.public_key(), loaded.subject, loaded.extensions
-    except (ValueError, UnsupportedAlgorithm, x509.InvalidVersion, x509.DuplicateExtension) as problem:
+    except (
+        ValueError,
+        KeyError,  # from older releases, for a string of an unknown type in a name
+        UnsupportedAlgorithm,
+        x509.InvalidVersion,
+        x509.DuplicateExtension,
+    ) as problem:
         raise CertificateError(f"{what} can't be read: {problem}") from None
     return loaded
 
