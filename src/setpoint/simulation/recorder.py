@@ -82,7 +82,7 @@ class Recorder:
             self._size = 0
             try:
                 self._append({"format": FORMAT, "began": now()})
-            except BaseException:
+            except BaseException:  # also Ctrl-C: it goes on to the caller, and no open file stays
                 self.close()
                 raise
 
