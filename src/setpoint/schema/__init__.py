@@ -11,7 +11,7 @@ place; the others do not change their arguments.
 from __future__ import annotations
 
 from . import structural
-from .body import go_syntax_error, has_no_repeats, parse_json
+from .body import go_syntax_error, parse_json
 from .default import apply_defaults, drop_nulls
 from .errors import ErrorType, FieldError, to_aggregate_message, to_causes
 from .list_types import list_type_errors
@@ -43,7 +43,6 @@ __all__ = [
     "copy_json",
     "drop_nulls",
     "go_syntax_error",
-    "has_no_repeats",
     "json_equal",
     "list_type_errors",
     "load_openapi",

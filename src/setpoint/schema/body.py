@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Container
 from typing import Any, Final
+
+import msgspec
 
 from setpoint.slices import pace, spend
 
 from .node import JSON
+from .pieces import LONG, decode_in_pieces, goes_on
 
-__all__ = ["go_syntax_error", "has_no_repeats", "parse_json"]
+__all__ = ["go_syntax_error", "parse_json"]
 
-_TEXTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _GO_ESCAPES: Final = {"'": "\\'", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
-_PART: Final = re.compile(rb'(?:[^"]*+"(?:[^"\\]++|\\.)*+"){1,2048}|[^"]++', re.DOTALL)
-"""A run of JSON strings, with the text around them."""
+_encode: Final = msgspec.json.Encoder().encode
+_check_numbers: Final = msgspec.msgpack.Encoder().encode
+"""Raises OverflowError if an integer does not fit into 64 bits; the encoded bytes are not used."""
+_NOT_SIMPLE: Final = object()
+_STEP: Final = 1 << 6
+"""The number of bytes that take a decoder as long as one field."""
 _ESCAPE: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     r"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.",
@@ -27,56 +34,103 @@ _ESCAPE: Final = re.compile(
 def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
     """The value in ``body`` and the paths of fields that occur more than once in one object (the last one counts).
 
-    As in Go, an unpaired surrogate escape is read as U+FFFD, and integers over 64 bits as floats.
+    As in Go, an unpaired surrogate escape is read as U+FFFD, and integers over 64 bits as floats. Inside a `Slicer`,
+    the work may pause between the pieces of a long text.
 
     Raises ValueError if ``body`` is not JSON (this includes NaN and Infinity), is not UTF-8, or contains a number that
     is too large for a float; RecursionError if it is nested too deeply.
     """
-    doubles: dict[int, tuple[dict[str, Any], list[str]]] = {}
-
-    def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        spend(len(pairs) << 6)
-        if len(value) != len(pairs):
-            seen: set[str] = set()
-            twice = {key: None for key, _ in pairs if key in seen or seen.add(key)}  # type: ignore[func-returns-value]
-            doubles[id(value)] = (value, list(twice))
-        return value
-
+    if len(body) < LONG and (value := _simple(body)) is not _NOT_SIMPLE:
+        return value, []
     if isinstance(body, bytes):
         body = body.decode("utf-8")
     if "\\ud" in body or "\\uD" in body:
         body = _ESCAPE.sub(_whole, body)
-    value = json.loads(
-        body, object_pairs_hook=collect, parse_constant=_refuse, parse_int=_integer, parse_float=_floating
-    )
-    paths: list[str] = []
-    if doubles:
-        _locate(value, "", doubles, paths)
-    return value, paths
+    objects = _Objects()
+    value = objects.decode(body) if len(body) < LONG else decode_in_pieces(body, objects)
+    return value, objects.repeated(value)
 
 
-def has_no_repeats(body: bytes, value: JSON) -> bool:
-    """Whether every field occurs at most once in each object of ``body``, whose JSON value is ``value``.
-
-    This counts the colons outside strings. It takes longer than `parse_json`, but other tasks can run in between.
+def _simple(text: bytes | str) -> Any:
+    """The value of a text that is JSON, says nothing twice, and has no integers of more than 64 bits; else, or if
+    escapes may hide colons, `_NOT_SIMPLE`.
     """
-    colons = 0
-    for part in _PART.finditer(body):
-        spend(len(part[0]))
-        colons += _TEXTS.sub(b"", part[0]).count(b":")
-    fields, rest = 0, [value]
-    while rest:
-        one = rest.pop()
-        if type(one) is dict:
-            fields += len(one)
-            rest.extend(item for item in pace(one.values()) if type(item) in (dict, list))
-        elif type(one) is list:
-            rest.extend(item for item in pace(one) if type(item) in (dict, list))
-    return fields == colons
+    spend(2 * len(text))
+    colon, escape = (b":", b"\\u") if isinstance(text, bytes) else (":", "\\u")
+    try:
+        value = msgspec.json.decode(text)
+        _check_numbers(value)
+        # A text that says nothing twice has as many colons after a round trip.
+        simple = _encode(value).count(b":") == text.count(colon) and escape not in text  # type: ignore[arg-type, operator]
+    except (msgspec.DecodeError, UnicodeError, RecursionError, OverflowError):
+        return _NOT_SIMPLE  # the other decoder has other limits, better words, and knows what Go makes of a long number
+    return value if simple else _NOT_SIMPLE
+
+
+class _Objects:
+    """Makes the objects of a text, and notes which of their fields occur more than once."""
+
+    def __init__(self) -> None:
+        self._noted: dict[int, tuple[dict[str, Any], dict[str, None], str]] = {}
+        """The objects with repeated fields, by id; with each its repeated fields and the field that comes last."""
+        self._decode = json.JSONDecoder(
+            object_pairs_hook=self._made, parse_constant=_refuse, parse_int=_integer, parse_float=_floating
+        ).decode
+
+    def decode(self, text: str) -> Any:
+        value = _simple(text)
+        return self._decode(text) if value is _NOT_SIMPLE else value
+
+    def _made(self, pairs: list[tuple[str, Any]]) -> Any:
+        spend(_STEP + len(pairs) * _STEP)
+        if goes_on(pairs):
+            return pairs
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            self._note(value, _repeated({}, pairs), pairs)
+        return value
+
+    def extend(self, obj: dict[str, Any], pairs: list[tuple[str, Any]]) -> None:
+        names = {name for name, _ in pairs}
+        if len(names) != len(pairs) or id(obj) in self._noted or not obj.keys().isdisjoint(names):
+            self._note(obj, _repeated(obj, pairs), pairs)
+        obj.update(pairs)
+
+    def _note(self, obj: dict[str, Any], twice: dict[str, None], pairs: list[tuple[str, Any]]) -> None:
+        _, before, last = self._noted.get(id(obj), (obj, {}, ""))
+        self._noted[id(obj)] = (obj, before | twice, pairs[-1][0] if pairs else last)
+
+    def last(self, obj: dict[str, Any]) -> Any:
+        noted = self._noted.get(id(obj))
+        return next(reversed(obj.values())) if noted is None else obj[noted[2]]
+
+    def repeated(self, value: JSON) -> list[str]:
+        """The paths of the repeated fields in ``value``."""
+        paths: list[str] = []
+        if self._noted:
+            self._locate(value, "", paths)
+        return paths
+
+    def _locate(self, value: JSON, path: str, paths: list[str]) -> None:
+        if isinstance(value, dict):
+            dot = f"{path}." if path else ""
+            if noted := self._noted.get(id(value)):
+                paths.extend(f"{dot}{name}" for name in noted[1])
+            for name, item in pace(value.items()):
+                self._locate(item, f"{dot}{name}", paths)
+        elif isinstance(value, list):
+            for index, item in enumerate(pace(value)):
+                self._locate(item, f"{path}[{index}]", paths)
+
+
+def _repeated(there: Container[str], pairs: list[tuple[str, Any]]) -> dict[str, None]:
+    """The names of ``pairs`` that are ``there`` or occur a second time, each at its first repetition."""
+    seen: set[str] = set()
+    return {name: None for name, _ in pairs if name in there or name in seen or seen.add(name)}  # type: ignore[func-returns-value]
 
 
 def _whole(escape: re.Match[str]) -> str:
+    spend(_STEP)
     return "\\ufffd" if escape["half"] else escape[0]
 
 
@@ -97,17 +151,6 @@ def _floating(text: str) -> float:
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
-
-
-def _locate(value: JSON, path: str, doubles: dict[int, tuple[dict[str, Any], list[str]]], paths: list[str]) -> None:
-    if isinstance(value, dict):
-        dot = f"{path}." if path else ""
-        paths.extend(f"{dot}{key}" for key in doubles.get(id(value), ((), ()))[1])
-        for key, item in pace(value.items()):
-            _locate(item, f"{dot}{key}", doubles, paths)
-    elif isinstance(value, list):
-        for index, item in enumerate(pace(value)):
-            _locate(item, f"{path}[{index}]", doubles, paths)
 
 
 def _go_char(char: str) -> str:

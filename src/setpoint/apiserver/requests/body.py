@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-import msgspec
-
 from setpoint.apiserver.errors import bad_request, request_entity_too_large, unsupported_media_type
 from setpoint.apiserver.nesting import TOO_DEEP, check_document
 from setpoint.apiserver.requests import protobuf
-from setpoint.schema import go_syntax_error, has_no_repeats, parse_json
+from setpoint.schema import go_syntax_error, parse_json
 from setpoint.slices import spend
 
 __all__ = [
@@ -24,13 +22,6 @@ __all__ = [
 ]
 
 MAX_BODY: Final = 3 * 1024 * 1024
-_LONG: Final = 1 << 17
-"""For bodies with more bytes than this, `has_no_repeats` is tried before the second parser, which can't be interrupted
-and would take too long.
-"""
-_encode: Final = msgspec.json.Encoder().encode
-_check_numbers: Final = msgspec.msgpack.Encoder().encode
-"""Raises OverflowError if an integer does not fit into 64 bits; the encoded bytes are not used."""
 JSON_TYPE: Final = "application/json"
 YAML_TYPE: Final = "application/yaml"
 
@@ -87,35 +78,12 @@ class _NotJsonError(ValueError):
 
 def _json(body: bytes) -> tuple[Any, list[str]]:
     try:
-        value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        try:
-            return parse_json(body)  # other limits than the fast parser has, and better words
-        except json.JSONDecodeError as error:
-            raise _NotJsonError(go_syntax_error(error)) from None
-        except RecursionError:
-            raise ValueError(TOO_DEEP) from None
-        except ValueError as error:
-            raise ValueError(str(error or problem)) from None
-    # A document that says nothing twice has as many colons after a round trip, so most bodies pay for no second parser.
-    # (Escapes may hide colons.)
-    spend(2 * len(body))
-    try:
-        _check_numbers(value)
-        if _encode(value).count(b":") == body.count(b":") and b"\\u" not in body:
-            return value, []
-    except (OverflowError, RecursionError):
-        pass  # a number of more than 64 bits: the other parser knows what Go makes of it
-    else:
-        if len(body) > _LONG and has_no_repeats(body, value):
-            return value, []
-    return _slowly(body)
-
-
-def _slowly(body: bytes) -> tuple[Any, list[str]]:
-    try:
         return parse_json(body)
-    except (ValueError, RecursionError) as error:
+    except json.JSONDecodeError as error:
+        raise _NotJsonError(go_syntax_error(error)) from None
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    except ValueError as error:
         raise ValueError(str(error)) from None
 
 

@@ -137,16 +137,15 @@ class Call:
         """
         if text in self._warned:
             return
-        self._warned.add(text)
         if self._room < len(text) and not self._cutting:
             self._cutting = True
             self.warnings = [told[:_LONGEST_WARNING] for told in self.warnings]
             self._room = _WARNINGS - sum(map(len, self.warnings))
-        if self._cutting:
-            text = text[:_LONGEST_WARNING]
-        if len(text) <= self._room:
-            self._room -= len(text)
-            self.warnings.append(text)
+        shown = text[:_LONGEST_WARNING] if self._cutting else text
+        if len(shown) <= self._room:
+            self._room -= len(shown)
+            self._warned.add(text)
+            self.warnings.append(shown)
 
     def manager(self, given: str) -> str:
         """The field manager of this request: ``given``, or else the user agent up to its first slash,

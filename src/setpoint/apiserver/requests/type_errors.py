@@ -43,6 +43,7 @@ _NOT_REALLY_REQUIRED: Final = frozenset(
 _LONG: Final = 1 << 17
 _MANY: Final = 2000
 _LONG_NUMBER: Final = re.compile(rb"[-+:,\[\s][0-9]{10}")
+_LONGEST_SEARCH: Final = 1 << 17
 
 
 class _ManagedFields(msgspec.Struct, rename="camel"):
@@ -172,8 +173,12 @@ def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:
 
 
 def _long_number(raw: bytes) -> bool:
-    spend(len(raw))  # the search can't be interrupted
-    return _LONG_NUMBER.search(raw) is not None
+    for start in range(0, len(raw), _LONGEST_SEARCH):
+        end = start + _LONGEST_SEARCH
+        spend(_LONGEST_SEARCH)  # a search can't be interrupted
+        if _LONG_NUMBER.search(raw, start, end + 10):  # a match may begin at the end of one part
+            return True
+    return False
 
 
 def _names_fit(obj: dict[str, Any]) -> bool:
