@@ -191,13 +191,14 @@ class Explorer:
         for point in self._externals:
             if point.empty:
                 yield fault("external-empty", point.name)
-        for point in self._externals:
-            if self._several and point.waits:
+        slow = [point for point in self._externals if point.waits]
+        if self._several:
+            for point in slow:
                 yield fault("freeze", point.name, seconds=FROZEN)
+        for point in self._externals:
             yield fault("external-fails", point.name)
             yield fault("external-lost", point.name)
-            if not point.waits:
-                continue
+        for point in slow:
             yield fault("slow-request", point.name, seconds=20.0)
             yield fault("slow-answer", point.name, until="step")
 
