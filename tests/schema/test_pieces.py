@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.schema import body, parse_json, pieces
+from setpoint.schema import body, decode_valid, parse_json, pieces
 from setpoint.slices import Slicer
 
 NAMES = st.sampled_from(["a", "b", "c", 'a"', "{,", "é", "\\"])
@@ -85,6 +85,14 @@ def test_other_work_can_run_while_a_long_text_is_decoded(text: str) -> None:
     unfinished = Slicer().start(lambda: parse_json(text), may_pause=lambda: True)
     assert not unfinished.go()
     unfinished.close()
+
+
+@pytest.mark.parametrize("text", LONG_TEXTS.values(), ids=LONG_TEXTS)
+def test_valid_json_has_the_same_value_in_slices_and_outside(text: str) -> None:
+    work = Slicer().start(lambda: decode_valid(text.encode()), may_pause=lambda: True)
+    while not work.go():
+        pass
+    assert work.result == decode_valid(text.encode()) == json.loads(text)
 
 
 def test_repeats_in_different_pieces_of_a_text_are_told_in_the_order_of_the_text() -> None:

@@ -16,7 +16,7 @@ from setpoint.meta.requirements import (
     parse_fields,
     parse_labels,
 )
-from setpoint.slices import pace
+from setpoint.slices import in_order, pace
 
 __all__ = ["FieldSelector", "LabelSelector", "LabelSelectorRequirement", "Requirement", "Selector", "SelectorError"]
 
@@ -47,7 +47,8 @@ class Selector:
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
         given = list(requirements)
         texts = [str(requirement) for requirement in pace(given)]
-        self.requirements = tuple(given[n] for n in sorted(range(len(given)), key=texts.__getitem__))
+        written = dict(zip(texts, given, strict=True))
+        self.requirements = tuple([written[text] for text in pace(in_order(texts))])
 
     @classmethod
     def parse(cls, text: str) -> Selector:

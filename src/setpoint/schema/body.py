@@ -115,7 +115,7 @@ class _Objects:
         if isinstance(value, dict):
             dot = f"{path}." if path else ""
             if noted := self._noted.get(id(value)):
-                paths.extend(f"{dot}{name}" for name in noted[1])
+                paths.extend(f"{dot}{name}" for name in pace(noted[1]))
             for name, item in pace(value.items()):
                 self._locate(item, f"{dot}{name}", paths)
         elif isinstance(value, list):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable
+from typing import Final
+
+import msgspec
 
 from setpoint.slices import pace
 
@@ -11,6 +13,8 @@ from .errors import FieldError, duplicate, invalid
 from .node import JSON, Schema
 
 __all__ = ["list_type_errors"]
+
+_text: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
 def list_type_errors(schema: Schema, value: JSON, path: str = "") -> list[FieldError]:
@@ -67,7 +71,3 @@ def _repeated(values: list[JSON]) -> list[int]:
             seen[key] = True
             found.append(index)
     return found
-
-
-def _text(value: JSON) -> bytes:
-    return json.dumps(value, sort_keys=True).encode()

@@ -7,11 +7,13 @@ from json import JSONDecodeError
 from secrets import token_hex
 from typing import Any, Final, Protocol
 
-from setpoint.slices import spend
+import msgspec
+
+from setpoint.slices import in_slices, spend
 
 from .node import JSON
 
-__all__ = ["LONG", "Objects", "decode_in_pieces", "goes_on"]
+__all__ = ["LONG", "Objects", "decode_in_pieces", "decode_valid", "goes_on"]
 
 LONG: Final = 1 << 17
 """Shorter texts are decoded at once."""
@@ -85,6 +87,29 @@ def decode_in_pieces(text: str, objects: Objects) -> JSON:
         whole.add(piece, before)
         whole.leave(after, cutter.kept)
     return whole.value
+
+
+def decode_valid(body: bytes) -> Any:
+    """The value of ``body``, which must be JSON that repeats no field. If ``body`` is long, work that is done in slices
+    may pause.
+    """
+    if len(body) < LONG or not in_slices():
+        return msgspec.json.decode(body)
+    return decode_in_pieces(body.decode(), _Plain())
+
+
+class _Plain:
+    """The objects of valid JSON."""
+
+    def decode(self, text: str) -> Any:
+        spend(2 * len(text))
+        return msgspec.json.decode(text)
+
+    def extend(self, obj: dict[str, Any], pairs: list[tuple[str, Any]]) -> None:
+        obj.update(pairs)
+
+    def last(self, obj: dict[str, Any]) -> Any:
+        return next(reversed(obj.values()))
 
 
 class _Whole:

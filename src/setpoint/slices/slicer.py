@@ -20,7 +20,7 @@ getcurrent: Final[Callable[[], Any]] = object if _kit is None else _kit.getcurre
 _Greenlet: Any = object if _kit is None else _kit.greenlet
 _Exit: Any = SystemExit if _kit is None else _kit.GreenletExit
 
-__all__ = ["Slicer", "Work", "pace", "spend"]
+__all__ = ["Slicer", "Work", "in_slices", "pace", "spend"]
 
 T = TypeVar("T")
 _SLICE: Final = 4096
@@ -81,6 +81,11 @@ def spend(size: int) -> None:
         if worker.left < 0:
             worker.pause()
             worker.left = max(worker.left - cost, 0)
+
+
+def in_slices() -> bool:
+    """Whether the caller's work is done in slices, so that it pays to divide what C code does at once."""
+    return bool(_at_work) and type(getcurrent()) is _Worker
 
 
 class _Worker(_Greenlet):  # type: ignore[misc]

@@ -19,6 +19,7 @@ from setpoint.apiserver.admission.validating import check_policies
 from setpoint.apiserver.admission.webhook import Webhook
 from setpoint.apiserver.admission.webhook_calls import WebhookCalls, converted
 from setpoint.apiserver.errors import ApiStatusError
+from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.replay import Replay, Suspended
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
@@ -72,7 +73,7 @@ class Admission:
         obj = attributes.obj
         if self.mutates(attributes):
             outcome = self._outcomes("mutate", [attributes])[0]
-            obj = msgspec.json.decode(outcome.obj)
+            obj = decode(outcome.obj)
             if obj is not None:
                 self._webhooks.fit(attributes, attributes.served, obj)
         assert obj is not None

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from setpoint.apiserver.objects.codec import escaped
+from setpoint.apiserver.objects.codec import decode, escaped
 from setpoint.apiserver.objects.go_types import EXTENSIONS, META, GoField, is_message, numbered
 from setpoint.meta import GroupVersion, GroupVersionKind, parse_time
 from setpoint.models import UnknownKindError, definition_name
@@ -54,14 +54,14 @@ def encode(document: Mapping[str, Any]) -> bytes:
 
 def frame(type_: bytes, document: bytes) -> bytes:
     """One watch event, preceded by its length in four bytes. ``document`` is the event's object as JSON."""
-    opened = _remembered(document) if len(document) < _LARGE else encode(msgspec.json.decode(document))
+    opened = _remembered(document) if len(document) < _LARGE else encode(decode(document))
     event = chunk(b"\x0a", type_) + chunk(b"\x12", chunk(b"\x0a", opened))
     return len(event).to_bytes(4, "big") + event
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _remembered(document: bytes) -> bytes:
-    return encode(msgspec.json.decode(document))
+    return encode(decode(document))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -93,7 +93,7 @@ def _listed(message: str, items: Sequence[Raw]) -> Iterable[bytes]:
 
 
 def _item(message: str, document: bytes) -> bytes:
-    return _compiled(message)(msgspec.json.decode(document))
+    return _compiled(message)(decode(document))
 
 
 _remembered_item = lru_cache(maxsize=_REMEMBERED)(_item)

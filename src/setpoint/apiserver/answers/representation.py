@@ -13,6 +13,7 @@ from msgspec import Raw, Struct
 
 from setpoint.apiserver.errors import ApiStatusError, bad_request, no_representation, not_acceptable
 from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.requests.accept import MEDIA_TYPES, Media, accepted, media_of
 from setpoint.apiserver.requests.body import JSON_TYPE
 from setpoint.apiserver.requests.call import Call
@@ -161,7 +162,7 @@ class Representation:
             if self.wanted != "PartialObjectMetadata":
                 raise _not_of_that_kind(self.wanted, call.served, call.served.resource.kind, "not a list")
             return _PARTIAL % (self.version.encode(), bytes(_raw_metadata.decode(value).metadata))
-        obj = msgspec.json.decode(value)
+        obj = decode(value)
         version = obj["metadata"].get("resourceVersion")
         return self.table(call, [obj], {"resourceVersion": version} if version else {}, headers=headers)
 
@@ -217,7 +218,7 @@ def _decoded(values: Sequence[bytes]) -> Iterator[Any]:
     """The decoded values, one after another, so they are not all in memory at once."""
     for value in pace(values):
         spend(len(value))
-        yield msgspec.json.decode(value)
+        yield decode(value)
 
 
 def _joined(served: ServedResource, values: Sequence[bytes]) -> bytes:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from setpoint.apiserver.errors import request_entity_too_large
 from setpoint.apiserver.nesting import check_stored, too_deep
 from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.schema import decode_valid as decode
 
 __all__ = ["JsonObject", "decode", "encode", "escaped", "labels_of", "metadata_of", "uid_of"]
 
@@ -24,8 +25,6 @@ _ESCAPES: Final = (
     (b"\xe2\x80\xa8", rb"\u2028"),
     (b"\xe2\x80\xa9", rb"\u2029"),
 )
-
-decode = msgspec.json.decode
 
 
 def escaped(json: bytes) -> bytes:

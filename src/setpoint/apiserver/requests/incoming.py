@@ -253,9 +253,9 @@ def check_fields(
     Raises ApiStatusError (400; 422 if the object is the result of a ``patch``).
     """
     unknown = prune(schema, obj)
-    repeated = [text for text in duplicates if isinstance(text, RepeatedKey)]
+    repeated = [text for text in pace(duplicates) if isinstance(text, RepeatedKey)]
     strict = [f'unknown field "{path}"' for path in pace(unknown)] + [
-        f'duplicate field "{path}"' for path in duplicates if not isinstance(path, RepeatedKey)
+        f'duplicate field "{path}"' for path in pace(duplicates) if not isinstance(path, RepeatedKey)
     ]
     if (strict or repeated) and validation == "Strict":
         texts = [*(["\n  ".join(("yaml: unmarshal errors:", *repeated))] if repeated else []), *strict]

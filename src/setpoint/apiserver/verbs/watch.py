@@ -12,6 +12,7 @@ import msgspec
 from setpoint.apiserver.answers.representation import Representation
 from setpoint.apiserver.errors import ApiStatusError, expired, too_large_resource_version
 from setpoint.apiserver.http_types import Response
+from setpoint.apiserver.objects.codec import decode
 from setpoint.apiserver.objects.versions import PLAIN, Versions
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import ListOptions
@@ -246,6 +247,6 @@ class _Stream(AsyncIterator[bytes]):
 
 
 def _at_revision(record: Record, revision: int) -> Record:
-    obj = msgspec.json.decode(record.value)
+    obj = decode(record.value)
     obj["metadata"]["resourceVersion"] = str(revision)
     return Record(record.namespace, record.name, revision, msgspec.json.encode(obj))
