@@ -55,6 +55,13 @@ def test_a_json_body_is_read_alike_with_one_parser_and_with_two(text: str) -> No
     assert (repr(one[0]), one[1]) == (repr(other[0]), other[1])
 
 
+def test_the_fast_parser_is_tried_once_for_a_short_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+    monkeypatch.setattr("setpoint.schema.body._simple", lambda text: tried.append(text) or _NOT_SIMPLE)
+    assert parse_json(b'{"a": "\\u0041"}') == ({"a": "A"}, [])
+    assert len(tried) == 1
+
+
 @pytest.mark.parametrize("part", ["{}", "[]", "{a: {}}", "[[]]"])
 def test_an_alias_in_yaml_is_a_part_of_its_own_even_if_it_is_empty(part: str) -> None:
     made: Any

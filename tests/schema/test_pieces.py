@@ -65,6 +65,9 @@ LONG_TEXTS = {
     "one string of escapes": json.dumps({"a": '"\\' * 200_000, "b": [1]}),
     "spaces": f'{{"a":{" " * 300_000}1,"b":{" " * 300_000}2}}',
     "empty objects": f"[{','.join(['{}'] * 100_000)}]",
+    "a string with some escapes": json.dumps(["a" * 10_000 + "\n"] * 100 + [("b" * 10_000 + "\n") * 300]),
+    "numbers and few strings": json.dumps([[1] * 2_000 + ["a\u00e9"]] * 60),
+    "lists in lists": f"[{','.join(['[[[[[[[[]]]]]]]]'] * 20_000)}]",
 }
 
 
@@ -100,6 +103,44 @@ def test_repeats_in_different_pieces_of_a_text_are_told_in_the_order_of_the_text
     value, repeated = parse_json(text)
     assert value == json.loads(text)
     assert repeated == ["a.7", "a.29999", "a.3"]
+
+
+class Lengths(body._Objects):
+    """Notes the lengths of the pieces."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lengths: list[int] = []
+
+    def decode(self, text: str) -> Any:
+        self.lengths.append(len(text))
+        return super().decode(text)
+
+
+@pytest.mark.parametrize("name", LONG_TEXTS)
+def test_no_piece_is_long_but_those_with_long_strings_or_spaces(name: str) -> None:
+    text, objects = LONG_TEXTS[name], Lengths()
+    assert pieces.decode_in_pieces(text, objects) == json.loads(text)
+    few = {"one string of escapes": 1, "spaces": 2, "a string with some escapes": 1}.get(name, 0)
+    assert sum(length > pieces._PIECE + 300 for length in objects.lengths) == few
+    assert sum(objects.lengths) < len(text) + 300 * len(objects.lengths) < 1.1 * len(text)
+
+
+def test_halves_of_surrogate_pairs_are_replaced_wherever_they_are_in_a_long_text() -> None:
+    escapes = "\\n" * 1_000 + "a" * 1_000 + "\\u0041\\\\ud800" * 100
+    text = "[" + ",".join([f'"\\ud800{escapes}\\udc00\\ud83d\\ude00{escapes}\\uD800\\n"'] * 50) + "]"
+    plain = "\n" * 1_000 + "a" * 1_000 + "A\\ud800" * 100
+    assert parse_json(text) == ([f"\ufffd{plain}\ufffd\U0001f600{plain}\ufffd\n"] * 50, [])
+
+
+def test_of_many_or_long_paths_of_repeated_fields_the_first_are_told() -> None:
+    repeats = [f'{{"{number}":1,"{number}":2}}' for number in range(20_000)]
+    value, paths = parse_json(f"[{','.join(repeats)}]")
+    assert value == [{str(number): 2} for number in range(20_000)]
+    assert paths == [f"[{number}].{number}" for number in range(100)]
+    _, paths = parse_json(f'{{"{"a" * 500_000}":[{",".join(repeats)}]}}')
+    assert [path.strip("a") for path in paths] == ["[0].0", "[1].1", "[2].2"]
+    assert parse_json('{"":{"a":1,"a":2}}')[1] == [".a"]
 
 
 @pytest.mark.parametrize("text", ["[" * 1_000_000, '{"a":' * 200_000, '"' * 1_000_001, '{"a' * 200_000])

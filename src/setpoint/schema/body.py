@@ -24,30 +24,34 @@ _check_numbers: Final = msgspec.msgpack.Encoder().encode
 _NOT_SIMPLE: Final = object()
 _STEP: Final = 1 << 6
 """The number of bytes that take a decoder as long as one field."""
+_LONGEST_SIMPLE: Final = 1 << 17
+"""A longer piece is a long string, on which `_simple` would spend more time than it saves."""
 _ESCAPE: Final = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-    r"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.",
+    r"\\(?:u[dD](?:[89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>[89a-fA-F][0-9a-fA-F]{2}))"
+    r"|.(?:[^\\]{0,256}+\\(?:[^u]|u(?![dD]))){0,256}+)",
     re.DOTALL,
 )
+"""A pair of surrogates, half a pair, or some other escapes, with the text between them."""
+_MOST_REPEATED: Final = 100
+"""Upstream tells of no more strict errors. (Their texts may be long: each has the names of the objects around it.)"""
+_LONGEST_REPEATED: Final = 1 << 20
 
 
 def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
     """The value in ``body`` and the paths of fields that occur more than once in one object (the last one counts).
 
-    As in Go, an unpaired surrogate escape is read as U+FFFD, and integers over 64 bits as floats. Inside a `Slicer`,
-    the work may pause between the pieces of a long text.
+    Of many or very long paths, only the first are given. As in Go, an unpaired surrogate escape is read as U+FFFD, and
+    integers over 64 bits as floats. Inside a `Slicer`, the work may pause between the pieces of a long text.
 
     Raises ValueError if ``body`` is not JSON (this includes NaN and Infinity), is not UTF-8, or contains a number that
     is too large for a float; RecursionError if it is nested too deeply.
     """
-    if len(body) < LONG and (value := _simple(body)) is not _NOT_SIMPLE:
+    short = len(body) < LONG
+    if short and (value := _simple(body)) is not _NOT_SIMPLE:
         return value, []
-    if isinstance(body, bytes):
-        body = body.decode("utf-8")
-    if "\\ud" in body or "\\uD" in body:
-        body = _ESCAPE.sub(_whole, body)
+    text = body.decode("utf-8") if isinstance(body, bytes) else body
     objects = _Objects()
-    value = objects.decode(body) if len(body) < LONG else decode_in_pieces(body, objects)
+    value = objects.decode_any(text) if short else decode_in_pieces(text, objects)
     return value, objects.repeated(value)
 
 
@@ -78,8 +82,16 @@ class _Objects:
         ).decode
 
     def decode(self, text: str) -> Any:
-        value = _simple(text)
-        return self._decode(text) if value is _NOT_SIMPLE else value
+        value = _simple(text) if len(text) <= _LONGEST_SIMPLE else _NOT_SIMPLE
+        return self.decode_any(text) if value is _NOT_SIMPLE else value
+
+    def decode_any(self, text: str) -> Any:
+        """Like `decode`, but does not try whether the text is simple."""
+        spend(2 * len(text))
+        if "\\ud" in text or "\\uD" in text:
+            text = _ESCAPE.sub(_whole, text)
+        spend(2 * len(text))
+        return self._decode(text)
 
     def _made(self, pairs: list[tuple[str, Any]]) -> Any:
         spend(_STEP + len(pairs) * _STEP)
@@ -91,6 +103,7 @@ class _Objects:
         return value
 
     def extend(self, obj: dict[str, Any], pairs: list[tuple[str, Any]]) -> None:
+        spend(len(pairs) * _STEP)
         names = {name for name, _ in pairs}
         if len(names) != len(pairs) or id(obj) in self._noted or not obj.keys().isdisjoint(names):
             self._note(obj, _repeated(obj, pairs), pairs)
@@ -98,29 +111,42 @@ class _Objects:
 
     def _note(self, obj: dict[str, Any], twice: dict[str, None], pairs: list[tuple[str, Any]]) -> None:
         _, before, last = self._noted.get(id(obj), (obj, {}, ""))
-        self._noted[id(obj)] = (obj, before | twice, pairs[-1][0] if pairs else last)
+        before.update(twice)
+        self._noted[id(obj)] = (obj, before, pairs[-1][0] if pairs else last)
 
     def last(self, obj: dict[str, Any]) -> Any:
         noted = self._noted.get(id(obj))
         return next(reversed(obj.values())) if noted is None else obj[noted[2]]
 
     def repeated(self, value: JSON) -> list[str]:
-        """The paths of the repeated fields in ``value``."""
+        """The paths of the repeated fields in ``value``, up to the limits."""
         paths: list[str] = []
         if self._noted:
-            self._locate(value, "", paths)
+            self._locate(value, [], paths)
         return paths
 
-    def _locate(self, value: JSON, path: str, paths: list[str]) -> None:
+    def _locate(self, value: JSON, path: list[str], paths: list[str]) -> bool:
+        """Adds the paths of the repeated fields in the value at ``path``. Returns False if there are enough paths."""
         if isinstance(value, dict):
-            dot = f"{path}." if path else ""
+            dot = "." if path else ""
             if noted := self._noted.get(id(value)):
-                paths.extend(f"{dot}{name}" for name in pace(noted[1]))
-            for name, item in pace(value.items()):
-                self._locate(item, f"{dot}{name}", paths)
+                start = "".join(path) + dot
+                for name in noted[1]:
+                    paths.append(start + name)
+                    if len(paths) == _MOST_REPEATED or sum(map(len, paths)) > _LONGEST_REPEATED:
+                        return False
+            inside = ((dot + name, item) for name, item in pace(value.items()))
         elif isinstance(value, list):
-            for index, item in enumerate(pace(value)):
-                self._locate(item, f"{path}[{index}]", paths)
+            inside = ((f"[{index}]", item) for index, item in enumerate(pace(value)))
+        else:
+            return True
+        for name, item in inside:
+            if isinstance(item, (dict, list)):
+                path.append(name)
+                if not self._locate(item, path, paths):
+                    return False
+                path.pop()
+        return True
 
 
 def _repeated(there: Container[str], pairs: list[tuple[str, Any]]) -> dict[str, None]:
@@ -130,7 +156,7 @@ def _repeated(there: Container[str], pairs: list[tuple[str, Any]]) -> dict[str, 
 
 
 def _whole(escape: re.Match[str]) -> str:
-    spend(_STEP)
+    spend(_STEP + len(escape[0]))
     return "\\ufffd" if escape["half"] else escape[0]
 
 

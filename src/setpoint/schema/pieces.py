@@ -18,17 +18,10 @@ __all__ = ["LONG", "Objects", "decode_in_pieces", "decode_valid", "goes_on"]
 LONG: Final = 1 << 17
 """Shorter texts are decoded at once."""
 _STEP: Final = 1 << 6
-_PIECE: Final = 1 << 16
-"""The length of a piece. A piece with a longer string or number is longer."""
-_STRINGS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_SOME: Final = re.compile(r'(?:[^"]{0,4096}+"(?:[^"\\]++|\\.){0,256}+"){1,64}+', re.DOTALL)
-"""Some strings, none with many escapes, and the text before each."""
-_PART: Final = re.compile(r'(?:[^"\\]++|\\.){1,4096}+', re.DOTALL)
-"""A part of the inside of a string."""
-_GAP: Final = re.compile(r'[^"]{1,4096}+')
-_TO_COMMA: Final = re.compile(r'(?:[^",]{0,4096}+"(?:[^"\\]++|\\.){0,256}+"){0,64}+[^",]{0,4096}+,', re.DOTALL)
-"""The text up to the next comma that is not in a string, if it is near."""
-_NO_BRACKETS: Final = re.compile(r"[^][{}]++")
+_PIECE: Final = 1 << 15
+"""The length of the longest piece, unless a string or number is longer."""
+_NO_BRACKETS: Final = {code: None for code in range(128) if chr(code) not in "{}[]"}
+_RUN: Final = re.compile(r"[\[{]++|[\]}]++")
 _DEEPEST: Final = 10_000
 """Go's decoder accepts no more levels, and Python's fewer. A text that exceeds it is not cut any further."""
 _BEFORE: Final = token_hex(16)
@@ -151,46 +144,49 @@ class _Cutter:
     """Finds the places where a text is cut, and the brackets that are open there."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
         self.open: list[str] = []
         self.kept = 0
         """The number of open brackets, counted from the outermost, that were open at the cut before, too."""
+        self._text = text
+        self._at = 0
 
     def cut(self) -> int:
         """The place of the comma at which the next piece ends; the text's length if that is the last piece."""
-        start = self.at
+        text, start, in_string = self._text, self._at, False
         self.kept = len(self.open)
-        while len(self.open) < _DEEPEST:
-            if self.at - start >= _PIECE and (found := _TO_COMMA.match(self.text, self.at)):
-                self._pass(found)
-                return self.at - 1 if self.open else len(self.text)
-            if found := _SOME.match(self.text, self.at) or _GAP.match(self.text, self.at):
-                self._pass(found)
-            elif not self._long_string():
-                break
-        return len(self.text)
+        while self._at < len(text) and len(self.open) < _DEEPEST:
+            parts = self._part().split('"')
+            outside = '"'.join(parts[in_string::2])
+            comma = outside.rfind(",") if self._at == start else outside.find(",")
+            if comma >= 0:
+                self._note(outside[:comma])
+                count = in_string + 2 * outside.count('"', 0, comma)
+                passed = sum(map(len, parts[:count])) + count + comma - (outside.rfind('"', 0, comma) + 1)
+                self._at += passed + 1
+                return self._at - 1 if self.open else len(text)
+            self._note(outside)
+            in_string ^= len(parts) % 2 == 0
+            self._at += sum(map(len, parts)) + len(parts) - 1
+        return len(text)
 
-    def _pass(self, found: re.Match[str]) -> None:
-        """Goes to the end of a text that begins and ends outside strings, and notes its brackets."""
-        spend(_STEP + found.end() - self.at)
-        self.at = found.end()
-        passed = found[0]
-        if not any(bracket in passed for bracket in "{}[]"):
-            return
-        brackets = _NO_BRACKETS.sub("", _STRINGS.sub("", passed))
-        for bracket in brackets.replace("{}", "").replace("[]", "").replace("{}", ""):
-            if bracket in _OPENED:
-                self.open.append(bracket)
-            elif self.open:
-                self.open.pop()
+    def _part(self) -> str:
+        """The text from here on, as far as it is looked at together, with spaces for the escapes that matter."""
+        text, end = self._text, self._at + _PIECE
+        part = text[self._at : end]
+        if (len(part) - len(part.rstrip("\\"))) % 2:  # it ends inside an escape
+            part = text[self._at : end + 1]
+        spend(_STEP + len(part))
+        return part.replace("\\\\", "  ").replace('\\"', "  ") if "\\" in part else part
+
+    def _note(self, outside: str) -> None:
+        """Notes the brackets in what is outside strings."""
+        brackets = outside.translate(_NO_BRACKETS)
+        for _ in range(3):
+            brackets = brackets.replace("{}", "").replace("[]", "")
+        spend(len(brackets) << 3)
+        for run in _RUN.findall(brackets):
+            if run[0] in _OPENED:
+                self.open.extend(run)
+            else:
+                del self.open[-len(run) :]
                 self.kept = min(self.kept, len(self.open))
-
-    def _long_string(self) -> bool:
-        """Goes to the end of the string that begins here. Returns False if the text ends first."""
-        self.at += 1
-        while part := _PART.match(self.text, self.at):
-            spend(len(part[0]))
-            self.at = part.end()
-        self.at += 1
-        return self.at <= len(self.text)

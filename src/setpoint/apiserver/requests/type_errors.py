@@ -175,7 +175,7 @@ def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:
 def _long_number(raw: bytes) -> bool:
     for start in range(0, len(raw), _LONGEST_SEARCH):
         end = start + _LONGEST_SEARCH
-        spend(_LONGEST_SEARCH)  # a search can't be interrupted
+        spend(min(len(raw), _LONGEST_SEARCH))  # a search can't be interrupted
         if _LONG_NUMBER.search(raw, start, end + 10):  # a match may begin at the end of one part
             return True
     return False
