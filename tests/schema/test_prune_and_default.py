@@ -139,3 +139,10 @@ def test_fields_given_twice_are_named() -> None:
 def test_what_is_not_json_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         parse_json(body)
+
+
+def test_many_unknown_fields_below_a_long_name_take_little_memory_and_are_all_removed() -> None:
+    schema = structural.load({"type": "object", "additionalProperties": {"type": "object"}})
+    value = {"k" * 50_000: {f"a{number}": 1 for number in range(3_000)}}
+    assert 1 <= sum(map(len, prune(schema, value))) < 2_000_000
+    assert list(value.values()) == [{}]

@@ -278,3 +278,28 @@ def test_no_text_keeps_the_check_of_a_format_busy(name: str) -> None:
 )
 def test_host_names_are_those_of_upstream(text: str, fits: bool) -> None:
     assert matches_format("hostname", text) is fits
+
+
+MAPS = {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": {"type": "integer"}}}
+SETS = {
+    "type": "object",
+    "additionalProperties": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("definition", "many"),
+    [
+        (MAPS, {f"a{number}": "x" for number in range(3_000)}),
+        (SETS, [str(number % 3_000) for number in range(6_000)]),
+        ({**MAPS, "anyOf": [MAPS]}, {f"a{number}": "x" for number in range(3_000)}),
+    ],
+)
+def test_many_errors_below_a_long_name_take_little_memory_and_are_all_counted(
+    definition: dict[str, Any], many: Any
+) -> None:
+    errors = validate(schema(**definition), {"spec": {"k" * 50_000: many}})
+    kept = {(error.field, error.detail) for error in errors}
+    assert sum(len(path) + len(detail) for path, detail in kept) < 20_000_000
+    assert len(errors) >= 3_000
+    assert "more errors" in to_aggregate_message(errors)

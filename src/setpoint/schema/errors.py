@@ -21,8 +21,10 @@ from setpoint.slices import pace, spend
 from .node import JSON
 
 __all__ = [
+    "LONGEST_PATH",
     "OMITTED",
     "ErrorType",
+    "Errors",
     "FieldError",
     "Shown",
     "duplicate",
@@ -32,6 +34,7 @@ __all__ = [
     "not_found",
     "not_supported",
     "required",
+    "shortened",
     "to_aggregate_message",
     "to_causes",
     "too_few",
@@ -94,9 +97,12 @@ class Shown:
 _COST: Final = 1 << 10
 """The cost of finding and creating one error, in the unit of `setpoint.slices.spend`."""
 _MOST: Final = 1000
+_ROOM: Final = 1 << 23
 _LONGEST: Final = 1 << 20
 _EXPONENT: Final = re.compile(rb"\de[-+]?\d|0\.0000")
 _slow: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+LONGEST_PATH: Final = 1 << 12
+"""The length of the longest path of a field. A path has the keys of all maps around the field, and each may be long."""
 OMITTED: Final = _Omitted()
 """Stands for a bad value that the message does not show."""
 
@@ -199,6 +205,31 @@ def too_few(field: str, actual: int, minimum: int) -> FieldError:
 def internal_error(field: str, detail: str) -> FieldError:
     """An error: the check itself failed, so the value may be valid."""
     return FieldError(ErrorType.INTERNAL, field, detail)
+
+
+class Errors(list[FieldError]):
+    """The errors of one object. They take a limited amount of memory: once their texts are very long, the last error
+    stands for each further one, which is only counted.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._room = _ROOM
+
+    def append(self, error: FieldError, /) -> None:
+        if self._room < 0:
+            error = self[-1]
+        self._room -= len(error.field) + len(error.detail)
+        super().append(error)
+
+    def extend(self, errors: Iterable[FieldError], /) -> None:
+        for error in errors:
+            self.append(error)
+
+
+def shortened(path: str) -> str:
+    """The beginning of a path that is longer than `LONGEST_PATH`."""
+    return f"{path[: LONGEST_PATH - 3]}..."
 
 
 def fitting(errors: Iterable[FieldError]) -> tuple[list[FieldError], int]:

@@ -9,7 +9,7 @@ import msgspec
 
 from setpoint.slices import pace
 
-from .errors import FieldError, duplicate, invalid
+from .errors import LONGEST_PATH, Errors, FieldError, duplicate, invalid, shortened
 from .node import JSON, Schema
 
 __all__ = ["list_type_errors"]
@@ -22,12 +22,14 @@ def list_type_errors(schema: Schema, value: JSON, path: str = "") -> list[FieldE
     map-list contains items that are neither objects nor null, its only error is an Invalid error for the first of these
     items.
     """
-    errors: list[FieldError] = []
+    errors = Errors()
     _walk(schema, value, path, errors)
     return errors
 
 
 def _walk(schema: Schema, value: JSON, path: str, errors: list[FieldError]) -> None:
+    if len(path) > LONGEST_PATH:
+        path = shortened(path)
     if isinstance(value, dict):
         for key, item in pace(value.items()):
             if isinstance(item, (dict, list)):

@@ -8,10 +8,13 @@ from typing import Final
 
 from setpoint.slices import pace
 
+from .errors import LONGEST_PATH, shortened
 from .node import JSON, Schema
 
 __all__ = ["prune", "unknown_fields"]
 
+_ROOM: Final = 1 << 20
+"""The length of all paths together, in characters. Only paths below very long keys can be longer than a body."""
 _META: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -59,7 +62,7 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
                 inner = _walk(child, item, remove)
                 if inner:
                     found = found or []
-                    found += [f".{key}{path}" for path in pace(inner)]
+                    found += _inside(f".{key}", inner)
         if unknown:
             found = found or []
             found += [f".{key}" for key in pace(unknown)]
@@ -76,5 +79,15 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
                 inner = _walk(items, item, remove, preserve)
                 if inner:
                     found = found or []
-                    found += [f"[{index}]{path}" for path in pace(inner)]
+                    found += _inside(f"[{index}]", inner)
     return found
+
+
+def _inside(step: str, inner: list[str]) -> list[str]:
+    """The paths ``inner`` in the field or item ``step``. If they are very long, only the first of them."""
+    if len(step) > LONGEST_PATH:
+        step = shortened(step)
+    size = sum(map(len, inner)) + len(step) * len(inner)
+    if size > _ROOM:
+        inner = inner[: max(len(inner) * _ROOM // size, 1)]
+    return [f"{step}{path}" for path in pace(inner)]

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Final
 
 from setpoint.meta.text import quote
 from setpoint.slices import pace
 
 from .errors import (
+    LONGEST_PATH,
+    Errors,
     ErrorType,
     FieldError,
     format_number,
     invalid,
     not_supported,
     required,
+    shortened,
     too_long,
     too_many,
     type_invalid,
@@ -42,7 +44,7 @@ def validate(schema: Schema, value: JSON, path: str = "", *, old: JSON = UNSET) 
 
     CEL rules (``validations``) and the names in embedded resources' metadata are not checked here.
     """
-    checker = _Checker([], path)
+    checker = _Checker(path)
     checker.check(schema, value, "", old)
     duplicates = list_type_errors(schema, value, path)
     if duplicates and old is not UNSET and list_type_errors(schema, old, path):
@@ -50,10 +52,12 @@ def validate(schema: Schema, value: JSON, path: str = "", *, old: JSON = UNSET) 
     return checker.errors + duplicates
 
 
-@dataclass(slots=True)
 class _Checker:
-    errors: list[FieldError]
-    prefix: str
+    __slots__ = ("errors", "prefix")
+
+    def __init__(self, prefix: str) -> None:
+        self.errors = Errors()
+        self.prefix = prefix
 
     def at(self, path: str) -> str:
         path = path.removeprefix(".")
@@ -188,6 +192,8 @@ class _Checker:
             child = properties.get(key, additional)
             if child is not None:
                 inner = f"{path}.{key}" if path or key not in properties else key
+                if len(inner) > LONGEST_PATH:
+                    inner = shortened(inner)
                 count += self.check(child, item, inner, before.get(key, UNSET) if before is not None else UNSET)
         for key in schema.required:
             if key not in value:
@@ -227,7 +233,7 @@ class _Checker:
                 none = ". None validated" if failed == len(schema.all_of) else ""
                 self.plain(f'"{path}" must validate all the schemas (allOf){none}')
         if schema.not_ is not None:
-            inner = _Checker([], self.prefix)
+            inner = _Checker(self.prefix)
             inner.check(schema.not_, value, path, old)
             if not inner.errors:
                 self.plain(f'"{path}" must not validate the schema (not)')
@@ -239,9 +245,10 @@ class _Checker:
         """The number of matching alternatives (at most one if ``first``), the number of checks in the best alternative,
         and the errors of the alternative that came closest to a match.
         """
-        matched, best, failures = 0, -1, []
+        matched, best = 0, -1
+        failures: list[FieldError] = []
         for schema in schemas:
-            inner = _Checker([], self.prefix)
+            inner = _Checker(self.prefix)
             count = inner.check(schema, value, path, old)
             if not inner.errors:
                 matched, best = matched + 1, max(best, count)

@@ -17,7 +17,7 @@ from setpoint.cel.schema_values import value_of
 from setpoint.cel.state import Lazy
 from setpoint.cel.values import NONE, Optional, Value
 from setpoint.schema import ErrorType, FieldError
-from setpoint.schema.errors import OMITTED, duplicate, forbidden, invalid, required
+from setpoint.schema.errors import LONGEST_PATH, OMITTED, Errors, duplicate, forbidden, invalid, required, shortened
 from setpoint.slices import pace
 
 __all__ = ["CALL_LIMIT", "REQUEST_LIMIT", "RuleValidator"]
@@ -146,7 +146,7 @@ class _Stop(Exception):
 
 class _Run:
     def __init__(self, budget: int, at_once: int | None) -> None:
-        self.errors: list[FieldError] = []
+        self.errors = Errors()
         self.warnings: list[str] = []
         self._budget = budget
         self._at_once = at_once
@@ -160,6 +160,8 @@ class _Run:
     def _walk(self, node: _Node, path: str, value: Any, old: Any, ratchet: _Ratchet) -> None:
         if value is None:
             return
+        if len(path) > LONGEST_PATH:
+            path = shortened(path)
         if node.rules:
             self._rules(node, path, value, old, ratchet)
         if isinstance(value, dict):
