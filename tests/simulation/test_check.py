@@ -12,7 +12,7 @@ from tests.simulation.kinds import App, AppSpec
 import setpoint as sp
 from setpoint.client import AlreadyExists
 from setpoint.models.core_v1 import ConfigMap, Secret
-from setpoint.simulation import SWITCHES, Budget, Counterexample, Report, check
+from setpoint.simulation import SWITCHES, Budget, Counterexample, Plan, Report, check
 
 Reconcile = Callable[[App, sp.Context], Any]
 UNTIL_FOUND = Budget()
@@ -165,6 +165,34 @@ def test_a_time_in_the_status_that_is_always_new_is_a_hot_loop() -> None:
         app.status.note = ctx.now().isoformat()
 
     assert found(reconcile).findings[0].oracle in ("quiet", "hot loop")
+
+
+@pytest.mark.parametrize(("times", "wrong"), [(40, False), (150, True)])
+def test_an_object_with_a_generated_name_that_is_replaced_again_and_again_is_a_hot_loop(
+    times: int, wrong: bool
+) -> None:
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        if not app.status.note:
+            for _ in range(times):
+                meta = sp.ObjectMeta(generate_name="one-", namespace=app.namespace)
+                await ctx.delete(await ctx.client.create(ConfigMap(metadata=meta)))
+        app.status.note = "done"
+
+    plan = Plan()
+    if not wrong:
+        check(create_and_resize, controllers(reconcile), replay=plan.token(), workers=0)
+        return
+    with pytest.raises(Counterexample) as caught:
+        check(create_and_resize, controllers(reconcile), replay=plan.token(), workers=0)
+    assert "[hot loop] configmaps default/one-* was deleted and created again and again" in str(caught.value)
+
+
+def test_a_budget_that_ends_before_the_first_fault_is_told_of() -> None:
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        await ctx.keep(ConfigMap, [ConfigMap.named(app.name)])
+
+    with pytest.warns(UserWarning, match="before the first fault: none of [0-9]+ was tried"):
+        check(create_and_resize, controllers(reconcile), budget=Budget(runs=1))
 
 
 def test_the_real_clock_is_named_with_its_line() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,9 @@ def check(
         progress: a function that is called after each plan with faults that the search tries, with the report so far
             and the phase (``"single faults"``, ``"combinations"``, or ``""``).
 
+    Warns:
+        UserWarning: the budget was used up before the first fault.
+
     Raises:
         Counterexample: a promise is broken.
         SetupFailed: the world could not be made.
@@ -134,7 +138,12 @@ def check(
         if directory is not None:
             write(found, Path(directory))
         raise found
-    return search.report
+    report = search.report
+    if again is None and report.of_singles and not report.singles:
+        warnings.warn(
+            f"the budget was used up before the first fault: none of {report.of_singles} was tried", stacklevel=2
+        )
+    return report
 
 
 def read_plan(source: str | Path) -> tuple[Plan, str, str]:

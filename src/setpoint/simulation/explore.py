@@ -123,6 +123,7 @@ class Explorer:
                 yield fault("pause", at, who=who)
                 yield fault("pause", at, who=who, seconds=FROZEN if self._several else 60.0)
             yield fault("pause", at, who="garbage collector", more=1)
+            yield fault("pause", at, who="control plane", more=1)
             yield fault("early", at, writes=0)
             made = sum(1 for point in self._writes if point.step == step and point.changed)
             for number in range(1, min(made, 12)):

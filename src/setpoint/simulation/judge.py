@@ -31,6 +31,8 @@ REPLACEABLE: Final = frozenset(
 """Kinds whose objects are interchangeable: if an object is deleted because of a stale view and then replaced, nothing
 is lost.
 """
+TURNOVER: Final = 100
+"""Controllers that delete and then create this many objects of one generated name within one step are in a hot loop."""
 MOST_WRITES: Final = 1500
 """The most writes that controllers may make in one step; one more counts as a hot loop."""
 
@@ -88,6 +90,9 @@ class Judge:
         self._step_writes = 0
         self._step = -1
         self._states: dict[str, Counter[bytes]] = {}
+        self._left: Counter[str] = Counter()
+        """The objects with generated names that controllers have deleted in this step and not yet replaced."""
+        self._replaced: Counter[str] = Counter()
         self._broken: set[str] = set()
         self._excused: set[str] = set()
         self._users: set[str] = set()
@@ -117,7 +122,7 @@ class Judge:
         self.check_predicates()
         if entry.step != self._step:
             self._step, self._step_writes = entry.step, 0
-            self._states.clear()
+            self._forget_circles()
         subject = f"{entry.collection} {entry.label}"
         self._world.tape.mark(
             Point(entry.point, "change", entry.step, entry.collection, entry.type, True, entry.revision)
@@ -210,20 +215,35 @@ class Judge:
         state = _content(entry.value) + entry.type.encode()
         seen[state] += 1
         again = sum(count - 1 for count in seen.values())
-        if again >= CIRCLES and self._catch_up is not None:
-            self._states.clear()
+        circles = again >= CIRCLES or self._replaces(entry, subject)
+        if circles and self._catch_up is not None:
+            self._forget_circles()
             catch_up, self._catch_up = self._catch_up, None
             catch_up()
-        elif again >= CIRCLES or self._step_writes > MOST_WRITES:
-            circle = "the same states" if again >= CIRCLES else "new states"
-            self.found(
-                "hot loop",
-                subject,
-                f"{subject} was brought into {circle} again and again: {sum(seen.values())} times in one step",
-                point=entry.point,
-                found=_what(entry),
-            )
+        elif circles or self._step_writes > MOST_WRITES:
+            if again < CIRCLES and circles:
+                what = f"was deleted and created again and again: {self._replaced[subject]} times"
+            else:
+                states = "the same states" if again >= CIRCLES else "new states"
+                what = f"was brought into {states} again and again: {sum(seen.values())} times"
+            self.found("hot loop", subject, f"{subject} {what} in one step", point=entry.point, found=_what(entry))
             self._world.give_up("a hot loop")
+
+    def _replaces(self, entry: Entry, subject: str) -> bool:
+        """Whether an object with a generated name takes, once too often, the place of one that controllers deleted."""
+        if "*" not in entry.label:
+            return False
+        if entry.type == "DELETED":
+            self._left[subject] += 1
+        elif entry.type == "ADDED" and self._left[subject]:
+            self._left[subject] -= 1
+            self._replaced[subject] += 1
+        return self._replaced[subject] >= TURNOVER
+
+    def _forget_circles(self) -> None:
+        self._states.clear()
+        self._left.clear()
+        self._replaced.clear()
 
     # -- writes --------------------------------------------------------------------------------------------------------
 

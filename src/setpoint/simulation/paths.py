@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.simulation.names import renamed_outside, turns, unturned, words_of
 from setpoint.simulation.result import Finding, Result
@@ -18,6 +18,9 @@ from setpoint.simulation.state import (
 
 if TYPE_CHECKING:
     from setpoint.simulation.verdict import Reference
+
+
+_INTENDED: Final = ' (if it may depend on the past, give the reason in ignore={field: ...}, or off={"paths": ...})'
 
 
 def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
@@ -38,7 +41,8 @@ def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
                 Finding(
                     "paths",
                     each.subject,
-                    f"after step {step} the user wishes for what was wished for after step {earlier}, and {each}",
+                    f"after step {step} the user wishes for what was wished for after step {earlier}, and {each}"
+                    f"{_INTENDED}",
                     each.expected,
                     each.found,
                     step=step,
@@ -89,7 +93,7 @@ def direct_findings(baseline: Result, direct: Result, reference: Reference) -> l
         Finding(
             "paths",
             each.subject,
-            f"after all changes {each}, as it is when the user wishes for the same at once",
+            f"after all changes {each}, as it is when the user wishes for the same at once{_INTENDED}",
             each.expected,
             each.found,
         )
