@@ -85,6 +85,14 @@ def age(job: Job) -> tuple[str, str]:
     return str(job.metadata.creation_timestamp), job.key
 
 
+async def suspend(job: Job, wanted: bool, ctx: sp.Context) -> None:
+    """The decision is about the Job as it was seen: if it has changed since (it may be over), the server refuses, and
+    the next look decides.
+    """
+    version = job.metadata.resource_version
+    await ctx.patch(job, {"metadata": {"resourceVersion": version}, "spec": {"suspend": wanted}})
+
+
 async def reconcile(queue: Queue, ctx: sp.Context) -> None:
     """Decides about all Jobs of the queue. One key decides, so no two decisions use up the same quota."""
     jobs = [job for job in await ctx.list(Job, namespace="*", index=("queue", queue.name)) if not is_over(job)]
@@ -92,14 +100,14 @@ async def reconcile(queue: Queue, ctx: sp.Context) -> None:
     keys = {job.key for job in running}
     for job in jobs:
         if job.key not in keys and not job.spec.suspend and not job.is_deleting:
-            await ctx.patch(job, {"spec": {"suspend": True}})
+            await suspend(job, True, ctx)
             ctx.event("Normal", "Preempted", f"Job {job.key} gives way", related=job)
     # Pods of Jobs that were suspended, or that are being deleted, need their places until they are gone.
     left = queue.spec.pods - sum(pods_of(job) for job in jobs if job.key not in keys)
     for job in sorted(running, key=lambda job: bool(job.spec.suspend)):
         left -= size(job)
         if job.spec.suspend and left >= 0:
-            await ctx.patch(job, {"spec": {"suspend": False}})
+            await suspend(job, False, ctx)
     queue.status.running = sorted(keys)
     queue.status.waiting = sorted(job.key for job in jobs if job.key not in keys)
 
