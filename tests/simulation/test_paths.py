@@ -210,7 +210,7 @@ def test_a_status_that_users_write_for_another_controller_belongs_to_their_wishe
         scenario,
         lambda: [controller],
         control_plane=False,
-        budget=Budget(runs=5),
+        budget=Budget(runs=7),
         workers=1,
         off={"hash-seed": "costs processes"},
     )
@@ -235,7 +235,7 @@ def test_an_object_that_is_there_from_the_start_may_be_changed_by_users() -> Non
         lambda: [sp.Controller(Service, reconcile).owns(ConfigMap)],
         objects=[web("one")],
         control_plane=False,
-        budget=Budget(runs=5),
+        budget=Budget(runs=7),
         workers=1,
         off={"hash-seed": "costs processes"},
     )
