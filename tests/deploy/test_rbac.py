@@ -78,7 +78,7 @@ async def test_only_what_controllers_ask_for_is_recorded_and_nothing_without_bei
     assert [*tmp_path.iterdir()] == []
 
 
-@pytest.mark.filterwarnings("ignore:the budget was used up before the first fault")
+@pytest.mark.filterwarnings("ignore:the budget was used up before the first fault")  # what is asked needs none
 def test_the_simulation_is_recorded_without_its_rehearsal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(world: sp.testing.Cluster) -> None:
         await world.create(Secret.named("source", "default"))

@@ -24,8 +24,6 @@ _check_numbers: Final = msgspec.msgpack.Encoder().encode
 _NOT_SIMPLE: Final = object()
 _STEP: Final = 1 << 6
 """The number of bytes that take a decoder as long as one field."""
-_LONGEST_SIMPLE: Final = 1 << 17
-"""A longer piece is a long string, on which `_simple` would spend more time than it saves."""
 _ESCAPE: Final = re.compile(
     r"\\(?:u[dD](?:[89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>[89a-fA-F][0-9a-fA-F]{2}))"
     r"|.(?:[^\\]{0,256}+\\(?:[^u]|u(?![dD]))){0,256}+)",
@@ -82,7 +80,8 @@ class _Objects:
         ).decode
 
     def decode(self, text: str) -> Any:
-        value = _simple(text) if len(text) <= _LONGEST_SIMPLE else _NOT_SIMPLE
+        # A piece that is still long has a long string, on which `_simple` would spend more time than it saves.
+        value = _simple(text) if len(text) < LONG else _NOT_SIMPLE
         return self.decode_any(text) if value is _NOT_SIMPLE else value
 
     def decode_any(self, text: str) -> Any:

@@ -221,11 +221,12 @@ class Judge:
             catch_up, self._catch_up = self._catch_up, None
             catch_up()
         elif circles or self._step_writes > MOST_WRITES:
-            if again < CIRCLES and circles:
+            if again >= CIRCLES:
+                what = f"was brought into the same states again and again: {sum(seen.values())} times"
+            elif circles:
                 what = f"was deleted and created again and again: {self._replaced[subject]} times"
             else:
-                states = "the same states" if again >= CIRCLES else "new states"
-                what = f"was brought into {states} again and again: {sum(seen.values())} times"
+                what = f"was brought into new states again and again: {sum(seen.values())} times"
             self.found("hot loop", subject, f"{subject} {what} in one step", point=entry.point, found=_what(entry))
             self._world.give_up("a hot loop")
 

@@ -82,7 +82,7 @@ class Recorder:
             self._size = 0
             try:
                 self._append({"format": FORMAT, "began": now()})
-            except BaseException:  # also Ctrl-C: it goes on to the caller, and no open file stays
+            except BaseException:  # raised again, Ctrl-C too: the caller gets no recorder that it could close
                 self.close()
                 raise
 

@@ -43,7 +43,6 @@ _NOT_REALLY_REQUIRED: Final = frozenset(
 _LONG: Final = 1 << 17
 _MANY: Final = 2000
 _LONG_NUMBER: Final = re.compile(rb"[-+:,\[\s][0-9]{10}")
-_LONGEST_SEARCH: Final = 1 << 17
 
 
 class _ManagedFields(msgspec.Struct, rename="camel"):
@@ -173,10 +172,9 @@ def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:
 
 
 def _long_number(raw: bytes) -> bool:
-    for start in range(0, len(raw), _LONGEST_SEARCH):
-        end = start + _LONGEST_SEARCH
-        spend(min(len(raw), _LONGEST_SEARCH))  # a search can't be interrupted
-        if _LONG_NUMBER.search(raw, start, end + 10):  # a match may begin at the end of one part
+    for start in range(0, len(raw), _LONG):
+        spend(min(len(raw), _LONG))  # a search can't be interrupted
+        if _LONG_NUMBER.search(raw, start, start + _LONG + 10):  # a match may begin at the end of one part
             return True
     return False
 
