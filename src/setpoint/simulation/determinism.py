@@ -17,8 +17,7 @@ from setpoint.simulation.tape import is_users
 
 _CLOCKS = {"time", "time_ns", "now", "utcnow", "today", "localtime", "gmtime"}
 _CHANCE = {"random", "getrandbits", "randbytes", "urandom", "seed"}
-_MADE_OF_CHANCE = {"uuid1", "uuid4", "randint", "choice", "choices", "shuffle", "sample", "uniform", "randrange",
-                   "token_hex", "token_bytes", "token_urlsafe", "randbelow"}  # fmt: skip
+_MADE_OF_CHANCE = {"uuid1", "randint", "choice", "choices", "shuffle", "sample", "uniform", "randrange"}
 
 
 def first_difference(one: Result, other: Result) -> list[Finding]:
@@ -67,7 +66,7 @@ def audited(found: dict[str, str]) -> Iterator[None]:
         elif event == "call" and frame.f_code.co_name in _MADE_OF_CHANCE and frame.f_back is not None:
             caller = frame.f_back
             holder = frame.f_locals.get("self")
-            library = frame.f_code.co_filename.rpartition("/")[2] in ("uuid.py", "random.py", "secrets.py")
+            library = frame.f_code.co_filename.rpartition("/")[2] in ("uuid.py", "random.py")
             if library and is_users(caller) and (holder is None or _is_global(holder)):
                 name = frame.f_code.co_name
                 found.setdefault(f"{caller.f_code.co_filename}:{caller.f_lineno}", f"asks chance ({name})")

@@ -17,20 +17,20 @@ import msgspec
 from setpoint.apiserver.http_types import Response as Answered
 from setpoint.client import Client
 from setpoint.client.transport import Request, Response, TransportError
-from setpoint.meta import Object, resource_of
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.asked import Asked
+from setpoint.simulation.chance import Chance
 from setpoint.simulation.cluster import Backstage, SimulatedCluster
 from setpoint.simulation.front import Front
-from setpoint.simulation.history import Entry, History, sketch
+from setpoint.simulation.history import Entry, History
 from setpoint.simulation.judge import Judge
+from setpoint.simulation.land import Land
 from setpoint.simulation.life import Life
 from setpoint.simulation.loop import SimulationLoop
 from setpoint.simulation.plan import Plan
 from setpoint.simulation.plane import Plane
 from setpoint.simulation.port import Port
 from setpoint.simulation.setup import Setup
-from setpoint.simulation.state import Snapshot, snapshot
 from setpoint.simulation.stream import Gate, Stream
 from setpoint.simulation.tape import Tape
 from setpoint.simulation.wire import FOREVER, LATENCY, Exchange
@@ -52,6 +52,8 @@ class Lands(Protocol):
     def judge(self) -> Judge: ...
     @property
     def tape(self) -> Tape: ...
+    @property
+    def chance(self) -> Chance: ...
     def dice(self, name: str) -> Random: ...
     def now(self) -> datetime: ...
 
@@ -68,7 +70,7 @@ class Far:
         self._world = world
         self.setup = setup = world.setup
         self._users_work_here = not setup.program().home
-        self.history = History(world.loop.time)
+        self.history = History(world.loop.time, world.chance.starred)
         self.plan = Plan()
         self.tape = world.tape
         self.wishes = Wishes()
@@ -82,7 +84,7 @@ class Far:
         self.is_cut = False
         self.server_actor = Actor("far server", "server")
         self._wires: list[FarWire] = []
-        self._warm_at = 0
+        self.land = Land(self.history, world.chance, f"@{FAR}")
 
     # -- before the run ------------------------------------------------------------------------------------------------
 
@@ -111,7 +113,7 @@ class Far:
     def begin(self, seed: int, skip: int) -> None:
         """Begins to record the history: earlier changes are not part of it."""
         self._front.seed = f"{FAR} {seed}"
-        self._warm_at = self.history.revision
+        self.land.begin()
         self.history.restart(self._world.loop.time, skip)
         self.history.watchers.append(self._changed)
 
@@ -149,37 +151,6 @@ class Far:
 
     def restore(self) -> None:
         self.is_cut = False
-
-    # -- what is there -------------------------------------------------------------------------------------------------
-
-    def is_deleting(self, obj: Object) -> bool:
-        """Whether the far cluster's object with the kind, namespace and name of ``obj`` is being deleted."""
-        resource = resource_of(type(obj))
-        space = (obj.namespace or self.setup.namespace) if resource.namespaced else ""
-        record = self.history.get(str(resource.group_resource), space, obj.name)
-        return record is not None and sketch(record.value).metadata.deletion_timestamp is not None
-
-    def there(self) -> dict[str, int]:
-        """The number of existing objects of each collection and label, with ``@far`` after the collection."""
-        found: dict[str, int] = {}
-        for collection, label in self.history.alive.values():
-            subject = f"{collection}@{FAR} {label}"
-            found[subject] = found.get(subject, 0) + 1
-        return found
-
-    def ended(self) -> set[str]:
-        """The conditions that the far control plane has set from True to False, with ``@far`` after the collection."""
-        return {each.replace(" ", f"@{FAR} ", 1) for each in self.history.ended}
-
-    def snapshot(self, *, since: int | None = None) -> Snapshot:
-        """The state in the form of the near cluster's snapshot, with ``@far`` after each collection."""
-        called = self.history.called | self.history.versions()
-        found = snapshot(self.history.documents(), called, since=self._warm_at if since is None else since)
-        marked: Snapshot = {}
-        for subject, items in found.items():
-            collection, _, label = subject.partition(" ")
-            marked[f"{collection}@{FAR} {label}"] = items
-        return marked
 
 
 class FarWire:

@@ -104,11 +104,12 @@ def label_of(namespace: str, name: str, generate_name: str) -> str:
 
 class History(MemoryStorage):
     """A storage that remembers the author of every change. ``step`` is the scenario's current step, and ``clock`` gives
-    the loop's time.
+    the loop's time. ``starred`` replaces the random texts in a name.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], starred: Callable[[str], str] = str) -> None:
         super().__init__(start=FIRST)
+        self._starred = starred
         self.entries: list[Entry] = []
         self.by_revision: dict[int, Entry] = {}
         self.clock = clock
@@ -181,9 +182,11 @@ class History(MemoryStorage):
         self.recording = True
 
     def named(self, text: str) -> str:
-        """The text with uids replaced by the names of their objects, since uids differ between seeds."""
-        return _UID.sub(
-            lambda match: f"<uid of {self.called[match[0]]}>" if match[0] in self.called else match[0], text
+        """The text with uids replaced by the names of their objects, and random texts by ``*``, since they differ
+        between seeds.
+        """
+        return self._starred(
+            _UID.sub(lambda match: f"<uid of {self.called[match[0]]}>" if match[0] in self.called else match[0], text)
         )
 
     def versions(self) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 _UID: Final = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){0,3}(?:-[0-9a-f]{12})?\b")
@@ -17,10 +17,16 @@ class StandIns:
     whole value and where they are part of a longer text.
 
     ``called`` maps the uid of every object that has ever existed to the object's name; it may map versions to texts,
-    too. An object that is gone and its successor of the same name have different texts for their uids.
+    too. An object that is gone and its successor of the same name have different texts for their uids. ``starred``
+    replaces the random parts of a name that a program has made.
     """
 
-    def __init__(self, documents: Mapping[tuple[str, str], dict[str, Any]], called: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        documents: Mapping[tuple[str, str], dict[str, Any]],
+        called: Mapping[str, str],
+        starred: Callable[[str], str] = str,
+    ) -> None:
         self._exact: dict[str, str] = {}
         self._ports: dict[int, str] = {}
         self._begins: dict[str, list[str]] = {}
@@ -32,6 +38,8 @@ class StandIns:
             prefix, name = meta.get("generateName"), meta.get("name", "")
             if prefix and name.startswith(prefix):
                 generated[name] = prefix + "*"
+            elif (told := starred(name)) != name:
+                generated[name] = told
             if collection in ("services", "pods"):
                 self._addresses(f"{collection} {called.get(meta.get('uid', ''), name)}", document)
         for uid, name in called.items():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -90,14 +91,16 @@ def snapshot(
     *,
     since: int,
     outside: Mapping[str, JSON] | None = None,
+    starred: Callable[[str], str] = str,
 ) -> Snapshot:
     """The objects that were written after the revision ``since``, and the states of external systems (``outside``).
 
     Values that differ between any two runs are left out (the object's own uid, version and generation, for example) or
     replaced: uids and addresses by the names of their objects, generated names by their prefixes, and times by
-    ``<time>``. Objects that only keep an earlier desired state, such as old ReplicaSets, are left out.
+    ``<time>``. Objects that only keep an earlier desired state, such as old ReplicaSets, are left out. The data of
+    Secrets are decoded where they are text. ``starred`` replaces the random parts of names.
     """
-    stand_ins = StandIns(documents, called)
+    stand_ins = StandIns(documents, called, starred)
     found: Snapshot = {}
     for (collection, _), document in sorted(documents.items(), key=lambda item: item[0]):
         meta = document.get("metadata", {})
@@ -105,13 +108,28 @@ def snapshot(
             continue
         if _is_history(collection, document):
             continue
-        label = label_of(meta.get("namespace", ""), meta.get("name", ""), meta.get("generateName", ""))
+        label = starred(label_of(meta.get("namespace", ""), meta.get("name", ""), meta.get("generateName", "")))
+        if collection == "secrets" and isinstance(data := document.get("data"), dict):
+            document = {**document, "data": {name: _decoded(value) for name, value in data.items()}}
         found.setdefault(f"{collection} {stand_ins.text(label)}", []).append(_plain(document, stand_ins))
-    for items in found.values():
-        items.sort(key=lambda item: msgspec.json.encode(item, order="sorted"))
     for name, state in (outside or {}).items():
         found[f"external {name}"] = [_walk(plain_values(state), stand_ins, None)]
-    return found
+    return in_order(found)
+
+
+def in_order(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with the objects of each label in an order that depends on nothing but their content."""
+    for items in snapshot.values():
+        items.sort(key=lambda item: msgspec.json.encode(item, order="sorted"))
+    return snapshot
+
+
+def _decoded(value: JSON) -> JSON:
+    """The text that base64 stands for; ``value`` itself if it does not stand for a text."""
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except (TypeError, ValueError):
+        return value
 
 
 def _is_history(collection: str, document: dict[str, JSON]) -> bool:

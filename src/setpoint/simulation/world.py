@@ -17,8 +17,9 @@ from setpoint.client import Client
 from setpoint.client.transport import Request
 from setpoint.cluster import with_conversions
 from setpoint.manager import Manager
-from setpoint.meta import Object, resource_of
+from setpoint.meta import Object
 from setpoint.simulation.actor import Actor
+from setpoint.simulation.chance import Chance
 from setpoint.simulation.cluster import SimulatedCluster
 from setpoint.simulation.complaints import heard
 from setpoint.simulation.determinism import audited
@@ -27,9 +28,10 @@ from setpoint.simulation.explained import explained
 from setpoint.simulation.externals import using
 from setpoint.simulation.far import Far
 from setpoint.simulation.front import Front
-from setpoint.simulation.history import History, sketch
+from setpoint.simulation.history import History
 from setpoint.simulation.interludes import Interludes
 from setpoint.simulation.judge import Judge
+from setpoint.simulation.land import Land
 from setpoint.simulation.life import Killed, Life
 from setpoint.simulation.loop import SimulationLoop
 from setpoint.simulation.plan import Fault, Plan
@@ -39,7 +41,7 @@ from setpoint.simulation.process import Process
 from setpoint.simulation.processes import Processes
 from setpoint.simulation.result import Options, Point, Result
 from setpoint.simulation.setup import Setup
-from setpoint.simulation.state import Snapshot, snapshot
+from setpoint.simulation.state import Snapshot
 from setpoint.simulation.steps import Steps
 from setpoint.simulation.strikes import Strikes
 from setpoint.simulation.tape import Tape
@@ -68,7 +70,8 @@ class World:
         self.plan = Plan()
         self.options = Options()
         self.seed = 0
-        self.history = History(loop.time)
+        self.chance = Chance()
+        self.history = History(loop.time, self.chance.starred)
         if setup.processes > 1:
             self.history.untold |= {"leases.coordination.k8s.io"}
         self.tape = Tape(loop.time)
@@ -87,6 +90,9 @@ class World:
         self.traffic = Traffic(self)
         self.front = Front(self.server, self.history)
         self.far = Far(self) if setup.fleet else None
+        self.lands = [Land(self.history, self.chance)]
+        if self.far is not None:
+            self.lands.append(self.far.land)
         self.telephone = Telephone(self)
         self.port = Port(self)
         self.processes = Processes(self)
@@ -95,7 +101,6 @@ class World:
         """Whether a step is about to end, because all consequences of the user's actions have been dealt with."""
         self._main: asyncio.Task[None] | None = None
         self._gave_up = ""
-        self._warm_at = 0
         self._result = Result()
         self._randoms: list[Random] = []
         self.branch: Callable[[int], tuple[Plan, Options] | None] = lambda _step: None
@@ -129,7 +134,7 @@ class World:
         for obj in self.setup.objects:
             await cluster.client.create(obj)
         await self.steps.quiesce(30.0)
-        self._warm_at = self.history.revision
+        self.lands[0].begin()
 
     def connect(self, name: str) -> Client:
         return Client(self.port, namespace=self.setup.namespace, random=self.dice(name))
@@ -149,6 +154,7 @@ class World:
         """Carries out one run. Errors of the scenario and the controllers are part of the result and are not raised."""
         self._began = time.process_time()
         self.plan, self.options, self.seed = plan, options, plan.seed
+        self.chance.seed = plan.seed
         for number, each in enumerate((*self._randoms, self.cluster.random, self.server.random)):
             each.seed(f"{plan.seed} {number}")
         self.strikes = Strikes(self, plan)
@@ -159,15 +165,15 @@ class World:
         if self.far is not None:
             self.far.begin(plan.seed, int(options.shift) % 1000)
         if options.rests:
-            far = {} if self.far is None else self.far.snapshot(since=-1)
-            self._result.initial = snapshot(self.history.documents(), self.history.called, since=-1) | far
+            for land in self.lands:
+                self._result.initial |= land.initial()
         saved = [copy.deepcopy(vars(external)) for external in self.setup.externals]
         self.loop.set_exception_handler(self._unhandled)
         using(self.telephone)
         start = self.loop.time()
         try:
             audit = audited(self._result.environment) if options.audit else nullcontext()
-            with audit, heard(self.judge.raised):
+            with audit, self.chance.installed(), heard(self.judge.raised):
                 self._main = asyncio.get_running_loop().create_task(self._story(), name="scenario")
                 await asyncio.wait((self._main,))
             if not self._main.cancelled() and (problem := self._main.exception()) is not None:
@@ -253,7 +259,7 @@ class World:
         result.gone = {step: dict(gone) for step, gone in judge.gone.items()}
         result.collected = sorted(judge.collected)
         result.provided = sorted(judge.provided)
-        result.ended = sorted(self.history.ended | (self.far.ended() if self.far is not None else set()))
+        result.ended = sorted(set().union(*(land.ended() for land in self.lands)))
         result.writes, result.steps = judge.writes, self.steps.number
         result.struck = self.strikes.numbers()
         result.digest = tape.digest()
@@ -339,14 +345,7 @@ class World:
                 return
 
     def _is_leaving(self, obj: Object) -> bool:
-        resource = resource_of(type(obj))
-        space = (obj.namespace or self.setup.namespace) if resource.namespaced else ""
-        here = self._is_deleting(str(resource.group_resource), space, obj.name)
-        return here or (self.far is not None and self.far.is_deleting(obj))
-
-    def _is_deleting(self, collection: str, namespace: str, name: str) -> bool:
-        record = self.history.get(collection, namespace, name)
-        return record is not None and sketch(record.value).metadata.deletion_timestamp is not None
+        return any(land.is_deleting(obj, self.setup.namespace) for land in self.lands)
 
     def came_to(self, step: int) -> None:
         """Begins a step. If ``branch`` has a different plan for the rest of the run, that plan replaces the current
@@ -369,19 +368,18 @@ class World:
         self.judge.check_predicates()
         self.tape.mark(Point(f"step {number}", "step", number))
         self.tape.tell("user", "user", "step", f"step {number} ends")
-        there = {} if self.far is None else self.far.there()
-        for collection, label in self.history.alive.values():
-            there[f"{collection} {label}"] = there.get(f"{collection} {label}", 0) + 1
-        self._result.there.append(there)
+        self._result.there.append({subject: number for land in self.lands for subject, number in land.there().items()})
         if self.options.rests:
             self._result.rests.append(self.snapshot())
             self._result.wishes.append(self.wishes.text())
 
     def snapshot(self) -> Snapshot:
         outside = {each.name: each.state() for each in self.setup.externals}
-        called = self.history.called | self.history.versions()
-        far: Snapshot = {} if self.far is None else self.far.snapshot()
-        return snapshot(self.history.documents(), called, since=self._warm_at, outside=outside) | far
+        near, *others = self.lands
+        found = near.snapshot(outside)
+        for land in others:
+            found |= land.snapshot()
+        return self.chance.by_use(found)
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
