@@ -127,7 +127,7 @@ def cloud(*owners: str, **more: Any) -> dict[str, list[Any]]:
 
 
 def is_found(ours: dict[str, list[Any]], theirs: dict[str, list[Any]]) -> bool:
-    return bool(Reference(Result(end=ours), []).compare(Result(end=theirs), "end state", "in the end"))
+    return bool(Reference(Result(end=ours), []).judge(Plan(), Result(end=theirs)))
 
 
 def test_the_counter_of_names_outside_may_be_another_and_no_smaller_number_may() -> None:

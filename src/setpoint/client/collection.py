@@ -190,15 +190,16 @@ def _uncollected() -> Iterator[None]:
     without freeing any, which would take most of the time needed to decode a long list. The block must not await.
 
     Freezing and unfreezing moves new objects to the oldest generation without traversing them; later collections still
-    find them. In a program that has frozen objects of its own, this step is skipped, because it would unfreeze them.
+    find them. In a program that has frozen objects of its own, this step is skipped, because it would unfreeze them;
+    so it is where nothing is collected anyway.
     """
     collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if gc.get_freeze_count() == 0:
-            gc.freeze()
-            gc.unfreeze()
         if collecting:
+            if gc.get_freeze_count() == 0:  # the count visits every frozen object
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from setpoint.meta import Quantity
 from setpoint.simulation.names import renamed_outside, turns, unturned, words_of
 from setpoint.simulation.result import Finding, Result
 from setpoint.simulation.state import (
@@ -35,7 +36,7 @@ def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
         earlier = first.setdefault(wish, step)
         if earlier == step:
             continue
-        traces = _Traces(baseline, step, reference.masks)
+        traces = _Traces(baseline, step, reference)
         for each in traces.between(*_rests(baseline, earlier, step)):
             return [
                 Finding(
@@ -80,7 +81,7 @@ def direct_findings(baseline: Result, direct: Result, reference: Reference) -> l
     """
     reference.records = records(baseline.end, direct.end)
     last = len(baseline.rests) - 1
-    traces = _Traces(baseline, last, reference.masks)
+    traces = _Traces(baseline, last, reference)
     found = traces.between(
         completed(direct.end, baseline.end, baseline.initial, direct.there),
         completed(baseline.end, direct.end, baseline.initial, baseline.there),
@@ -115,26 +116,30 @@ def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapsh
 class _Traces:
     """Looks for traces of earlier wishes in the state at the end of a step.
 
-    The following are not traces: records of past actions and their times, counters of changes, users' objects that the
-    garbage collector deleted with their owner, names that alternate (blue and green, numbers of revisions), names that
-    external systems made by counting, and objects that the control plane makes for the whole cluster when they are
-    first needed (a default storage class).
+    The following are not traces: records of past actions and their times, counters of changes, the sizes of volumes
+    that have been larger, values from a pool that other objects held before, users' objects that the garbage collector
+    deleted with their owner, names that alternate (blue and green, numbers of revisions), names that external systems
+    made by counting, and objects that the control plane makes for the whole cluster when they are first needed (a
+    default storage class).
     """
 
-    def __init__(self, baseline: Result, step: int, masks: frozenset[str]) -> None:
+    def __init__(self, baseline: Result, step: int, reference: Reference) -> None:
         self._baseline = baseline
-        self._masks = masks
+        self._masks = reference.masks
+        self._pools = reference.pools
         wish = baseline.wishes[step]
         passed = zip(baseline.rests[:step], baseline.wishes[:step], strict=True)
         self._before = [rest for rest, wished in passed if wished != wish]
         self.harmless: frozenset[str] = frozenset()
-        """The fields that hold times or counters."""
+        """The fields that hold times, counters or the sizes of volumes."""
         self.takes_turns = False
 
     def between(self, expected: Snapshot, found: Snapshot) -> list[Difference]:
         left = self._between(expected, found)
         if left and (renamed := renamed_outside(expected, found)) is not None:
             return left if self._between(renamed.expected, renamed.found) else []
+        if any(not self._between(way, found) for _, way in self._pools.exchanges(expected, found, left)):
+            return []
         return left
 
     def _between(self, expected: Snapshot, found: Snapshot) -> list[Difference]:
@@ -145,7 +150,7 @@ class _Traces:
                 continue
             if (each.is_more and each.subject in self._baseline.provided) or each.is_ended(self._baseline.ended):
                 continue
-            if _is_moment(each) or self._counts(each):
+            if _is_moment(each) or self._counts(each) or _only_grows(each):
                 if not each.subject.startswith("external "):
                     self.harmless |= {each.mask}
             else:
@@ -185,6 +190,14 @@ class _Traces:
 
 def _is_moment(each: Difference) -> bool:
     return _is_plain(each) and each.path.startswith("status.") and {each.expected, each.found} == {TIME, ABSENT}
+
+
+def _only_grows(each: Difference) -> bool:
+    """Whether the difference is in the size of a volume: a request for storage can be made larger, never smaller."""
+    volumes = each.subject.startswith(("persistentvolumeclaims ", "persistentvolumes "))
+    if not volumes or not each.path.endswith(".storage") or ABSENT in (each.expected, each.found):
+        return False
+    return Quantity(each.found) > Quantity(each.expected)  # the server has checked that both are sizes
 
 
 def _is_plain(each: Difference) -> bool:

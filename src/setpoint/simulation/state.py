@@ -306,13 +306,6 @@ def _differ(wanted: JSON, got: JSON, path: str) -> Iterator[tuple[str, JSON, JSO
         yield path, wanted, got
 
 
-def learned(one: Snapshot, other: Snapshot) -> frozenset[str]:
-    """The masks of the fields that differ between two undisturbed runs: their values depend on chance, not on the
-    controller.
-    """
-    return frozenset(each.mask for each in differences(one, other))
-
-
 def counted(subjects: Iterable[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for subject in subjects:

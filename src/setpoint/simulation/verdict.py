@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from setpoint.simulation.names import renamed_outside, turns, unturned
 from setpoint.simulation.plan import Fault, Plan
+from setpoint.simulation.pools import Exchange, Pools, renaming
 from setpoint.simulation.result import Finding, Result
-from setpoint.simulation.state import Difference, Snapshot, completed, differences, learned
+from setpoint.simulation.state import Difference, Snapshot, completed, differences
 
 _UNANSWERED: Final = ("lost-answer", "late-write", "slow-answer", "slow-request")
 
@@ -42,16 +43,24 @@ class Reference:
         last = self.baseline.there[-1] if self.baseline.there else {}
         self.passing = frozenset(each for each in last if each in self.deleted and each not in self.baseline.end)
         """Objects that disappear by themselves some time after the user's last step. A fault may shorten that time."""
+        self.pools = Pools(self.baseline.rests)
         for other in self.others:
-            masks |= learned(self.baseline.end, other.end)
+            masks |= self._learned(self.baseline.end, other.end)
             for ours, theirs in zip(self.baseline.rests, other.rests, strict=False):
-                masks |= learned(ours, theirs)
+                masks |= self._learned(ours, theirs)
             self.allow(other)
         self.masks = frozenset(masks)
         self.stays = self._stays()
         """The number of objects with each label that have to exist at the end of each step: the smallest number until
         users act again, since a controller may do sooner what it does later in the undisturbed run.
         """
+
+    def _learned(self, one: Snapshot, other: Snapshot) -> frozenset[str]:
+        """The masks of fields that depend on chance. Values that merely changed places are not masked."""
+        left = differences(one, other)
+        if any(not differences(way, other) for _, way in self.pools.exchanges(one, other, left)):
+            return frozenset()
+        return frozenset(each.mask for each in left)
 
     def _stays(self) -> tuple[dict[str, int], ...]:
         found: list[dict[str, int]] = []
@@ -73,42 +82,51 @@ class Reference:
         found = [finding for finding in result.findings if finding.identity not in known]
         if any(finding.oracle in ("hot loop", "hang", "scenario") for finding in found):
             return self._enabled(found)
-        found += self.compare(result, "end state", "in the end", less=plan.travels, hides=plan.hides)
-        found += self._counts(plan, result)
-        return self._enabled(found)
+        differing, ways = self._compare(result, less=plan.travels, hides=plan.hides)
+        counts = [list(self._counts(plan, result, exchange)) for exchange in ways]
+        return self._enabled([*found, *differing, *min(counts, key=len)])
 
-    def compare(
-        self, result: Result, oracle: str, when: str, *, less: bool = False, hides: bool = False
-    ) -> list[Finding]:
-        """Returns a finding for every object that differs from the undisturbed run. With ``less``, additional objects
-        are not findings; with ``hides``, neither are differences that depend on which of the users' changes the
-        controller has seen.
+    def _compare(self, result: Result, *, less: bool, hides: bool) -> tuple[list[Finding], list[Exchange]]:
+        """A finding for every object that differs from the undisturbed run, and the exchanges after which it may be
+        compared with that: if objects have only got each other's values, there are several, and no finding. With
+        ``less``, additional objects are not findings; with ``hides``, neither are differences that depend on which of
+        the users' changes the controller has seen.
         """
         initial, there = self.baseline.initial, self.baseline.there
         expected = completed(self.baseline.end, result.end, initial, there)
         found = completed(result.end, self.baseline.end, initial, result.there)
         by_subject = self._left(result, expected, found, less=less, hides=hides)
-        if self.takes_turns and by_subject:
+        if not by_subject:
+            return [], [{}]
+        if self.takes_turns:
             # An additional object may stand in the place of a missing one.
-            every = self._left(result, expected, found, less=False, hides=hides)
-            words = turns([each for several in every.values() for each in several])
+            both = self._left(result, expected, found, less=False, hides=hides)
+            words = turns([each for several in both.values() for each in several])
             if words and not unturned(self.baseline.end, result.end, words, self.masks):
-                return []
-        if by_subject and (renamed := renamed_outside(expected, found)) is not None:
+                return [], [{}]
+        if (renamed := renamed_outside(expected, found)) is not None:
             left = self._left(result, renamed.expected, renamed.found, less=less, hides=hides)
             if all(renamed.is_counter(each) for several in left.values() for each in several):
-                return []
+                return [], [{}]
+        ways = [
+            exchange
+            for exchange, way in self.pools.exchanges(expected, found, differences(expected, found, self.masks))
+            if not self._left(result, way, found, less=less, hides=hides)
+        ]
+        if ways:
+            return [], ways
         outside_first = sorted(by_subject.items(), key=lambda item: not item[0].startswith("external "))
-        return [
+        findings = [
             Finding(
-                oracle,
+                "end state",
                 subject,
-                f"{when} " + "; ".join(str(each) for each in several[:4]),
+                "in the end " + "; ".join(str(each) for each in several[:4]),
                 {each.path: each.expected for each in several},
                 {each.path: each.found for each in several},
             )
             for subject, several in outside_first
         ]
+        return findings, [{}]
 
     def _left(
         self, result: Result, expected: Snapshot, found: Snapshot, *, less: bool, hides: bool
@@ -127,11 +145,15 @@ class Reference:
                 by_subject.setdefault(each.subject, []).append(each)
         return by_subject
 
-    def _counts(self, plan: Plan, result: Result) -> Iterable[Finding]:
+    def _counts(self, plan: Plan, result: Result, exchange: Exchange) -> Iterable[Finding]:
+        """Findings about objects that were created or deleted too often. Objects that were exchanged are counted
+        together.
+        """
+        place = renaming(exchange)
         if plan.travels:
             # On an old view much is made that has to go again: what counts is what should have stayed, and went.
             for subject, times in result.wrongly.items():
-                if subject in self.passing:
+                if subject in self.passing or (place(subject) != subject and self.deleted.get(place(subject))):
                     continue
                 yield Finding(
                     "destroyed",
@@ -150,6 +172,9 @@ class Reference:
         ):
             for subject, times in seen.items():
                 most = allowed.get(subject, 0) + twice.get(subject, 0)
+                others = _circle(subject, place)
+                if others and sum(seen.get(each, 0) for each in others) <= sum(allowed.get(each, 0) for each in others):
+                    continue
                 if times > most and subject not in self.records:
                     told = f"{subject} was {word} {_times(times)}, in the undisturbed run {_times(most)}"
                     yield Finding("counts", subject, told, most, times)
@@ -166,6 +191,15 @@ def _unknown(fault: Fault) -> str:
     verb, _, rest = fault.at.partition(" ")
     subject = rest.rpartition(" #")[0]
     return subject if verb == "create" and subject.endswith("*") and fault.kind in _UNANSWERED else ""
+
+
+def _circle(subject: str, place: Callable[[str], str]) -> list[str]:
+    """The objects that were exchanged with this one, and this one; empty if there was no exchange."""
+    found, other = [subject], place(subject)
+    while other != subject:
+        found.append(other)
+        other = place(other)
+    return found if len(found) > 1 else []
 
 
 def _times(count: int) -> str:

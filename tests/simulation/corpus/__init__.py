@@ -16,6 +16,7 @@ from tests.simulation.corpus import (
     f11_strangers,
     f12_neighbours,
     f13_readers,
+    f14_given_out,
 )
 from tests.simulation.corpus.pair import Pair
 
@@ -33,7 +34,8 @@ _FAMILIES = (
     f11_strangers,
     f12_neighbours,
     f13_readers,
+    f14_given_out,
 )
-STRANGERS: list[Pair] = f11_strangers.PAIRS + f12_neighbours.PAIRS + f13_readers.PAIRS
+STRANGERS: list[Pair] = f11_strangers.PAIRS + f12_neighbours.PAIRS + f13_readers.PAIRS + f14_given_out.PAIRS
 """Those that are tried only where long tests are (``-m long``)."""
 PAIRS: list[Pair] = [pair for family in _FAMILIES for pair in family.PAIRS]

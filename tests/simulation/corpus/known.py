@@ -9,6 +9,12 @@ MISSED: dict[str, str] = {}
 
 KNOWN: dict[str, tuple[Fault, ...]] = {
     "a-budget-of-one-reconcile": (Fault("pause", "step 1", (("who", "control plane"),)),),
+    "a-password-drawn-again": (Fault("crash-after", "call users.create('main', '*') #1"),),
+    "a-network-for-each-attempt": (
+        Fault("crash-after", "call networks.create('<uid of stores.strange.example.com default/main>') #1"),
+    ),
+    "a-name-drawn-again": (Fault("late-write", "create configmaps default/main-5c573780 #1", (("seconds", 5.0),)),),
+    "the-lowest-free-address": (),
     "members-in-no-order": (Fault("lost-request", "apply pods default/main-0 #1"),),
     "two-secrets-one-guard": (Fault("crash-after", "create secrets default/one-ca #1"),),
     "act-on-the-way-into-a-state": (Fault("crash-after", "patch pods default/one-0 #1"),),

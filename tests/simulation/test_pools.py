@@ -1,0 +1,193 @@
+"""Which object gets which value of a pool may depend on the order of events; that each gets one of its own may not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.simulation.kinds import App, AppSpec
+
+import setpoint as sp
+from setpoint.client import AlreadyExists
+from setpoint.cluster.volumes import HOLLOW
+from setpoint.meta import Quantity
+from setpoint.models.core_v1 import (
+    ConfigMap,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    VolumeResourceRequirements,
+)
+from setpoint.models.storage_v1 import StorageClass
+from setpoint.simulation import Budget, Counterexample, check
+from setpoint.simulation.pools import Pools
+from setpoint.simulation.state import Snapshot, differences
+
+SPECS = {"alpha": 3, "beta": 5, "gamma": 7}
+
+
+def apps(**addresses: str) -> Snapshot:
+    return {
+        f"apps default/{name}": [{"spec": {"size": SPECS[name]}, "status": {"address": address}}]
+        for name, address in addresses.items()
+    }
+
+
+def reserved(**addresses: str) -> Snapshot:
+    """With an object for each address, as controllers have it that reserve theirs."""
+    owners: Snapshot = {
+        f"configmaps default/address-{address}": [{"metadata": {"name": f"address-{address}"}, "data": {"for": name}}]
+        for name, address in addresses.items()
+    }
+    return apps(**addresses) | owners
+
+
+def explained(expected: Snapshot, found: Snapshot, *rests: Snapshot) -> bool:
+    left = differences(expected, found)
+    assert left
+    return any(not differences(way, found) for _, way in Pools(rests).exchanges(expected, found, left))
+
+
+FIRST, SECOND, THIRD = "10.0.0.1", "10.0.0.2", "10.0.0.3"
+
+
+@pytest.mark.parametrize("state", [apps, reserved])
+def test_two_objects_may_get_each_others_values(state: Any) -> None:
+    assert explained(state(alpha=FIRST, beta=SECOND), state(alpha=SECOND, beta=FIRST))
+    assert explained(state(alpha="30001", beta="30002"), state(alpha="30002", beta="30001"))
+
+
+def test_an_object_may_get_what_another_had_before_it_or_the_next_if_that_is_not_free_yet() -> None:
+    before = reserved(alpha=FIRST, beta=SECOND)
+    expected = reserved(beta=SECOND, gamma=FIRST)
+    assert explained(expected, reserved(beta=FIRST, gamma=SECOND), before, expected)
+    assert explained(expected, reserved(beta=SECOND, gamma=THIRD), before, expected)
+    assert explained(reserved(beta=SECOND), reserved(beta=FIRST), before)
+
+
+@pytest.mark.parametrize("state", [apps, reserved])
+def test_two_objects_may_not_have_the_same_value(state: Any) -> None:
+    expected = apps(alpha=FIRST, beta=SECOND)
+    assert not explained(expected, apps(alpha=FIRST, beta=FIRST), expected)
+    assert not explained(expected, apps(alpha=SECOND, beta=SECOND), expected)
+
+
+def test_a_reservation_that_nobody_knows_of_is_a_difference() -> None:
+    expected = reserved(alpha=FIRST, beta=SECOND)
+    assert not explained(expected, expected | reserved(gamma=THIRD), expected)
+    assert not explained(expected, expected | apps(beta=THIRD), expected)
+
+
+def test_the_wrong_one_of_several_members_is_a_difference() -> None:
+    """Names alone are not given out: a set has to lose its last member."""
+
+    def members(*numbers: int) -> Snapshot:
+        return {f"pods default/main-{number}": [{"metadata": {"name": f"main-{number}"}}] for number in numbers}
+
+    assert not explained(members(0, 1), members(0, 2), members(0, 1, 2), members(0, 1))
+
+
+def test_what_users_wish_for_is_not_given_out() -> None:
+    def child_of(**sizes: int) -> Snapshot:
+        children: Snapshot = {f"sets default/{name}": [{"spec": {"size": size}}] for name, size in sizes.items()}
+        return apps(alpha=FIRST, beta=SECOND) | children
+
+    assert not explained(child_of(alpha=3, beta=5), child_of(alpha=5, beta=3))
+
+
+@pytest.mark.parametrize("order", [lambda *names: [*names], lambda *names: " ".join(names)])
+def test_another_order_within_an_object_is_a_difference(order: Any) -> None:
+    def named(*names: str) -> Snapshot:
+        return {f"configmaps default/{each}": [{"data": {"names": order(*names)}}] for each in ("one", "two")}
+
+    assert not explained(named("first", "second"), named("second", "first"), named("first", "second"))
+
+
+def test_a_single_object_does_not_make_a_pool() -> None:
+    one = apps(alpha=FIRST)
+    assert not explained(one, apps(alpha=SECOND), one)
+
+
+@given(st.permutations(sorted(SPECS)), st.permutations([FIRST, SECOND, THIRD]))
+def test_any_order_of_giving_out_is_one_of_them(names: list[str], addresses: list[str]) -> None:
+    expected = reserved(alpha=FIRST, beta=SECOND, gamma=THIRD)
+    found = reserved(**dict(zip(names, addresses, strict=True)))
+    assert found == expected or explained(expected, found, expected)
+
+
+# -- in a simulation ---------------------------------------------------------------------------------------------------
+
+
+async def two_apps(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", "default"))
+    await cluster.apply(App.named("two", "default"))
+    await cluster.settle()
+
+
+async def reserve(app: App, ctx: sp.Context) -> None:
+    mine = f"for-{app.uid}"
+    for each in (await ctx.client.list(ConfigMap, namespace=app.namespace)).items:
+        if mine in each.labels:
+            app.status.note = each.name
+            return
+    for port in range(30001, 30009):
+        try:
+            await ctx.create(ConfigMap.named(f"port-{port}", labels={mine: "yes"}))
+        except AlreadyExists:
+            continue
+        app.status.note = f"port-{port}"
+        return
+
+
+def test_who_of_two_is_first_is_not_a_finding() -> None:
+    report = check(two_apps, lambda: [sp.Controller(App, reserve).owns(ConfigMap)], budget=Budget(runs=80))
+    assert report.singles
+    assert not report.masks
+
+
+def test_two_that_have_the_same_are_a_finding() -> None:
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        if not app.status.note:
+            taken = {each.status.note for each in await ctx.list(App)}
+            app.status.note = next(f"port-{port}" for port in range(30001, 30009) if f"port-{port}" not in taken)
+
+    with pytest.raises(Counterexample):
+        check(two_apps, lambda: [sp.Controller(App, reconcile)], budget=Budget(runs=80))
+
+
+def claim(name: str, size: str) -> PersistentVolumeClaim:
+    requests = VolumeResourceRequirements(requests={"storage": size})
+    spec = PersistentVolumeClaimSpec(access_modes=["ReadWriteOnce"], resources=requests, storage_class_name="grows")
+    return PersistentVolumeClaim.named(name, spec=spec)
+
+
+async def keep_a_volume(app: App, ctx: sp.Context) -> None:
+    there = await ctx.get(PersistentVolumeClaim, app.name)
+    wanted = claim(app.name, f"{app.spec.size}Gi")
+    if there is None:
+        await ctx.apply(wanted)
+    elif there.status.phase == "Bound" and size(there) < size(wanted):
+        await ctx.patch(there, {"spec": {"resources": {"requests": {"storage": f"{app.spec.size}Gi"}}}})
+
+
+def size(volume: PersistentVolumeClaim) -> Quantity:
+    assert volume.spec.resources is not None
+    return Quantity(volume.spec.resources.requests["storage"])
+
+
+async def larger_and_smaller(cluster: sp.testing.Cluster) -> None:
+    for size in (1, 3, 2):
+        await cluster.apply(App.named("one", "default", spec=AppSpec(size=size)))
+        await cluster.settle()
+
+
+def test_a_volume_that_has_been_larger_stays_so() -> None:
+    grows = StorageClass.named("grows", provisioner=HOLLOW, allow_volume_expansion=True)
+    report = check(
+        larger_and_smaller,
+        lambda: [sp.Controller(App, keep_a_volume).owns(PersistentVolumeClaim)],
+        objects=[grows],
+        budget=Budget(runs=60),
+    )
+    assert report.singles
