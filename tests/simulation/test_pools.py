@@ -116,6 +116,13 @@ def test_any_order_of_giving_out_is_one_of_them(names: list[str], addresses: lis
     assert found == expected or explained(expected, found, expected)
 
 
+@given(st.text("ab/+ .", max_size=9), st.text("ab/+ .", max_size=9))
+def test_any_two_texts_can_be_compared(one: str, other: str) -> None:
+    expected, found = apps(alpha=one, beta=other), apps(alpha=other, beta=one)
+    ways = Pools([expected]).exchanges(expected, found, differences(expected, found))
+    assert all(len(way) == len(expected) for _, way in ways)
+
+
 # -- in a simulation ---------------------------------------------------------------------------------------------------
 
 

@@ -22,6 +22,8 @@ a text.
 """
 _MOST: Final = 6
 """The most groups of differences of which all combinations are tried."""
+_MOST_OBJECTS: Final = 50
+"""The most differing objects of a kind of which each is compared with each."""
 
 Exchange = dict[str, str]
 """The texts of values, and those which have taken their places. It maps a set of texts onto itself."""
@@ -120,6 +122,8 @@ class Pools:
             kinds.setdefault(each.subject.partition(" ")[0], set()).add(each.subject)
         for subjects in kinds.values():
             names: Exchange = {}
+            if len(subjects) > _MOST_OBJECTS:
+                continue
             for one in sorted(each for each in subjects if each in expected):
                 for other in sorted(each for each in subjects - {one} if each in found):
                     words = _unlike(one, other)
@@ -142,7 +146,7 @@ def _unlike(one: Any, other: Any) -> Exchange:
     if type(one) is not type(other) or not isinstance(one, (str, int)):
         return {}
     ours, theirs = str(one), str(other)
-    if _TOKEN.sub("", ours) != _TOKEN.sub("", theirs):
+    if _TOKEN.sub("#", ours) != _TOKEN.sub("#", theirs):
         return {ours: theirs}
     pairs = zip(_TOKEN.findall(ours), _TOKEN.findall(theirs), strict=True)
     return {mine: yours for mine, yours in pairs if mine != yours}
