@@ -35,6 +35,15 @@ WAYS: dict[str, Callable[[], str]] = {
     "the end of a uuid4": lambda: uuid.uuid4().hex[-6:],
     "choice": lambda: "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(12)),
     "choice of all that can be printed": lambda: "".join(secrets.choice(string.printable[:94]) for _ in range(12)),
+    "token_hex of a few bytes": lambda: secrets.token_hex(2),
+    "base32 in small letters": lambda: base64.b32encode(secrets.token_bytes(5)).decode().lower(),
+    "a UUID in capitals": lambda: uuid.uuid4().hex.upper(),
+    "two groups of a uuid4": lambda: str(uuid.uuid4())[:13],
+    "a part of a uuid4": lambda: uuid.uuid4().hex[8:16],
+    "a uuid4 in base64": lambda: base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="),
+    "randbits": lambda: f"{secrets.randbits(32):08x}",
+    "choices": lambda: "".join(random.SystemRandom().choices(string.ascii_lowercase, k=6)),
+    "choice from a list": lambda: "".join(secrets.choice([*string.ascii_lowercase]) for _ in range(6)),
     "choice of few": lambda: "".join(random.SystemRandom().choice("bcdfghjk2456789") for _ in range(5)),
 }
 every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
@@ -76,6 +85,14 @@ def test_what_was_drawn_becomes_a_star_in_a_name_and_nothing_else_does(way: Call
     assert chance.starred(f"default/main-{word}") == "default/main-*"
     assert chance.starred(word) == "*"
     assert chance.starred("default/main-other configmaps deadbeef") == "default/main-other configmaps deadbeef"
+
+
+@pytest.mark.parametrize("way", ["token_hex", "os.urandom", "the digits of a uuid4"])
+def test_what_was_drawn_is_recognized_without_a_boundary(way: str) -> None:
+    chance = Chance()
+    word = drawn(chance, WAYS[way])
+    assert chance.starred(f"db{word}") == "db*"
+    assert chance.starred(f"{word}x0") == "*x0"
 
 
 def of(secret: str, database: str) -> Snapshot:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
 import random
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
+from types import FrameType
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,13 +19,12 @@ from setpoint.controller.context import current
 from setpoint.simulation.actor import ACTOR
 from setpoint.simulation.state import Snapshot, in_order
 
-_SHORTEST: Final = 4
-"""The fewest random bytes whose texts are told from other texts."""
 _PART: Final = 5
-"""The fewest characters of a random text that are recognized alone: programs put the beginning of one into a name."""
+"""The fewest characters of a random text that are recognized at its beginning or end."""
 _RUN: Final = 8
-"""The fewest characters, chosen one by one, that are recognized without a boundary around them."""
-_WORD: Final = r"[0-9A-Za-z]{5,}"
+"""The fewest characters of a random text that are recognized wherever they are."""
+_WORD: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){1,3}(?:-[0-9a-f]{12})?|[0-9A-Za-z]{4,}")
+"""The beginning of a UUID, or a word that may be random."""
 
 
 class Chance:
@@ -42,14 +43,19 @@ class Chance:
         self.seed = 0
         self._streams: dict[str, Random] = {}
         self._meant: dict[str, bool] = {}
-        """The texts of the bytes, and whether a reconcile asked for them. Others name a process, and tell nothing of
-        an object.
+        """The texts of the bytes in small letters, and whether a reconcile asked for them. Others name a process, and
+        tell nothing of an object.
         """
-        self._chosen: dict[str, str] = {}
-        """By the name of the process, the characters that its reconciles have chosen."""
-        self._ends: set[str] = set()
-        """The first and the last characters of hexadecimal texts."""
-        self._known: re.Pattern[str] | None = None
+        self._ends: dict[str, list[str]] = {}
+        """By their first and their last characters, these texts."""
+        self._marked: dict[str, list[str]] = {}
+        """The texts in base64 that have other characters than letters and digits, by a word in them."""
+        self._all = ""
+        """All texts of letters and digits, one after the other."""
+        self._chosen = ""
+        """The characters that reconciles have chosen."""
+        self._runs: set[str] = set()
+        """All runs of these characters that are recognized without a boundary around them."""
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -71,64 +77,91 @@ class Chance:
         if name not in self._streams:
             self._streams[name] = Random(f"{self.seed} {name} chance")
         drawn = self._streams[name].randbytes(size)
-        if size >= _SHORTEST:
-            self._remember(drawn)
-        elif current.get() is not None:
-            self._chosen[name] = self._chosen.get(name, "") + _choice(drawn)
+        meant = current.get() is not None
+        whole, item = _asked(drawn)
+        if whole:
+            self._remember(drawn, meant=meant)
+        elif meant and item:
+            before = self._chosen[1 - _RUN :]
+            self._chosen += item
+            recent = before + item
+            self._runs.update(recent[place : place + _RUN] for place in range(len(recent) - _RUN + 1))
         return drawn
 
-    def _remember(self, drawn: bytes) -> None:
-        hexadecimal = [drawn.hex()]
-        texts = [base64.b64encode(drawn).decode(), base64.urlsafe_b64encode(drawn).decode()]
-        texts += [each.rstrip("=") for each in texts]
+    def _remember(self, drawn: bytes, *, meant: bool) -> None:
+        texts = [drawn.hex(), base64.b32encode(drawn).decode().rstrip("=")]
+        encoded = [base64.b64encode(drawn).decode(), base64.urlsafe_b64encode(drawn).decode()]
         if len(drawn) == 16:
             identity = UUID(bytes=drawn, version=4)
-            hexadecimal.append(identity.hex)
-            texts.append(str(identity))
-        meant = current.get() is not None
-        for text in (*hexadecimal, *texts):
+            texts += [identity.hex, str(identity), *str(identity).split("-")]
+            encoded += [
+                base64.b64encode(identity.bytes).decode(),
+                base64.urlsafe_b64encode(identity.bytes).decode(),
+            ]
+        for text in dict.fromkeys(each for long in encoded for each in (long, long.rstrip("="))):
+            if text.isalnum():
+                texts.append(text)
+            else:
+                self._meant[text] = meant
+                self._marked.setdefault(max(re.split("[^0-9A-Za-z]", text), key=len), []).append(text)
+        for text in map(str.lower, texts):
             self._meant[text] = meant
-        for text in hexadecimal:
-            self._ends |= {text[:_PART], text[-_PART:]}
-        self._known = None
+            if len(text) >= _PART:
+                for end in {text[:_PART], text[-_PART:]}:
+                    self._ends.setdefault(end, []).append(text)
+                self._all += f" {text}"
 
     def _replaced(self, text: str, replace: Callable[[str], str]) -> str:
-        """``text`` with each random text in it, and each beginning or end of one, replaced."""
-        if len(text) < _PART or not (self._meant or self._chosen):
+        """``text`` with each random text in it, and each recognized part of one, replaced."""
+        if not (self._meant or self._chosen):
             return text
         if self._chosen:
             text = self._without_chosen(text, replace)
-        if self._known is None:
-            longest_first = sorted(self._meant, key=len, reverse=True)
-            self._known = re.compile("|".join([*map(re.escape, longest_first), _WORD]))
-        return self._known.sub(lambda match: match[0] if self._means(match[0]) is None else replace(match[0]), text)
+        if self._marked:
+            for word in _WORD.findall(text):
+                for long in self._marked.get(word, ()):
+                    text = text.replace(long, replace(long)) if long in text else text
+        return _WORD.sub(lambda match: self._without_random(match[0], replace), text)
+
+    def _without_random(self, word: str, replace: Callable[[str], str]) -> str:
+        """A word with the random text in it, if there is one, replaced."""
+        if self._means(word) is not None:
+            return replace(word)
+        small = word.lower()
+        for text in self._ends.get(small[-_PART:], ()):
+            if small.endswith(text):
+                return word[: -len(text)] + replace(word[-len(text) :])
+        for text in self._ends.get(small[:_PART], ()):
+            if small.startswith(text):
+                return replace(word[: len(text)]) + word[len(text) :]
+        return word
 
     def _means(self, word: str) -> bool | None:
         """Whether a reconcile asked for the random text that ``word`` is, or is a part of; None if it is not one."""
-        if word in self._meant:
-            return self._meant[word]
-        if word[:_PART] in self._ends or word[-_PART:] in self._ends:
-            for text, meant in self._meant.items():
-                if text.startswith(word) or text.endswith(word):
-                    return meant
-        return True if self._is_chosen(word) else None
-
-    def _is_chosen(self, text: str) -> bool:
-        return any(text in chosen for chosen in self._chosen.values())
+        small = word if word in self._meant else word.lower()
+        if small in self._meant:
+            return self._meant[small]
+        for end in (small[:_PART], small[-_PART:]):
+            for text in self._ends.get(end, ()):
+                if text.startswith(small) or text.endswith(small):
+                    return self._meant[text]
+        if len(small) >= _RUN and (small in self._all or word[:_RUN] in self._runs):
+            return True
+        return True if len(word) >= _PART and word in self._chosen else None
 
     def _without_chosen(self, text: str, replace: Callable[[str], str]) -> str:
         """``text`` with runs of chosen characters replaced, however long they are and wherever they begin."""
         parts, start, place = [], 0, 0
         while place + _RUN <= len(text):
             end = place + _RUN
-            if not self._is_chosen(text[place:end]):
+            if text[place:end] not in self._runs:
                 place += 1
                 continue
-            while end < len(text) and self._is_chosen(text[place : end + 1]):
+            while end < len(text) and text[end + 1 - _RUN : end + 1] in self._runs:
                 end += 1
             parts += [text[start:place], replace(text[place:end])]
             start = place = end
-        return "".join(parts) + text[start:]
+        return "".join(parts) + text[start:] if parts else text
 
     def starred(self, text: str) -> str:
         """``text`` with ``*`` in the place of random texts, as names have it that the server generated."""
@@ -185,16 +218,27 @@ class Chance:
         return found
 
 
-def _choice(drawn: bytes) -> str:
-    """The character that `random.SystemRandom.choice` takes because of the bytes that it is about to be given; ``""``
-    if something else has asked for them, or the choice will be made again.
+def _asked(drawn: bytes) -> tuple[bool, str]:
+    """Whether a program gets the bytes as a whole, and otherwise the text that `random.SystemRandom` chooses because of
+    the bytes that it is about to be given; ``""`` if it does not choose a text, or will choose again.
     """
-    bits, below, choice = sys._getframe(2), None, None
-    if bits.f_code.co_name == "getrandbits" and bits.f_back is not None:
-        below = bits.f_back
-        choice = below.f_back
-    sequence = None if choice is None or choice.f_code.co_name != "choice" else choice.f_locals.get("seq")
-    if bits.f_code.co_filename != random.__file__ or not isinstance(sequence, str):
-        return ""
-    place = int.from_bytes(drawn) >> (8 * len(drawn) - len(sequence).bit_length())
-    return sequence[place] if place < len(sequence) else ""
+    asker = sys._getframe(2)
+    if asker.f_code.co_filename != random.__file__ or asker.f_code.co_name == "randbytes":
+        return len(drawn) > 1, ""
+    choice: FrameType | None = asker
+    while choice is not None and choice.f_code.co_filename == random.__file__:
+        if choice.f_code.co_name in ("choice", "choices"):
+            break
+        choice = choice.f_back
+    else:
+        return len(drawn) > 3, ""
+    sequence = choice.f_locals.get("seq", choice.f_locals.get("population"))
+    if not isinstance(sequence, Sequence):
+        return False, ""
+    number = int.from_bytes(drawn)
+    if choice.f_code.co_name == "choices":
+        place = math.floor((number >> 3) * 2.0**-53 * len(sequence))
+    else:
+        place = number >> (8 * len(drawn) - len(sequence).bit_length())
+    item = sequence[place] if place < len(sequence) else ""
+    return False, item if isinstance(item, str) else ""

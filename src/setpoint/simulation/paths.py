@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from setpoint.meta import Quantity
 from setpoint.simulation.names import renamed_outside, turns, unturned, words_of
 from setpoint.simulation.result import Finding, Result
@@ -126,7 +128,10 @@ class _Traces:
     def __init__(self, baseline: Result, step: int, reference: Reference) -> None:
         self._baseline = baseline
         self._masks = reference.masks
-        self._pools = reference.pools
+        self._exchanges = reference.exchanges
+        sets = {tuple(path for path, _ in msgspec.json.decode(wished)) for wished in baseline.wishes}
+        self._come_and_go = len(sets - {()}) > 1
+        """Whether users' objects came at different times, so that each may have got what was left then."""
         wish = baseline.wishes[step]
         passed = zip(baseline.rests[:step], baseline.wishes[:step], strict=True)
         self._before = [rest for rest, wished in passed if wished != wish]
@@ -138,7 +143,8 @@ class _Traces:
         left = self._between(expected, found)
         if left and (renamed := renamed_outside(expected, found)) is not None:
             return left if self._between(renamed.expected, renamed.found) else []
-        if any(not self._between(way, found) for _, way in self._pools.exchanges(expected, found, left)):
+        ways = self._exchanges.of(expected, found, left) if left and self._come_and_go else ()
+        if any(not self._between(way, found) for _, way in ways):
             return []
         return left
 

@@ -120,7 +120,8 @@ def snapshot(
 def in_order(snapshot: Snapshot) -> Snapshot:
     """The snapshot with the objects of each label in an order that depends on nothing but their content."""
     for items in snapshot.values():
-        items.sort(key=lambda item: msgspec.json.encode(item, order="sorted"))
+        if len(items) > 1:
+            items.sort(key=lambda item: msgspec.json.encode(item, order="sorted"))
     return snapshot
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from setpoint.simulation.exchanges import Exchange, Exchanges, renaming
 from setpoint.simulation.names import renamed_outside, turns, unturned
 from setpoint.simulation.plan import Fault, Plan
-from setpoint.simulation.pools import Exchange, Pools, renaming
 from setpoint.simulation.result import Finding, Result
 from setpoint.simulation.state import Difference, Snapshot, completed, differences
 
@@ -43,7 +43,7 @@ class Reference:
         last = self.baseline.there[-1] if self.baseline.there else {}
         self.passing = frozenset(each for each in last if each in self.deleted and each not in self.baseline.end)
         """Objects that disappear by themselves some time after the user's last step. A fault may shorten that time."""
-        self.pools = Pools(self.baseline.rests)
+        self.exchanges = Exchanges(self.baseline.rests)
         for other in self.others:
             masks |= self._learned(self.baseline.end, other.end)
             for ours, theirs in zip(self.baseline.rests, other.rests, strict=False):
@@ -58,7 +58,7 @@ class Reference:
     def _learned(self, one: Snapshot, other: Snapshot) -> frozenset[str]:
         """The masks of fields that depend on chance. Values that merely changed places are not masked."""
         left = differences(one, other)
-        if any(not differences(way, other) for _, way in self.pools.exchanges(one, other, left)):
+        if any(not differences(way, other) for _, way in self.exchanges.of(one, other, left)):
             return frozenset()
         return frozenset(each.mask for each in left)
 
@@ -110,7 +110,7 @@ class Reference:
                 return [], [{}]
         ways = [
             exchange
-            for exchange, way in self.pools.exchanges(expected, found, differences(expected, found, self.masks))
+            for exchange, way in self.exchanges.of(expected, found, differences(expected, found, self.masks))
             if not self._left(result, way, found, less=less, hides=hides)
         ]
         if ways:
@@ -171,6 +171,8 @@ class Reference:
             ("deleted", self.deleted, result.deleted),
         ):
             for subject, times in seen.items():
+                if f"{subject.partition(' ')[0]} " in self.masks:
+                    continue  # such objects exist by chance, or have names that differ by chance
                 most = allowed.get(subject, 0) + twice.get(subject, 0)
                 others = _circle(subject, place)
                 if others and sum(seen.get(each, 0) for each in others) <= sum(allowed.get(each, 0) for each in others):
@@ -196,10 +198,10 @@ def _unknown(fault: Fault) -> str:
 def _circle(subject: str, place: Callable[[str], str]) -> list[str]:
     """The objects that were exchanged with this one, and this one; empty if there was no exchange."""
     found, other = [subject], place(subject)
-    while other != subject:
+    while other not in found:
         found.append(other)
         other = place(other)
-    return found if len(found) > 1 else []
+    return found if len(found) > 1 and other == subject else []
 
 
 def _times(count: int) -> str:

@@ -21,7 +21,7 @@ from setpoint.models.core_v1 import (
 )
 from setpoint.models.storage_v1 import StorageClass
 from setpoint.simulation import Budget, Counterexample, check
-from setpoint.simulation.pools import Pools
+from setpoint.simulation.exchanges import Exchanges
 from setpoint.simulation.state import Snapshot, differences
 
 SPECS = {"alpha": 3, "beta": 5, "gamma": 7}
@@ -46,7 +46,7 @@ def reserved(**addresses: str) -> Snapshot:
 def explained(expected: Snapshot, found: Snapshot, *rests: Snapshot) -> bool:
     left = differences(expected, found)
     assert left
-    return any(not differences(way, found) for _, way in Pools(rests).exchanges(expected, found, left))
+    return any(not differences(way, found) for _, way in Exchanges(rests).of(expected, found, left))
 
 
 FIRST, SECOND, THIRD = "10.0.0.1", "10.0.0.2", "10.0.0.3"
@@ -88,6 +88,49 @@ def test_the_wrong_one_of_several_members_is_a_difference() -> None:
     assert not explained(members(0, 1), members(0, 2), members(0, 1, 2), members(0, 1))
 
 
+def child(owner: str, **data: str) -> list[Any]:
+    return [{"metadata": {"ownerReferences": [{"uid": owner, "controller": True}]}, "data": data}]
+
+
+def test_what_the_children_of_one_object_get_is_up_to_that_object() -> None:
+    def roles(one: str, other: str) -> Snapshot:
+        return {"configmaps default/a": child("main", role=one), "configmaps default/b": child("main", role=other)}
+
+    expected = roles("active", "standby")
+    assert not explained(expected, roles("standby", "active"), expected)
+
+
+def test_what_an_object_had_itself_is_not_anothers() -> None:
+    def releases(alpha: int, beta: int) -> Snapshot:
+        return {
+            "configmaps default/alpha": child("alpha", release=f"alpha-v{alpha}"),
+            "configmaps default/beta": child("beta", release=f"beta-v{beta}"),
+        }
+
+    assert not explained(releases(2, 2), releases(1, 2), releases(1, 1), releases(2, 2))
+    assert not explained(releases(2, 2), releases(3, 2), releases(1, 1), releases(2, 2))
+
+
+def test_what_an_external_system_gives_out_may_be_anothers() -> None:
+    def leases(**addresses: str) -> Snapshot:
+        return {"external ipam": [{"leases": addresses}]}
+
+    expected = leases(alpha=FIRST, beta=SECOND)
+    assert explained(expected, leases(alpha=SECOND, beta=FIRST), expected)
+    assert not explained(expected, leases(alpha=FIRST, beta=FIRST), expected)
+
+
+@pytest.mark.parametrize("text", ["{}", "vlan {}", '{{"number": "{}"}}'])
+def test_numbers_within_texts_are_given_out_too(text: str) -> None:
+    def state(alpha: int, beta: int) -> Snapshot:
+        numbers = apps(alpha=text.format(alpha), beta=text.format(beta))
+        return numbers | {"configmaps default/registry": [{"data": {"taken": f'{{"alpha": {alpha}, "beta": {beta}}}'}}]}
+
+    expected = state(101, 102)
+    assert explained(expected, state(102, 101), expected)
+    assert not explained(expected, state(101, 101), expected)
+
+
 def test_what_users_wish_for_is_not_given_out() -> None:
     def child_of(**sizes: int) -> Snapshot:
         children: Snapshot = {f"sets default/{name}": [{"spec": {"size": size}}] for name, size in sizes.items()}
@@ -119,7 +162,7 @@ def test_any_order_of_giving_out_is_one_of_them(names: list[str], addresses: lis
 @given(st.text("ab/+ .", max_size=9), st.text("ab/+ .", max_size=9))
 def test_any_two_texts_can_be_compared(one: str, other: str) -> None:
     expected, found = apps(alpha=one, beta=other), apps(alpha=other, beta=one)
-    ways = Pools([expected]).exchanges(expected, found, differences(expected, found))
+    ways = Exchanges([expected]).of(expected, found, differences(expected, found))
     assert all(len(way) == len(expected) for _, way in ways)
 
 
