@@ -63,6 +63,7 @@ def test_an_object_may_get_what_another_had_before_it_or_the_next_if_that_is_not
     expected = reserved(beta=SECOND, gamma=FIRST)
     assert explained(expected, reserved(beta=FIRST, gamma=SECOND), before, expected)
     assert explained(expected, reserved(beta=SECOND, gamma=THIRD), before, expected)
+    assert explained(expected, reserved(beta=FIRST, gamma=THIRD), before, expected)
     assert explained(reserved(beta=SECOND), reserved(beta=FIRST), before)
 
 

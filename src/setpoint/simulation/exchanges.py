@@ -86,10 +86,10 @@ class Exchanges:
             if _is_onto(whole):
                 if len({_owner(holder, expected, found) for holder in holders}) == len(holders):
                     result.append(_Group("field", whole))
-            elif all(self._was_anothers(field, holder, words) for holder, words in parts.items()):
-                result.append(_Group("field", _completed(whole)))
-            elif all(self._is_next(field, words) for words in parts.values()):
-                result.append(_Group("new", _completed(whole)))
+                continue
+            new = [words for holder, words in parts.items() if not self._was_anothers(field, holder, words)]
+            if all(self._is_next(field, words) for words in new):
+                result.append(_Group("new" if new else "field", _completed(whole)))
         return result
 
     def _was_anothers(self, field: str, holder: str, words: Exchange) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from setpoint.meta import Quantity
 from setpoint.simulation.names import renamed_outside, turns, unturned, words_of
 from setpoint.simulation.result import Finding, Result
@@ -129,8 +127,7 @@ class _Traces:
         self._baseline = baseline
         self._masks = reference.masks
         self._exchanges = reference.exchanges
-        sets = {tuple(path for path, _ in msgspec.json.decode(wished)) for wished in baseline.wishes}
-        self._come_and_go = len(sets - {()}) > 1
+        self._come_and_go = len({tuple(paths) for paths in baseline.wished_at if paths}) > 1
         """Whether users' objects came at different times, so that each may have got what was left then."""
         wish = baseline.wishes[step]
         passed = zip(baseline.rests[:step], baseline.wishes[:step], strict=True)

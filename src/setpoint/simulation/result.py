@@ -69,6 +69,8 @@ class Result(msgspec.Struct):
     end: dict[str, list[Any]] = {}
     rests: list[dict[str, list[Any]]] = []
     """The states at the ends of the steps, if ``Options.rests`` is set."""
+    wished_at: list[list[str]] = []
+    """The paths of the objects that users ask for at the ends of the steps, if ``Options.rests`` is set."""
     wishes: list[str] = []
     """The objects that users ask for at the end of each step, as text that can be compared."""
     there: list[dict[str, int]] = []

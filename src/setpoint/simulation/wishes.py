@@ -35,6 +35,9 @@ class Wishes:
             wish = self._documents[path]
             self._documents[path] = {**wish, "status": merge_patch.apply(wish.get("status", {}), change)}
 
+    def paths(self) -> list[str]:
+        return sorted(self._documents)
+
     def documents(self) -> list[dict[str, Any]]:
         return list(self._documents.values())
 

@@ -372,6 +372,7 @@ class World:
         if self.options.rests:
             self._result.rests.append(self.snapshot())
             self._result.wishes.append(self.wishes.text())
+            self._result.wished_at.append(self.wishes.paths())
 
     def snapshot(self) -> Snapshot:
         outside = {each.name: each.state() for each in self.setup.externals}
