@@ -1,4 +1,4 @@
-"""What programs draw at random can be drawn again, and is compared by its use."""
+"""Values that programs draw at random can be drawn again, and are compared by their uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which object gets which value of a pool may depend on the order of events; that each gets one of its own may not."""
+"""Values of a pool may be given out in any order of events; two objects may not get the same."""
 
 from __future__ import annotations
 
