@@ -144,6 +144,15 @@ def test_a_number_in_an_external_system_whose_names_are_the_same_counts() -> Non
     assert is_found(cloud("a", "b") | bank(100), cloud("b", "a") | bank(900))
 
 
+@pytest.mark.parametrize(("kind", "fine"), [("late-write", True), ("conflict", False)])
+def test_a_deletion_that_comes_late_may_cost_another_object_of_a_generated_name(kind: str, fine: bool) -> None:
+    """The next process does not know of it, and may choose another one."""
+    calm = Reference(Result(created={"pods d/web-*": 3}, deleted={"pods d/web-*": 2}), [])
+    costly = Result(created={"pods d/web-*": 4}, deleted={"pods d/web-*": 3})
+    assert bool(calm.judge(Plan((fault(kind, "delete pods d/web-l6c65 #1"),)), costly)) is not fine
+    assert calm.judge(Plan((fault(kind, "delete pods d/other-l6c65 #1"),)), costly)
+
+
 def test_finalizers_are_a_set() -> None:
     def with_finalizers(*names: str) -> dict[str, list[Any]]:
         metadata = {"namespace": "default", "name": "one", "resourceVersion": "2", "finalizers": [*names]}

@@ -165,7 +165,7 @@ class Reference:
                     times,
                 )
             return
-        twice = Counter(unknown for each in plan.faults if (unknown := _unknown(each)))
+        twice = Counter(unknown for each in plan.faults if (unknown := _unknown(each, self.created)))
         for word, allowed, seen in (
             ("created", self.created, result.created),
             ("deleted", self.deleted, result.deleted),
@@ -185,14 +185,18 @@ class Reference:
         return [finding for finding in findings if finding.oracle not in self.off]
 
 
-def _unknown(fault: Fault) -> str:
-    """The object (collection and label) whose creation a controller can't know about, because the server generates the
-    name and the fault keeps the answer from the controller; ``""`` for any other fault. The controller may create a
-    second object and delete the surplus one.
+def _unknown(fault: Fault, created: Iterable[str]) -> str:
+    """The objects (collection and label, one of ``created``) of a generated name of which the fault hides from the
+    controller whether one was created or deleted; ``""`` if there are none. The controller may create another object
+    and delete the surplus one, or choose another one to delete and replace it.
     """
     verb, _, rest = fault.at.partition(" ")
     subject = rest.rpartition(" #")[0]
-    return subject if verb == "create" and subject.endswith("*") and fault.kind in _UNANSWERED else ""
+    if fault.kind not in _UNANSWERED:
+        return ""
+    if verb == "delete":
+        return next((each for each in created if each.endswith("*") and subject.startswith(each[:-1])), "")
+    return subject if verb == "create" and subject.endswith("*") else ""
 
 
 def _circle(subject: str, place: Callable[[str], str]) -> list[str]:
