@@ -35,16 +35,16 @@ class Chance:
     `random.SystemRandom`, which no program can seed. The generator that all users of `random` share is left alone: a
     program can seed it, and is told if it does not.
 
-    The texts that programs usually make of the bytes are remembered: hexadecimal digits, UUIDs, base64, and characters
-    that were chosen one by one.
+    The texts that programs usually make of the bytes are remembered: hexadecimal digits, UUIDs, base32, base64, and
+    characters that were chosen one by one.
     """
 
     def __init__(self) -> None:
         self.seed = 0
         self._streams: dict[str, Random] = {}
         self._meant: dict[str, bool] = {}
-        """The texts of the bytes in small letters, and whether a reconcile asked for them. Others name a process, and
-        tell nothing of an object.
+        """The texts of the bytes, those of letters and digits in small letters, and whether a reconcile asked for them.
+        Others name a process, and tell nothing of an object.
         """
         self._ends: dict[str, list[str]] = {}
         """By their first and their last characters, these texts."""
