@@ -12,7 +12,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from setpoint.simulation.state import Difference, Snapshot, differences, generic, in_order
+from setpoint.simulation.renaming import renamed
+from setpoint.simulation.state import Difference, Snapshot, differences, generic
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._-]+")
 _NUMBER: Final = re.compile(r"\d+")
@@ -231,23 +232,15 @@ def _completed(exchange: Exchange) -> Exchange:
 
 def exchanged(snapshot: Snapshot, exchange: Exchange) -> Snapshot:
     """The snapshot after the exchange."""
-    text = renaming(exchange)
 
-    def walk(value: Any) -> Any:
-        if isinstance(value, str):
-            return text(value)
-        if isinstance(value, dict):
-            return {text(key): walk(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [walk(item) for item in value]
-        if type(value) is int and exchange.get(str(value), "").isdecimal():
-            return int(exchange[str(value)])
-        return value
+    def number(value: int) -> int:
+        new = exchange.get(str(value), "")
+        return int(new) if new.isdecimal() else value
 
-    return in_order({text(name): [walk(each) for each in items] for name, items in snapshot.items()})
+    return renamed(snapshot, swapping(exchange), number)
 
 
-def renaming(exchange: Exchange) -> Callable[[str], str]:
+def swapping(exchange: Exchange) -> Callable[[str], str]:
     """A function that carries out the exchange in a text."""
     long = [re.escape(each) for each in exchange if not (each.isdecimal() and len(each) <= _SHORT)]
     long.sort(key=len, reverse=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from hashlib import blake2b
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from setpoint.simulation.renaming import renamed, renamed_value
 from setpoint.simulation.state import Difference, Snapshot, differences
 
 _NUMBER: Final = re.compile(r"\d+")
@@ -164,7 +164,7 @@ def _by_meaning(snapshot: Snapshot, words: set[str], long: re.Pattern[str]) -> S
         elif isinstance(value, dict):
             for name, item in value.items():
                 below = f"{place}.{long.sub('#', name)}"
-                plain = _renamed_value(item, lambda text: long.sub("#", text))
+                plain = renamed_value(item, lambda text: long.sub("#", text))
                 note(name, f"{place} {msgspec.json.encode(plain, order='sorted').decode()}")
                 walk(item, below)
         elif isinstance(value, list):
@@ -181,7 +181,7 @@ def _by_meaning(snapshot: Snapshot, words: set[str], long: re.Pattern[str]) -> S
     for word in sorted(meanings):
         alike[meaning := meanings[word]] += 1
         names[word] = f"<{blake2b(meaning.encode(), digest_size=8).hexdigest()} {alike[meaning]}>"
-    return _renamed(snapshot, lambda text: long.sub(lambda match: names.get(match[0], match[0]), text))
+    return renamed(snapshot, lambda text: long.sub(lambda match: names.get(match[0], match[0]), text))
 
 
 def _unlike(one: str, other: str) -> list[tuple[str, str]]:
@@ -196,16 +196,4 @@ def _unlike(one: str, other: str) -> list[tuple[str, str]]:
 
 def _swapped(snapshot: Snapshot, words: dict[str, str]) -> Snapshot:
     """The snapshot with each word in ``words`` replaced by the one to which it is mapped, wherever it occurs."""
-    return _renamed(snapshot, lambda text: _WORD.sub(lambda match: words.get(match[0], match[0]), text))
-
-
-def _renamed(snapshot: Snapshot, name: Callable[[str], str]) -> Snapshot:
-    return {name(subject): _renamed_value(items, name) for subject, items in snapshot.items()}
-
-
-def _renamed_value(value: Any, name: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return name(value)
-    if isinstance(value, dict):
-        return {name(key): _renamed_value(item, name) for key, item in value.items()}
-    return [_renamed_value(item, name) for item in value] if isinstance(value, list) else value
+    return renamed(snapshot, lambda text: _WORD.sub(lambda match: words.get(match[0], match[0]), text))

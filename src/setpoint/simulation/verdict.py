@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from setpoint.simulation.exchanges import Exchange, Exchanges, renaming
+from setpoint.simulation.exchanges import Exchange, Exchanges, swapping
 from setpoint.simulation.names import renamed_outside, turns, unturned
 from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.result import Finding, Result
@@ -149,7 +149,7 @@ class Reference:
         """Findings about objects that were created or deleted too often. Objects that were exchanged are counted
         together.
         """
-        place = renaming(exchange)
+        place = swapping(exchange)
         if plan.travels:
             # On an old view much is made that has to go again: what counts is what should have stayed, and went.
             for subject, times in result.wrongly.items():

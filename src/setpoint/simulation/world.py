@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, nullcontext
 from datetime import datetime, timedelta
 from random import Random
-from typing import Any, Final
+from typing import Any
 
 from setpoint.apiserver.http_types import Response
 from setpoint.client import Client
@@ -22,6 +22,7 @@ from setpoint.simulation.actor import Actor
 from setpoint.simulation.chance import Chance
 from setpoint.simulation.cluster import SimulatedCluster
 from setpoint.simulation.complaints import heard
+from setpoint.simulation.conclusion import CONVERGE, converge, stay
 from setpoint.simulation.determinism import audited
 from setpoint.simulation.direct import create_directly
 from setpoint.simulation.explained import explained
@@ -49,10 +50,6 @@ from setpoint.simulation.telephone import Telephone
 from setpoint.simulation.traffic import Traffic
 from setpoint.simulation.wishes import Wishes
 from setpoint.testing.clock import EPOCH
-
-CONVERGE: Final = 2400.0
-"""Seconds of virtual time within which the world must return to its expected state after the last fault."""
-HOUR: Final = 3600.0
 
 
 class _CutOff(BaseException):
@@ -210,43 +207,11 @@ class World:
                 self.judge.found("scenario", "scenario", f"the scenario raised {type(problem).__name__}: {problem}")
         else:
             await steps.end(30.0)
-        await self._conclude()
-
-    async def _conclude(self) -> None:
-        """Ends all faults. Everything then has to reach its expected state and, if ``options.quiet`` is true, to stay
-        in that state during a resync, a restart and an hour.
-        """
-        steps = self.steps
-        self.strikes.over = self.tape.full = True
-        steps.end_faults()
-        for actor in (*self.plane.actors, *(process.actor for process in self.processes)):
-            self.loop.resume(actor)
-        self.processes.revive()
-        wrong = any(each.kind == "clock" for each in self.strikes.struck)
-        for process in self.processes:
-            process.offset = 0.0
-        await steps.quiesce(CONVERGE)
-        # A clock that went back an hour has put off by an hour what hangs on the time of day.
-        await asyncio.sleep(1100.0 + (HOUR if wrong else 0.0))
-        await steps.quiesce(CONVERGE)
-        self.judge.check_predicates()
-        self.judge.check_in_the_end()
-        self.judge.check_tasks(self.loop.begun)
+        await converge(self)
         self._result.end = self.snapshot()
         self._explain()
-        if not self.options.quiet:
-            return
-        self.judge.quiet_since = "when every object was looked at again"
-        self.processes.resync()
-        await steps.quiesce(30.0)
-        self.judge.quiet_since = "after a restart"
-        for process in self.processes.alive():
-            process.kill()
-        self.processes.start_all()
-        await steps.quiesce(30.0)
-        self.judge.quiet_since = "within an hour in which nothing happened"
-        await asyncio.sleep(HOUR)
-        await steps.quiesce(30.0)
+        if self.options.quiet:
+            await stay(self)
 
     def _complete(self) -> Result:
         result, judge, tape = self._result, self.judge, self.tape
