@@ -58,7 +58,7 @@ SEARCHES = [
     Search("router", test_router.simulated, some=12, most=460),
     Search("eventsink", test_eventsink.simulated, some=20, most=350),
     Search("autoscaler", test_autoscaler.simulated, some=7, most=550),
-    Search("bluegreen", test_bluegreen.simulated, some=12, most=600),
+    Search("bluegreen", test_bluegreen.simulated, some=12, most=900),
     Search("jobqueue", test_jobqueue.simulated, some=12, most=600),
     Search("catset", test_catset.simulated, some=12, most=900),
     Search("reloader", test_reloader.simulated, some=7, most=700),

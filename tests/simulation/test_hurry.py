@@ -26,3 +26,30 @@ def test_the_users_next_step_comes_between_two_writes_of_the_controller() -> Non
     assert [lane for lane, _ in told[:ended]].count("controller") in (2, 3), "both ConfigMaps are made at once"
     assert "controller" in [lane for lane, _ in told[ended : told.index(("user", "step 2 ends"))]]
     assert result.virtual < 7200
+
+
+class Meter(sp.simulation.External):
+    """Counts readings."""
+
+    def __init__(self) -> None:
+        self.readings = 0
+
+    @sp.simulation.call
+    async def read(self) -> None:
+        self.readings += 1
+
+
+def test_the_user_goes_on_though_the_controller_waits_for_an_answer_that_comes_later() -> None:
+    meter = Meter()
+
+    async def reconcile(_app: App, _ctx: sp.Context) -> None:
+        await meter.read()
+
+    setup = Setup(scenario=grow, factory=lambda: [sp.Controller(App, reconcile)], externals=[meter])
+    points = run_here(setup, Plan(), Options(quiet=False)).points
+    call = next(each.name for each in points if each.kind == "external")
+    plan = Plan((fault("early", "step 1", writes=1), fault("slow-answer", call, until="step")))
+    result = run_here(setup, plan, Options(trace=True, quiet=False))
+    assert result.struck == [0, 1]
+    assert [line.text for line in result.trace if line.what == "step"] == [f"step {number} ends" for number in range(4)]
+    assert result.virtual < 7200

@@ -12,7 +12,7 @@ from setpoint.simulation.rehearsal import rehearse
 from setpoint.simulation.result import Options, Result
 from setpoint.simulation.setup import Setup
 from setpoint.simulation.single import run_here
-from setpoint.simulation.worker import Worker
+from setpoint.simulation.worker import SetupFailed, Worker
 from setpoint.simulation.zygote import Job
 
 
@@ -109,8 +109,18 @@ class Pool:
                     for key, _ in selector.select():
                         worker = key.data
                         number, plan = busy.pop(worker)
-                        done[number] = (plan, worker.receive())
+                        done[number] = (plan, _result(worker, plan))
                         free.append(worker)
             finally:
                 for worker in busy:  # the results are not wanted any more
                     worker.receive()
+
+
+def _result(worker: Worker, plan: Plan) -> Result:
+    """The result of the worker's run. An error of the simulation itself is told together with the plan."""
+    try:
+        return worker.receive()
+    except SetupFailed as problem:
+        if not plan.faults:
+            raise
+        raise SetupFailed(f"{problem}\nThis was the plan {plan.token()}: {plan}") from None

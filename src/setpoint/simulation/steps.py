@@ -119,12 +119,15 @@ class Steps:
         deadline = loop.time() + patience
         while True:
             await loop.settle()
-            if self._due:
-                deadline = max(deadline, max(at for at, _ in self._due.values()) + patience)
+            deadline = self._extended(deadline, patience)
             due = self._next()
             if due is None or due > deadline:
                 return
             await asyncio.sleep(max(due - loop.time(), 0.0))
+
+    def _extended(self, deadline: float, patience: float) -> float:
+        """The deadline, or ``patience`` seconds after the end of the last fault that lasts for a time."""
+        return max([deadline, *(at + patience for at, _ in self._due.values())])
 
     def _next(self) -> float | None:
         world = self._world
@@ -141,7 +144,7 @@ class Steps:
         world = self._world
         early = world.early(self.number)
         if early is not None and not world.options.patient:
-            await self._hurry(early)
+            await self._hurry(early, patience)
         else:
             await self.quiesce(patience)
             await self.over_steps(patience)
@@ -169,22 +172,26 @@ class Steps:
                 release()
             await self.quiesce(patience)
 
-    async def _hurry(self, fault: Fault) -> None:
-        """Waits only until the controllers have made the number of writes after which the fault makes the user go
-        on.
+    async def _hurry(self, fault: Fault, patience: float) -> None:
+        """Waits only until the controllers have made the number of writes after which the fault makes the user go on,
+        and no longer than `quiesce` would: what the controllers wait for may come only after the user has gone on.
         """
-        world = self._world
+        world, loop = self._world, self._world.loop
         wanted = world.judge.writes + int(fault.get("writes", 0))
+        deadline = loop.time() + patience
         for _ in range(10_000):
             if world.judge.writes >= wanted:
                 return
             if not world.busy():
-                await world.loop.settle()
+                await loop.settle()
                 if not world.busy():
                     return
+            deadline = self._extended(deadline, patience)
             # While callbacks are ready, the next timer may be far off, such as the end of a watch in 30 years.
-            timer = None if world.loop.has_ready() else world.loop.next_timer()
-            await asyncio.sleep(0 if timer is None else max(timer - world.loop.time(), 0.0))
+            timer = None if loop.has_ready() else loop.next_timer()
+            if timer is not None and timer > deadline:
+                return
+            await asyncio.sleep(0 if timer is None else max(timer - loop.time(), 0.0))
 
     async def wait_until(self, condition: Callable[[], Awaitable[bool]], within: float, why: str) -> None:
         """Waits until the condition holds, and ends the step. If the condition does not hold within ``within`` seconds,
