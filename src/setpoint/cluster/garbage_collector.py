@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from setpoint.cache import HandlerRegistration, Head, Informer, InformerFactory
-from setpoint.client import ApiError, Client, NotFound, PatchType, TransportError, dynamic
+from setpoint.client import ApiError, Client, NotFound, Propagation, TransportError, dynamic
+from setpoint.cluster.garbage_writes import GarbageWrites
 from setpoint.cluster.graph import Graph, Node
 from setpoint.cluster.resources import ServedResources, is_collectable
 from setpoint.concurrency import TaskScope
@@ -77,6 +78,7 @@ class GarbageCollector:
         self.name = "garbage-collector"
         self.graph = Graph()
         self._client = client
+        self._writes = GarbageWrites(client)
         self._factory = factory
         self._resources = resources
         self._monitors: dict[GroupVersionResource, _Monitor] = {}
@@ -276,13 +278,14 @@ class GarbageCollector:
                 solid.append(reference)
         if solid:
             if gone or waiting:
-                await self._drop_references(monitor, head, {reference.uid for reference in (*gone, *waiting)})
+                await self._writes.drop_owners(monitor.kind, head, {reference.uid for reference in (*gone, *waiting)})
             return
+        policy: Propagation
         if waiting and self.graph.has_dependents(head.uid):
             for dependent in self.graph.dependents(head.uid):
                 if dependent.deleting_dependents:
                     # A circle of owners that all wait for each other would never end.
-                    await self._unblock(monitor, head)
+                    await self._writes.unblock(monitor.kind, head)
                     break
             policy = "Foreground"
         elif ORPHAN in head.finalizers:
@@ -291,7 +294,7 @@ class GarbageCollector:
             policy = "Foreground"
         else:
             policy = "Background"
-        await self._delete(monitor, head, policy)
+        await self._writes.delete(monitor.kind, head, policy)
 
     async def _lives(self, reference: OwnerReference, dependent: Resource, namespace: str) -> bool:
         """Whether the owner exists, according to the graph or, if the graph does not contain it, according to the
@@ -330,87 +333,28 @@ class GarbageCollector:
             self._absent.popitem(last=False)
         return False
 
-    # -- writes --------------------------------------------------------------------------------------------------------
-
-    async def _delete(self, monitor: _Monitor, head: Head, policy: Any) -> None:
-        try:
-            await self._client.delete(
-                monitor.kind, head.name, namespace=head.namespace or None, uid=head.uid, propagation=policy
-            )
-        except NotFound:
-            return
-        logger.info("deleted", extra={"fields": {"kind": monitor.resource.kind, "key": head.key, "policy": policy}})
-
-    async def _drop_references(self, monitor: _Monitor, head: Head, uids: set[str]) -> None:
-        await self._patch(
-            monitor, head, {"ownerReferences": [item for item in _wire(head) if item["uid"] not in uids] or None}
-        )
-
-    async def _unblock(self, monitor: _Monitor, head: Head) -> None:
-        references = [{**item, "blockOwnerDeletion": False} for item in _wire(head)]
-        await self._patch(monitor, head, {"ownerReferences": references})
-
     async def _orphan_dependents(self, monitor: _Monitor, head: Head) -> None:
         for dependent in self.graph.dependents(head.uid):
             place = self._monitors.get(dependent.gvr)
             known = place.informer.store.head(dependent.key) if place is not None else None
             if place is not None and known is not None and known.uid == dependent.uid:
-                await self._drop_references(place, known, {head.uid})
-        await self._remove_finalizer(monitor, head, ORPHAN)
+                await self._writes.drop_owners(place.kind, known, {head.uid})
+        await self._writes.remove_finalizer(monitor.kind, head, ORPHAN)
 
     async def _finish_foreground(self, monitor: _Monitor, head: Head) -> None:
         blocking = [node for node in self.graph.dependents(head.uid) if head.uid in node.blocks]
         if not blocking:
-            await self._remove_finalizer(monitor, head, FOREGROUND)
+            await self._writes.remove_finalizer(monitor.kind, head, FOREGROUND)
             return
         for node in blocking:
             if not node.deleting_dependents:
                 self._enqueue(node)
-
-    async def _remove_finalizer(self, monitor: _Monitor, head: Head, finalizer: str) -> None:
-        rest = [name for name in head.finalizers if name != finalizer]
-        await self._patch(monitor, head, {"finalizers": rest or None})
-
-    async def _patch(self, monitor: _Monitor, head: Head, metadata: dict[str, Any]) -> None:
-        """Patches the object's metadata, provided that the object has not changed since it was read. After a conflict,
-        the object is processed again.
-        """
-        body = {"metadata": {"uid": head.uid, "resourceVersion": head.resource_version, **metadata}}
-        try:
-            await self._client.patch(
-                monitor.kind,
-                head.name,
-                body,
-                type=PatchType.MERGE,
-                namespace=head.namespace or None,
-                field_manager="garbage-collector",
-            )
-        except NotFound:
-            return
 
 
 class UnknownOwner(Exception):
     """It is impossible to check whether an owner exists: the server does not serve its kind, or the owner's kind is
     namespaced and the dependent is cluster-scoped.
     """
-
-
-def _wire(head: Head) -> list[dict[str, Any]]:
-    return [
-        {
-            key: value
-            for key, value in (
-                ("apiVersion", reference.api_version),
-                ("kind", reference.kind),
-                ("name", reference.name),
-                ("uid", reference.uid),
-                ("controller", reference.controller),
-                ("blockOwnerDeletion", reference.block_owner_deletion),
-            )
-            if value is not None
-        }
-        for reference in head.owner_references
-    ]
 
 
 __all__ = ["FOREGROUND", "ORPHAN", "GarbageCollector", "Item", "UnknownOwner"]

@@ -8,7 +8,8 @@ from setpoint.manager.fleet import Fleet, Provider
 from setpoint.manager.group import Runnable, RunnableEnded
 from setpoint.manager.health import HealthChecks
 from setpoint.manager.kubeconfigs import KubeconfigFolder, KubeconfigSecrets
-from setpoint.manager.leader_election import LeaderElection, LeaderElector
+from setpoint.manager.leader_election import LeaderElection
+from setpoint.manager.leader_elector import LeaderElector
 from setpoint.manager.leader_shard import LeaderShard
 from setpoint.manager.leadership import Leadership, LeadershipLost
 from setpoint.manager.manager import Lifespan, Manager

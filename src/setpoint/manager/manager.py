@@ -21,7 +21,8 @@ from setpoint.manager.fence import FencedTransport
 from setpoint.manager.fleet import ClusterHealth, Fleet
 from setpoint.manager.group import Runnable
 from setpoint.manager.health import HealthChecks
-from setpoint.manager.leader_election import LeaderElection, LeaderElector
+from setpoint.manager.leader_election import LeaderElection
+from setpoint.manager.leader_elector import LeaderElector
 from setpoint.manager.leader_shard import LeaderShard
 from setpoint.manager.leadership import Leadership
 from setpoint.manager.lifecycle import GroupName, Lifecycle
