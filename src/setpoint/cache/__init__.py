@@ -5,13 +5,14 @@ factory.
 from setpoint.cache.backoff import ReflectorBackoff
 from setpoint.cache.errors import CacheError, CacheSyncError, InformerStopped, NotFoundInCache, UndeclaredRead
 from setpoint.cache.factory import InformerFactory
+from setpoint.cache.head_update import HeadUpdate
 from setpoint.cache.index import Index, IndexFunction
 from setpoint.cache.informer import Informer
 from setpoint.cache.lister import Lister
 from setpoint.cache.metrics import InformerMetrics
 from setpoint.cache.object_parser import ObjectParser, Transform
 from setpoint.cache.reflector import Reflector
-from setpoint.cache.registration import HandlerRegistration, HeadUpdate
+from setpoint.cache.registration import HandlerRegistration
 from setpoint.cache.scope import Scope
 from setpoint.cache.shared import SharedInformer
 from setpoint.cache.sink import Sink

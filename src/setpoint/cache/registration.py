@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from setpoint.cache.errors import InformerStopped
+from setpoint.cache.head_update import HeadUpdate
 from setpoint.cache.names import name_of
-from setpoint.cache.record import Record, same_fingerprint, version_of
+from setpoint.cache.record import Record
 from setpoint.cache.store import Store
 from setpoint.meta.head import Head
 
@@ -20,7 +21,7 @@ logger = logging.getLogger("setpoint.cache")
 OnAdd = Callable[[Head, bool], Any]
 OnUpdate = Callable[[Head, Head], Any]
 OnDelete = Callable[[Head, bool], Any]
-OnChange = Callable[["HeadUpdate"], Any]
+OnChange = Callable[[HeadUpdate], Any]
 
 MIN_RESYNC = 1.0
 _SLICE = 0.01
@@ -326,81 +327,6 @@ class HandlerRegistration:
         if self._source_synced and not self._initial_pending:
             self._synced = True
             self._settled.set()
-
-
-class HeadUpdate:
-    """The heads before and after a change, decoded on first access and then shared by all handlers."""
-
-    __slots__ = ("_last", "_new", "_new_record", "_old", "_old_record", "_store")
-
-    def __init__(
-        self,
-        store: Store,
-        old: Record | None,
-        new: Record | None,
-        *,
-        new_head: Head | None = None,
-        last: Head | None = None,
-    ) -> None:
-        self._store = store
-        self._old_record = old
-        self._new_record = new
-        self._old: Head | None = None
-        self._new = new_head
-        self._last = last
-
-    @property
-    def old(self) -> Head:
-        if self._old is None:
-            assert self._old_record is not None
-            self._old = self._store.head_of(self._old_record)
-        return self._old
-
-    @property
-    def new(self) -> Head:
-        if self._new is None:
-            assert self._new_record is not None
-            self._new = self.old if self._new_record is self._old_record else self._store.head_of(self._new_record)
-        return self._new
-
-    @property
-    def same_object(self) -> bool:
-        """Whether old and new are states of one object, not of two successive objects with the same name."""
-        return self.same_owners or self.old.uid == self.new.uid
-
-    @property
-    def same_owners(self) -> bool:
-        """Whether old and new are known, without decoding them, to be states of one object with the same owners. False
-        can also mean that this is not known.
-        """
-        old, new = self._old_record, self._new_record
-        assert old is not None
-        assert new is not None
-        return old is new or same_fingerprint(old, new)
-
-    @property
-    def same_version(self) -> bool:
-        """Whether this update is a resync, in which nothing has changed."""
-        old, new = self._old_record, self._new_record
-        assert old is not None
-        assert new is not None
-        if old is new:
-            return True
-        number = version_of(old)
-        if number or version_of(new):
-            return number == version_of(new)
-        return self.old.resource_version == self.new.resource_version
-
-    @property
-    def last(self) -> Head | None:
-        """The object's head in the server's DELETED event, or None."""
-        return self._last
-
-    def ending(self, unknown: bool) -> tuple[Head, bool]:
-        """The final state of the old object, and whether that is only the last known state."""
-        if self._last is None:
-            return self.old, unknown
-        return (self._last, unknown) if self._last.uid == self.old.uid else (self.old, True)
 
 
 def _with_both(on_update: OnUpdate) -> OnChange:

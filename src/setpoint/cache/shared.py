@@ -9,10 +9,11 @@ from random import Random
 from setpoint.cache.barriers import Barriers
 from setpoint.cache.change import Stale
 from setpoint.cache.errors import InformerStopped
+from setpoint.cache.head_update import HeadUpdate
 from setpoint.cache.object_parser import Item, ObjectParser, UnexpectedKind
 from setpoint.cache.record import version_number, version_of
 from setpoint.cache.reflector import FirstList, Reflector
-from setpoint.cache.registration import HandlerRegistration, HeadUpdate
+from setpoint.cache.registration import HandlerRegistration
 from setpoint.cache.replacement import Replacement
 from setpoint.cache.scope import Scope
 from setpoint.cache.sink import EventType
