@@ -52,7 +52,11 @@ async def provisioned(cluster: sp.testing.Cluster) -> None:
 async def protected_claims(cluster: sp.testing.Cluster) -> None:
     await cluster.apply(claim())
     await cluster.apply(mounting("web", "data"))
-    await cluster.settle()
+
+    async def scheduled() -> bool:
+        return bool((await cluster.get(Pod, "web")).spec.node_name)
+
+    await cluster.until(scheduled)  # a claim is not protected before its pod is on a node
     await removed(cluster, PersistentVolumeClaim, "data")
     await removed(cluster, Pod, "web")
 
@@ -60,7 +64,11 @@ async def protected_claims(cluster: sp.testing.Cluster) -> None:
 async def protected_volumes(cluster: sp.testing.Cluster) -> None:
     await cluster.apply(volume("disk"))
     await cluster.apply(claim())
-    await cluster.settle()
+
+    async def bound() -> bool:
+        return (await cluster.get(PersistentVolume, "disk")).status.phase == "Bound"
+
+    await cluster.until(bound)  # a volume that no claim has got yet is not protected
     await removed(cluster, PersistentVolume, "disk")
     await removed(cluster, PersistentVolumeClaim, "data")
 
@@ -185,8 +193,6 @@ OFF: dict[str, dict[str, str]] = {
         "paths": "a volume that is retained remembers the claim that had it",
         "slow": "claims are served in any order: the one whose reconcile is late does not get the volume",
     },
-    "persistentvolume-protection-controller": {"user": "a volume that no claim has got yet is not protected"},
-    "persistentvolumeclaim-protection-controller": {"user": "a claim is not protected before its pod is on a node"},
     "taint-eviction-controller": {"paths": "a pod that was evicted does not come back when the taint goes"},
 }
 WITHOUT: dict[str, str] = {

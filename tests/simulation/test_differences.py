@@ -160,3 +160,30 @@ def test_finalizers_are_a_set() -> None:
 
     assert not differences(with_finalizers("a/1", "b/2"), with_finalizers("b/2", "a/1"))
     assert differences(with_finalizers("a/1", "b/2"), with_finalizers("b/2"))
+
+
+def test_the_mask_of_a_list_covers_its_items() -> None:
+    one, other = of_apps(log=[{"text": "a"}]), of_apps(log=[{"text": "b"}])
+    assert [each.mask for each in differences(one, other)] == ["apps status.log[].text"]
+    assert not differences(one, other, frozenset({"apps status.log"}))
+    assert differences(one, other, frozenset({"apps status.lo"}))
+
+
+def test_what_the_control_plane_makes_when_it_is_needed_may_be_missing_if_it_was_never_made() -> None:
+    default = "storageclasses.storage.k8s.io standard"
+    baseline = Result(end={default: [{"spec": 1}]}, provided=[default])
+    reference = Reference(baseline, [])
+    hidden = Plan((fault("early", "step 1", writes=0),))
+    assert not reference.judge(hidden, Result(end={}))
+    (lost,) = reference.judge(hidden, Result(end={}, provided=[default]))
+    assert lost.subject == default
+
+
+def test_the_beginning_of_a_scenario_excuses_what_the_whole_one_does() -> None:
+    whole = Reference(Result(), [])
+    whole.masks |= {"apps status.count"}
+    whole.takes_turns = True
+    beginning = Reference(Result(end=of_apps(count=1)), [])
+    beginning.follow(whole)
+    assert beginning.takes_turns
+    assert not beginning.judge(Plan((fault("resync", "step 1"),)), Result(end=of_apps(count=2)))

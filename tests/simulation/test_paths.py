@@ -71,6 +71,22 @@ def test_numbers_of_revisions_take_turns_and_those_of_members_do_not() -> None:
     assert accused(first, third, both), "the wrong one of two members has gone"
 
 
+def test_lists_of_what_happened_when_are_no_traces_and_lists_of_what_there_is_are() -> None:
+    def log(*texts: str) -> Snapshot:
+        return state({"status": {"history": [{"text": text, "at": "<time>"} for text in texts]}})
+
+    assert accused(log("a"), log("a", "b", "a"), log("a"), log("a", "b")) == []
+    assert accused(log("a"), log("a", "b", "a"), log("b", "a")) == [], "the newest first"
+    assert accused(log("a", "b"), log("c", "a"), log("b", "c")) == [], "a list of two"
+    assert accused(log("a"), log("a", "b"), log("a", "b")), "nothing was added"
+    assert accused(log("a"), log("x", "y"), log("a", "b")), "nothing is left of what there was"
+
+    def members(*names: str) -> Snapshot:
+        return state({"status": {"members": [{"name": name} for name in names]}})
+
+    assert accused(members("a"), members("a", "b", "a"), members("a", "b"))
+
+
 def test_a_fault_that_hides_a_wish_may_lead_to_the_other_colour() -> None:
     blue = state(deployments_one_blue={"spec": 1}, services_one=service("blue"))
     green = state(deployments_one_green={"spec": 1}, services_one=service("green"))

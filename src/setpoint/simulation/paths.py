@@ -116,11 +116,11 @@ def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapsh
 class _Traces:
     """Looks for traces of earlier wishes in the state at the end of a step.
 
-    The following are not traces: records of past actions and their times, counters of changes, the sizes of volumes
-    that have been larger, values from a pool that other objects held before, users' objects that the garbage collector
-    deleted with their owner, names that alternate (blue and green, numbers of revisions), names that external systems
-    made by counting, and objects that the control plane makes for the whole cluster when they are first needed (a
-    default storage class).
+    The following are not traces: records of past actions and their times, counters of changes, lists of what happened
+    when, the sizes of volumes that have been larger, values from a pool that other objects held before, users' objects
+    that the garbage collector deleted with their owner, names that alternate (blue and green, numbers of revisions),
+    names that external systems made by counting, and objects that the control plane makes for the whole cluster when
+    they are first needed (a default storage class).
     """
 
     def __init__(self, baseline: Result, step: int, reference: Reference) -> None:
@@ -133,7 +133,7 @@ class _Traces:
         passed = zip(baseline.rests[:step], baseline.wishes[:step], strict=True)
         self._before = [rest for rest, wished in passed if wished != wish]
         self.harmless: frozenset[str] = frozenset()
-        """The fields that hold times, counters or the sizes of volumes."""
+        """The fields that hold times, counters, lists of what happened, or the sizes of volumes."""
         self.takes_turns = False
 
     def between(self, expected: Snapshot, found: Snapshot) -> list[Difference]:
@@ -156,6 +156,8 @@ class _Traces:
             if _is_moment(each) or self._counts(each) or _only_grows(each):
                 if not each.subject.startswith("external "):
                     self.harmless |= {each.mask}
+            elif self._is_log(whole := each._replace(path=each.path.partition("[")[0]), found):
+                self.harmless |= {whole.mask}
             else:
                 left.append(each)
         words = {
@@ -190,9 +192,24 @@ class _Traces:
         before = [int(value) for rest in self._before if str(value := _value(rest, each)).isdecimal()]
         return bool(before) and max(before) < int(each.found) > int(each.expected)
 
+    def _is_log(self, each: Difference, found: Snapshot) -> bool:
+        """Whether the difference is in a list of what happened when, to which the last change has added entries: all
+        entries of such a list have times, and old entries may have been dropped.
+        """
+        now, *before = (_value(rest, each) for rest in (found, *reversed(self._before)))
+        old = next((value for value in before if isinstance(value, list)), [])
+        if not (each.path.startswith("status.") and isinstance(now, list) and all(map(_has_time, (*old, *now)))):
+            return False
+        sizes = range(1, len(now))
+        return any(now[:size] == old[-size:] or now[-size:] == old[:size] for size in sizes)
+
 
 def _is_moment(each: Difference) -> bool:
     return _is_plain(each) and each.path.startswith("status.") and {each.expected, each.found} == {TIME, ABSENT}
+
+
+def _has_time(entry: Any) -> bool:
+    return isinstance(entry, dict) and TIME in entry.values()
 
 
 def _only_grows(each: Difference) -> bool:

@@ -160,6 +160,7 @@ class Search:
         ignore = self._setup.ignore if self._setup.nodes == 1 else {**PLACES, **self._setup.ignore}
         reference = Reference(baseline, others, ignore, self._setup.off)
         if stop:
+            reference.follow(self._references[0])
             return reference
         self._count()
         self.report.covers(baseline.points)

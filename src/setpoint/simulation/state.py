@@ -265,9 +265,10 @@ def completed(state: Snapshot, other: Snapshot, initial: Snapshot, there: Sequen
 
 
 def is_masked(kind: str, path: str, masks: frozenset[str]) -> bool:
-    """Whether the field, or a field that contains it, is masked."""
+    """Whether the field, or a field or list that contains it, is masked."""
     parts = generic(path).split(".")
-    return any(f"{kind} {'.'.join(parts[:length])}" in masks for length in range(1, len(parts) + 1))
+    wholes = [f"{kind} {'.'.join(parts[:length])}" for length in range(1, len(parts) + 1)]
+    return any(whole in masks or whole.removesuffix("[]") in masks for whole in wholes)
 
 
 def generic(path: str) -> str:

@@ -76,6 +76,16 @@ class Reference:
             for subject, number in seen.items():
                 allowed[subject] = max(allowed.get(subject, 0), number)
 
+    def follow(self, whole: Reference) -> None:
+        """Also excuses what ``whole`` does, the reference of the whole scenario of which this is the beginning: what
+        depends on the way may show only in later steps.
+        """
+        self.masks |= whole.masks
+        self.records |= whole.records
+        self.path_masks |= whole.path_masks
+        self.path_objects |= whole.path_objects
+        self.takes_turns |= whole.takes_turns
+
     def judge(self, plan: Plan, result: Result) -> list[Finding]:
         """The findings about a disturbed run, except those that the undisturbed run has, too."""
         known = {finding.identity for finding in self.baseline.findings}
@@ -137,6 +147,8 @@ class Reference:
         by_subject: dict[str, list[Difference]] = {}
         # A user's object goes with its owner if that was seen in time to adopt it, and stays if not.
         either = {*self.baseline.collected, *result.collected}
+        # The control plane never made the objects that it makes on demand if a fault has hidden the demand.
+        either |= {*self.baseline.provided} - {*result.provided}
         ended = {*self.baseline.ended, *result.ended}
         for each in differences(expected, found, masks):
             if (not each.path and each.subject in either) or each.is_ended(ended):
