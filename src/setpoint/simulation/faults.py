@@ -165,7 +165,7 @@ ORACLES: Final[dict[str, str]] = {
     "destroyed": "nothing that should have stayed was deleted",
     "quiet": "when all is as it should be, nothing is written: not by a resync, a restart, or an hour",
     "hot loop": "no object is brought into the same states again and again",
-    "stranger": "nothing is deleted by name that the process has never seen",
+    "stranger": "nothing is deleted by name that the process has never seen, and that was not made for the same owner",
     "error": "no mistake of the program (a TypeError and its like), no task that fails unseen or is left over",
     "predicate": "the user's predicates",
     "scenario": "the scenario's own assertions and waits",

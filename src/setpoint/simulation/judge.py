@@ -96,6 +96,8 @@ class Judge:
         self._broken: set[str] = set()
         self._excused: set[str] = set()
         self._users: set[str] = set()
+        self._made_for: dict[str, str] = {}
+        """For each object that a reconcile created, the uid of the object that was reconciled."""
         self.excusing = False
         """Whether objects are being created because of a fault. Such objects, and their deletions, are not counted."""
         self._objects = Objects(world.history)
@@ -201,6 +203,8 @@ class Judge:
             self._outside[external.name] = kept - gone
 
     def _controller_changed(self, entry: Entry, subject: str) -> None:
+        if entry.type == "ADDED" and (context := current.get()) is not None:
+            self._made_for[entry.uid] = context.object.uid
         self.writes += 1
         self._step_writes += 1
         if self.quiet_since:
@@ -250,10 +254,13 @@ class Judge:
 
     def wrote(self, seen: Collection[str], asked: Asked, point: str, target: str | None, *, changed: bool) -> None:
         """Judges a process's write to ``target``, the uid of the object (None if there was no object): a deletion must
-        have a precondition, or be of an object that the process has seen. ``seen`` has the uids of all objects that the
-        process has ever seen.
+        have a precondition, or be of an object that the process has seen, or that an earlier process created for the
+        same owner. ``seen`` has the uids of all objects that the process has ever seen.
         """
         if target is None or not changed or asked.careful or asked.verb != "delete" or target in seen:
+            return
+        context = current.get()
+        if context is not None and self._made_for.get(target) == context.object.uid:
             return
         what = f"{asked.collection} {asked.label}"
         self.found(
