@@ -12,9 +12,10 @@ from tests.simulation.kinds import App
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.simulation import Setup
-from setpoint.simulation.plan import Plan
+from setpoint.simulation.plan import Plan, fault
 from setpoint.simulation.pool import Pool
-from setpoint.simulation.result import Options
+from setpoint.simulation.result import Options, Result
+from setpoint.simulation.worker import SetupFailed, Worker
 
 
 async def reconcile(app: App, ctx: sp.Context) -> None:
@@ -54,3 +55,15 @@ def test_a_pool_whose_workers_are_all_busy_refuses_a_further_run() -> None:
             pool.one(Plan(), Options())
         assert len(list(results)) == 2
         assert pool.one(Plan(), Options()).findings == []
+
+
+def test_an_error_of_the_simulation_itself_names_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_self: Worker) -> Result:
+        raise SetupFailed("OverflowError: date value out of range")
+
+    monkeypatch.setattr(Worker, "receive", fails)
+    plan = Plan((fault("resync", "step 1"),))
+    setup = Setup(scenario=one, factory=factory)
+    with Pool(setup, 1) as pool, pytest.raises(SetupFailed, match="OverflowError") as raised:
+        pool.one(plan, Options())
+    assert plan.token() in str(raised.value)

@@ -12,8 +12,8 @@ from setpoint.simulation.zygote import Job, Zygote, fork, read, write
 
 
 class SetupFailed(Exception):
-    """The world could not be made, so the controllers could not be judged. The message gives the reason, in most cases
-    as a traceback.
+    """The world could not be made, or the simulation itself failed in a run, so the controllers could not be judged.
+    The message gives the reason, in most cases as a traceback, and the plan of the run.
     """
 
 
