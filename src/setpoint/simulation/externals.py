@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from setpoint.simulation.actor import ACTOR, Actor
+from setpoint.simulation.state import plain_values
 
 if TYPE_CHECKING:
     from setpoint.simulation.plan import Fault
@@ -34,6 +35,7 @@ class Calls(Protocol):
     async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
     def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
     def external_done(self, point: str, told: str, *, changed: bool, empty: bool, waits: bool) -> None: ...
+    def external_changed(self, name: str, before: Any, after: Any) -> None: ...
 
 
 _WORLD: ContextVar[Calls | None] = ContextVar("setpoint_simulation_world", default=None)
@@ -98,11 +100,12 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
             if nothing is not ... and any(each.kind == "external-empty" for each in faults):
                 world.external_done(point, "answered that there is nothing", changed=False, empty=True, waits=True)
                 return copy.deepcopy(nothing)
-            before = _frozen(self)
+            before = plain_values(self.state())
             result = await method(self, *args, **kwargs)
-            changed = before != _frozen(self)
+            after = plain_values(self.state())
+            world.external_changed(self.name, before, after)
             told = f"answered {_short(result)}"
-            world.external_done(point, told, changed=changed, empty=nothing is not ..., waits=True)
+            world.external_done(point, told, changed=before != after, empty=nothing is not ..., waits=True)
             await world.external_gate(point, faults, actor, before=False)
             return result
 
@@ -118,11 +121,12 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
         if nothing is not ... and any(each.kind == "external-empty" for each in faults):
             world.external_done(point, "answered that there is nothing", changed=False, empty=True, waits=False)
             return copy.deepcopy(nothing)
-        before = _frozen(self)
+        before = plain_values(self.state())
         result = method(self, *args, **kwargs)
-        changed = before != _frozen(self)
+        after = plain_values(self.state())
+        world.external_changed(self.name, before, after)
         told = f"answered {_short(result)}"
-        world.external_done(point, told, changed=changed, empty=nothing is not ..., waits=False)
+        world.external_done(point, told, changed=before != after, empty=nothing is not ..., waits=False)
         world.external_gate_now(point, faults, actor, before=False)
         return result
 
@@ -139,10 +143,6 @@ def _short(value: Any) -> str:
     if " at 0x" in text:
         text = type(value).__name__
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _frozen(external: External) -> str:
-    return repr(external.state())
 
 
 def using(world: Calls) -> None:

@@ -143,8 +143,7 @@ class Judge:
             self.provided.add(subject)
         if entry.lane != "user":
             if entry.type == "ADDED":
-                named = any(uid in entry.name for uid in self._excused)  # such as the volume of a claim
-                if entry.orphan or self.excusing or named or self._is_for_the_gone():
+                if entry.orphan or self.excusing or self._is_for_the_excused(entry) or self._is_for_the_gone():
                     self._excused.add(entry.uid)
                 else:
                     self.created[subject] += 1
@@ -159,6 +158,13 @@ class Judge:
         """Whether the running reconcile is for an object that no longer exists; False outside reconciles."""
         context = current.get()
         return context is not None and context.object.uid not in self._world.history.alive
+
+    def _is_for_the_excused(self, entry: Entry) -> bool:
+        """Whether the object was made for one that is not counted, as its child or (the volume of a claim) by name."""
+        if not self._excused:
+            return False
+        owners = {each.uid for each in sketch(entry.value).metadata.owner_references or ()}
+        return bool(owners & self._excused) or any(uid in entry.name for uid in self._excused)
 
     def _check_wish(self, entry: Entry, subject: str) -> None:
         """Counts the deletion in ``wrongly`` if the object should have stayed, according to the states at the ends of

@@ -71,6 +71,7 @@ def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
     reference.records = records(baseline.end, direct.end)
     reference.path_objects = frozenset(each.subject for each in found if not each.path)
     reference.path_masks = frozenset(each.mask for each in found)
+    reference.least = direct.end
     reference.allow(direct)
 
 
@@ -89,6 +90,7 @@ def direct_findings(baseline: Result, direct: Result, reference: Reference) -> l
     if not found:
         reference.masks |= traces.harmless
         reference.takes_turns = traces.takes_turns
+        reference.least = direct.end
         reference.allow(direct)
     return [
         Finding(
@@ -119,13 +121,14 @@ class _Traces:
     The following are not traces: records of past actions and their times, counters of changes, lists of what happened
     when, the sizes of volumes that have been larger, values from a pool that other objects held before, users' objects
     that the garbage collector deleted with their owner, names that alternate (blue and green, numbers of revisions),
-    names that external systems made by counting, and objects that the control plane makes for the whole cluster when
-    they are first needed (a default storage class).
+    names that external systems made by counting, entries of external systems that nothing can remove, and objects that
+    the control plane makes for the whole cluster when they are first needed (a default storage class).
     """
 
     def __init__(self, baseline: Result, step: int, reference: Reference) -> None:
         self._baseline = baseline
         self._masks = reference.masks
+        self._ledgers = reference.ledgers
         self._exchanges = reference.exchanges
         self._come_and_go = len({tuple(paths) for paths in baseline.wished_at if paths}) > 1
         """Whether users' objects came at different times, so that each may have got what was left then."""
@@ -152,6 +155,8 @@ class _Traces:
             if each.subject in kept or (each.is_less and each.subject in self._baseline.collected):
                 continue
             if (each.is_more and each.subject in self._baseline.provided) or each.is_ended(self._baseline.ended):
+                continue
+            if self._ledgers.has_more(each, expected, found):
                 continue
             if _is_moment(each) or self._counts(each) or _only_grows(each):
                 if not each.subject.startswith("external "):

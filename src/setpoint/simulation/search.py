@@ -16,6 +16,7 @@ from setpoint.simulation.counterexample import Counterexample
 from setpoint.simulation.determinism import first_difference
 from setpoint.simulation.explore import Explorer
 from setpoint.simulation.faults import check_switches
+from setpoint.simulation.ledgers import Ledgers
 from setpoint.simulation.paths import allow_paths, direct_findings, direct_objects, path_findings
 from setpoint.simulation.plan import Plan, fault
 from setpoint.simulation.pool import Pool
@@ -82,6 +83,7 @@ class Search:
         self._code = digest_of(setup)
         self._name = name_of(setup.scenario)
         self._references: dict[int, Reference] = {}
+        self._ledgers = Ledgers(setup.externals)
         self.report = Report(seed=seed, off=setup.off, ignore=setup.ignore)
 
     # -- what there is to find -----------------------------------------------------------------------------------------
@@ -158,7 +160,7 @@ class Search:
         ]
         baseline, *others, again = [result for _, _, result in self._pool.each(jobs)]
         ignore = self._setup.ignore if self._setup.nodes == 1 else {**PLACES, **self._setup.ignore}
-        reference = Reference(baseline, others, ignore, self._setup.off)
+        reference = Reference(baseline, others, ignore, self._setup.off, self._ledgers)
         if stop:
             reference.follow(self._references[0])
             return reference

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from setpoint.simulation.actor import Actor
+from setpoint.simulation.entries import Entries
 from setpoint.simulation.judge import Judge
 from setpoint.simulation.life import Killed, Life
 from setpoint.simulation.loop import SimulationLoop
@@ -21,6 +22,8 @@ LATENCY: Final = 0.001
 class Operator(Protocol):
     """The interface of a run that its `Telephone` uses."""
 
+    @property
+    def entries(self) -> Entries: ...
     @property
     def judge(self) -> Judge: ...
     @property
@@ -93,3 +96,7 @@ class Telephone:
         world.tape.mark(Point(point, "external", world.steps.number, changed=changed, empty=empty, waits=waits))
         world.tape.tell("external", "external", "answers", told, point=point)
         world.judge.called_outside()
+
+    def external_changed(self, name: str, before: Any, after: Any) -> None:
+        """Notes the plain states of the system called ``name`` before and after a call has been carried out."""
+        self._world.entries.called(name, before, after)

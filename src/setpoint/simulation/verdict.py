@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from setpoint.simulation.exchanges import Exchange, Exchanges, swapping
+from setpoint.simulation.ledgers import Ledgers
 from setpoint.simulation.names import renamed_outside, turns, unturned
 from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.result import Finding, Result
@@ -24,6 +25,7 @@ class Reference:
     others: list[Result]
     ignore: Mapping[str, str] = field(default_factory=dict)
     off: Mapping[str, str] = field(default_factory=dict)
+    ledgers: Ledgers = field(default_factory=Ledgers)
 
     records: frozenset[str] = frozenset()
     """Objects that are records of earlier wishes. Whether they exist depends on how long each wish lasted."""
@@ -32,6 +34,11 @@ class Reference:
     path_objects: frozenset[str] = frozenset()
     """With the oracle ``paths`` switched off, the objects (here) and the masks of fields (in ``path_masks``) that
     depend on the order of the user's changes. They are not compared if a fault may hide some of these changes.
+    """
+
+    least: Snapshot | None = None
+    """The end of the run in which users ask for the final state at once: what ledgers have to contain even if a fault
+    hides some of the user's changes. None if there was no such run.
     """
 
     takes_turns: bool = False
@@ -85,6 +92,7 @@ class Reference:
         self.path_masks |= whole.path_masks
         self.path_objects |= whole.path_objects
         self.takes_turns |= whole.takes_turns
+        self.least = None if whole.least is None else {}  # that of the whole scenario is about later wishes
 
     def judge(self, plan: Plan, result: Result) -> list[Finding]:
         """The findings about a disturbed run, except those that the undisturbed run has, too."""
@@ -152,6 +160,8 @@ class Reference:
         ended = {*self.baseline.ended, *result.ended}
         for each in differences(expected, found, masks):
             if (not each.path and each.subject in either) or each.is_ended(ended):
+                continue
+            if hides and self.least is not None and self.ledgers.has_enough(each, self.least, expected, found):
                 continue
             if each.subject not in either_way and not (less and each.is_more):
                 by_subject.setdefault(each.subject, []).append(each)

@@ -25,6 +25,7 @@ from setpoint.simulation.complaints import heard
 from setpoint.simulation.conclusion import CONVERGE, converge, stay
 from setpoint.simulation.determinism import audited
 from setpoint.simulation.direct import create_directly
+from setpoint.simulation.entries import Entries
 from setpoint.simulation.explained import explained
 from setpoint.simulation.externals import using
 from setpoint.simulation.far import Far
@@ -77,6 +78,7 @@ class World:
         self.plane = Plane(self)
         self.rests_expected: list[dict[str, int]] = []
         self.judge = Judge(self)
+        self.entries = Entries()
         self.steps = Steps(self)
         self.strikes = Strikes(self, self.plan)
         self.interludes = Interludes(self)
@@ -340,7 +342,7 @@ class World:
             self._result.wished_at.append(self.wishes.paths())
 
     def snapshot(self) -> Snapshot:
-        outside = {each.name: each.state() for each in self.setup.externals}
+        outside = {each.name: self.entries.in_order(each.name, each.state()) for each in self.setup.externals}
         near, *others = self.lands
         found = near.snapshot(outside)
         for land in others:

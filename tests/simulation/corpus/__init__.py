@@ -17,6 +17,7 @@ from tests.simulation.corpus import (
     f12_neighbours,
     f13_readers,
     f14_given_out,
+    f15_told,
 )
 from tests.simulation.corpus.pair import Pair
 
@@ -35,7 +36,8 @@ _FAMILIES = (
     f12_neighbours,
     f13_readers,
     f14_given_out,
+    f15_told,
 )
-STRANGERS: list[Pair] = f11_strangers.PAIRS + f12_neighbours.PAIRS + f13_readers.PAIRS + f14_given_out.PAIRS
+STRANGERS: list[Pair] = [pair for family in _FAMILIES[_FAMILIES.index(f11_strangers) :] for pair in family.PAIRS]
 """Those that are tried only where long tests are (``-m long``)."""
 PAIRS: list[Pair] = [pair for family in _FAMILIES for pair in family.PAIRS]

@@ -148,6 +148,13 @@ KNOWN: dict[str, tuple[Fault, ...]] = {
     "a-size-that-was-smaller-once": (
         Fault("restart", "step 3", (("behind", "MODIFIED stores.strange.example.com default/main #1"),)),
     ),
+    "a-mail-that-is-noted-first": (Fault("lost-answer", "patch stores.strange.example.com/status default/main #1"),),
+    "a-message-about-what-was-seen": (
+        Fault(
+            "crash-before",
+            "call topic.publish('<uid of stores.strange.example.com default/main>/2', 'store:1 to store:2') #1",
+        ),
+    ),
     "steps-of-a-beginning": (Fault("crash-after", "patch stores.strange.example.com/status default/main #1"),),
 }
 """None: without any fault."""

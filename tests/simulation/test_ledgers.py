@@ -1,0 +1,275 @@
+"""Ledgers: what was written to an external system that only grows can't be taken back, so it is not a trace."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import pytest
+from tests.simulation.kinds import App, AppSpec
+
+import setpoint as sp
+from setpoint.simulation import Budget, Counterexample, External, call, check
+from setpoint.simulation.ledgers import ledgers_of
+
+
+class Mail(External):
+    """Messages, each sent once; and a mailbox that can be emptied."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self.boxes: dict[str, list[str]] = {}
+
+    @call
+    async def send(self, name: str, text: str) -> None:
+        if f"{name}: {text}" not in self.sent:
+            self.sent.append(f"{name}: {text}")
+
+    @call
+    async def put(self, name: str, text: str) -> None:
+        self.boxes.setdefault(name, []).append(text)
+
+    @call
+    async def empty(self, name: str) -> None:
+        self.boxes[name].pop()
+        del self.boxes[name]
+
+
+class Topic(External):
+    def __init__(self) -> None:
+        self.messages: dict[str, str] = {}
+
+    @call
+    async def publish(self, key: str, text: str) -> None:
+        self.messages[key] = text
+
+
+class Growing(External):
+    """Each attribute only grows, in a way of its own."""
+
+    def __init__(self, *first: str) -> None:
+        self.appended = list(first)
+        self.added: set[str] = set()
+        self.joined: list[str] = []
+        self.copied: tuple[str, ...] = ()
+        self.sorted: list[str] = []
+        self.merged: dict[str, str] = {}
+        self.nested: dict[str, list[str]] = {}
+
+    def add(self, name: str) -> None:
+        self.appended.append(name)
+        self.added |= {name}
+        self.joined = self.joined + [name]  # noqa: RUF005
+        self.copied = (*self.copied, name)
+        self.sorted = sorted({*self.sorted, name})
+        self.merged = {**self.merged, name: name}
+        lines = self.nested.setdefault(name, [])
+        lines.append(name)
+        other: dict[str, str] = {}
+        other.pop(name, None)
+
+    def read(self) -> list[str]:
+        return [each for each in self.appended if each in self.added and len(self.joined) > 1]
+
+
+class Shrinking(External):
+    """Something may be taken out of each attribute, in a way of its own."""
+
+    def __init__(self) -> None:
+        self.popped: dict[str, str] = {}
+        self.deleted: dict[str, str] = {}
+        self.filtered: list[str] = []
+        self.less: set[str] = set()
+        self.sliced: list[str] = []
+        self.by_a_name: dict[str, list[str]] = {}
+        self.by_a_loop: dict[str, list[str]] = {}
+        self.by_a_function: list[str] = []
+        self.set_anew = ""
+
+    def take(self, name: str) -> None:
+        self.popped.pop(name, None)
+        del self.deleted[name]
+        self.filtered = [each for each in self.filtered if each != name]
+        self.less -= {name}
+        self.sliced[:] = []
+        lines = self.by_a_name[name]
+        lines.remove(name)
+        for box in self.by_a_loop.values():
+            box.clear()
+        heapq.heappop(self.by_a_function)
+        self.set_anew = name
+
+
+class HandsItselfOut(External):
+    def __init__(self) -> None:
+        self.items: list[str] = []
+
+    def take(self) -> None:
+        take_from(self)
+
+
+class TakesFromAnything(External):
+    def __init__(self) -> None:
+        self.items: list[str] = []
+
+    def take(self, items: list[str]) -> None:
+        items.remove("x")
+
+
+class TellsItsOwnState(External):
+    def __init__(self) -> None:
+        self.items: list[str] = []
+
+    def add(self) -> None:
+        self.items.append("x")
+
+    def state(self) -> dict[str, Any]:
+        return {"items": self.items[-1:]}
+
+
+class Inherits(Mail):
+    def forget(self) -> None:
+        self.sent.clear()
+
+
+def take_from(system: HandsItselfOut) -> None:
+    system.items.clear()
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (Mail, {"sent"}),
+        (Topic, {"messages"}),
+        (Growing, {"appended", "added", "joined", "copied", "sorted", "merged", "nested"}),
+        (Shrinking, set()),
+        (HandsItselfOut, set()),
+        (TakesFromAnything, set()),
+        (TellsItsOwnState, set()),
+        (Inherits, set()),
+    ],
+)
+def test_a_ledger_is_an_attribute_from_which_no_method_takes_anything(kind: type[External], expected: set[str]) -> None:
+    assert ledgers_of(kind) == expected
+
+
+def test_a_class_without_source_has_no_ledgers() -> None:
+    space: dict[str, Any] = {"External": External}
+    exec("class Made(External):\n    def add(self):\n        self.items.append(1)\n", space)
+    assert ledgers_of(space["Made"]) == frozenset()
+
+
+# -- controllers that tell others --------------------------------------------------------------------------------------
+
+
+async def on_and_off(cluster: sp.testing.Cluster) -> None:
+    for feature in (False, True):
+        await cluster.apply(App.named("one", "default", spec=AppSpec(feature=feature)))
+        await cluster.settle()
+
+
+async def several(cluster: sp.testing.Cluster) -> None:
+    for name in ("one", "two", "three"):
+        await cluster.apply(App.named(name, "default"))
+    await cluster.settle()
+
+
+mail, topic = Mail(), Topic()
+
+
+def tells(*, first: bool = False) -> Any:
+    """A controller that sends a mail for each change; with ``first`` it notes that before it has done so."""
+
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        text = f"the feature is {'on' if app.spec.feature else 'off'}"
+        if app.status.note == text:
+            return
+        await ctx.ensure_current()
+        if first:
+            note = {"status": {"note": text}}
+            await ctx.client.patch(App, app.name, note, namespace=app.namespace, subresource="status")
+        await mail.send(app.name, text)
+        app.status.note = text
+
+    return lambda: [sp.Controller(App, reconcile)]
+
+
+async def publish(app: App, ctx: sp.Context) -> None:
+    text = f"the feature is {'on' if app.spec.feature else 'off'}"
+    if app.status.note != text:
+        await ctx.ensure_current()
+        await topic.publish(f"{app.uid}-{app.metadata.generation}", text)
+        app.status.note = text
+
+
+def test_mails_about_earlier_wishes_are_no_traces() -> None:
+    assert check(on_and_off, tells(), externals=[mail], budget=Budget(runs=60)).runs
+
+
+def test_mails_for_several_objects_may_be_sent_in_any_order() -> None:
+    assert check(several, tells(), externals=[mail], budget=Budget(runs=40)).runs
+
+
+def test_messages_whose_keys_count_the_changes_are_no_traces() -> None:
+    assert check(on_and_off, lambda: [sp.Controller(App, publish)], externals=[topic], budget=Budget(runs=40)).runs
+
+
+def test_a_mail_that_is_never_sent_is_found() -> None:
+    with pytest.raises(Counterexample) as raised:
+        check(on_and_off, tells(first=True), externals=[mail])
+    assert [each.subject for each in raised.value.findings] == ["external mail"]
+
+
+def test_a_mail_about_the_last_wish_must_be_sent_even_if_earlier_ones_were_hidden() -> None:
+    told: dict[str, bool] = {}
+
+    async def by_changes(app: App, _ctx: sp.Context) -> None:
+        before = told.get(app.uid)
+        told[app.uid] = app.spec.feature
+        if before is False and app.spec.feature:  # a process that was away for the change has no state before it
+            await mail.send(app.name, "on")
+
+    def controllers() -> list[sp.Controller[App]]:
+        told.clear()
+        return [sp.Controller(App, by_changes)]
+
+    with pytest.raises(Counterexample) as raised:
+        check(on_and_off, controllers, externals=[mail], off={"paths": "mails are about changes"})
+    assert raised.value.plan.faults
+
+
+def test_a_box_that_should_have_been_emptied_is_a_trace() -> None:
+    async def reconcile(app: App, _ctx: sp.Context) -> None:
+        if not app.spec.feature and not mail.boxes.get(app.name):
+            await mail.put(app.name, "off")
+
+    with pytest.raises(Counterexample) as raised:
+        check(on_and_off, lambda: [sp.Controller(App, reconcile)], externals=[mail], budget=Budget(runs=10))
+    assert {each.oracle for each in raised.value.findings} == {"paths"}
+
+
+def test_two_mails_for_one_object_in_another_order_are_found() -> None:
+    class Log(External):
+        def __init__(self) -> None:
+            self.lines: list[str] = []
+
+        @call
+        async def write(self, line: str) -> None:
+            if line not in self.lines:
+                self.lines.append(line)
+
+    log = Log()
+
+    async def reconcile(app: App, _ctx: sp.Context) -> None:
+        if app.status.note:
+            await log.write(f"{app.name} is ready")  # the next reconcile may come before the line below
+        else:
+            app.status.note = "begun"
+            await _ctx.client.patch(
+                App, app.name, {"status": {"note": "begun"}}, subresource="status", namespace="default"
+            )
+        await log.write(f"{app.name} was begun")
+
+    with pytest.raises(Counterexample) as raised:
+        check(several, lambda: [sp.Controller(App, reconcile)], externals=[log])
+    assert [each.subject for each in raised.value.findings] == ["external log"]
