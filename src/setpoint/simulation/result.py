@@ -69,6 +69,8 @@ class Result(msgspec.Struct):
     end: dict[str, list[Any]] = {}
     rests: list[dict[str, list[Any]]] = []
     """The states at the ends of the steps, if ``Options.rests`` is set."""
+    looks: dict[int, dict[str, list[Any]]] = {}
+    """The states at the ends of the steps of ``Options.looks``."""
     wished_at: list[list[str]] = []
     """The paths of the objects that users ask for at the ends of the steps, if ``Options.rests`` is set."""
     wishes: list[str] = []
@@ -130,6 +132,8 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     patient: bool = False
     """Whether users wait for the end of all faults before they go on."""
     rests: bool = False
+    looks: tuple[int, ...] = ()
+    """The steps whose states at the end are part of the result."""
     trace: bool = False
     quiet: bool = True
     """Whether to check at the end that nothing is written any more: after a resync, after a restart, and within an

@@ -14,6 +14,7 @@ from setpoint.meta import resource_of
 from setpoint.simulation.code import digest_of, name_of
 from setpoint.simulation.counterexample import Counterexample
 from setpoint.simulation.determinism import first_difference
+from setpoint.simulation.doubts import Doubts
 from setpoint.simulation.explore import Explorer
 from setpoint.simulation.faults import check_switches
 from setpoint.simulation.ledgers import Ledgers
@@ -52,6 +53,10 @@ class Budget:
 
 
 DEFAULT_BUDGET = Budget(seconds=60.0)
+
+
+DOUBTFUL: Final = 50
+"""The number of runs after which doubts about them are settled."""
 
 
 class Search:
@@ -199,14 +204,18 @@ class Search:
         plans are shortened once the workers are free.
         """
         reference = self._references[0]
+        doubts = Doubts(reference)
         source = iter(plans)
         tried = 0
         impatient: list[Plan] = []
         while True:
             batch: list[Plan] = []
             found: list[tuple[Plan, list[Finding]]] = []
+            doubtful: list[Plan] = []
 
             left = None if most is None else most - tried
+            if doubts.steps:  # the next batch begins when the doubts of this one are settled
+                left = DOUBTFUL if left is None else min(left, DOUBTFUL)
 
             def jobs(batch: list[Plan] = batch, left: int | None = left) -> Iterator[tuple[Plan, Options]]:
                 while not self._spent() and (left is None or len(batch) < left):
@@ -214,7 +223,7 @@ class Search:
                     if plan is None:
                         return
                     batch.append(plan)
-                    yield plan, self._options(plan)
+                    yield plan, self._options(plan, looks=doubts.steps)
 
             for _, plan, result in self._pool.each(jobs()):
                 tried += 1
@@ -227,6 +236,8 @@ class Search:
                 if fresh:
                     found.append((plan, fresh))
                     break
+                if (shorter := doubts.about(plan, result)) is not None:
+                    doubtful.append(shorter)
             if not found and impatient:
                 patient = [(plan, self._options(plan, patient=True)) for plan in impatient]
                 impatient = []
@@ -235,11 +246,24 @@ class Search:
                     fresh = [each for each in reference.judge(plan, result) if each.identity not in seen]
                     if fresh:
                         found.append((plan, fresh))
+            if not found:
+                found = [each for each in map(self._decided, doubtful) if each[1] and each[1][0].identity not in seen][
+                    :1
+                ]
             for plan, findings in found:
                 seen.update(each.identity for each in findings)
                 yield self._shrunk(plan, findings)
-            if not found:
+            if not found and len(batch) != DOUBTFUL:
                 return
+
+    def _decided(self, plan: Plan) -> tuple[Plan, list[Finding]]:
+        """The findings in a scenario that ends before users delete objects. There are none if that scenario is not a
+        good one: for instance, a schedule writes again and again until it is deleted.
+        """
+        reference = self._reference(plan.stop)
+        if any(each.oracle in ("hot loop", "hang", "error", "quiet") for each in reference.baseline.findings):
+            return plan, []
+        return plan, reference.judge(plan, self._run(plan))
 
     def _hashes(self, seen: set[tuple[str, str]]) -> Iterator[Counterexample]:
         """Repeats the undisturbed run in processes with different hash seeds, if the user's code uses sets. Yields at
@@ -261,13 +285,22 @@ class Search:
                 yield self._shrunk(plan, findings)
                 return
 
-    def _options(self, plan: Plan, *, trace: bool = False, patient: bool = False) -> Options:
+    def _options(
+        self, plan: Plan, *, trace: bool = False, patient: bool = False, looks: tuple[int, ...] = ()
+    ) -> Options:
         baseline = self._references[0].baseline
         since = 0
         if plan.seed == self._seed and not plan.stop:
             since = min((baseline.step_of(each.at) for each in plan.faults), default=0)
         stays = self._references[0].stays
-        return Options(trace=trace, patient=patient, rests_expected=stays, gone_expected=baseline.gone, since=since)
+        return Options(
+            trace=trace,
+            patient=patient,
+            looks=looks,
+            rests_expected=stays,
+            gone_expected=baseline.gone,
+            since=since,
+        )
 
     def _run(self, plan: Plan, *, trace: bool = False) -> Result:
         result = self._pool.one(plan, self._options(plan, trace=trace))

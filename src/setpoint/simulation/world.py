@@ -340,6 +340,8 @@ class World:
             self._result.rests.append(self.snapshot())
             self._result.wishes.append(self.wishes.text())
             self._result.wished_at.append(self.wishes.paths())
+        if number in self.options.looks:
+            self._result.looks[number] = self.snapshot()
 
     def snapshot(self) -> Snapshot:
         outside = {each.name: self.entries.in_order(each.name, each.state()) for each in self.setup.externals}

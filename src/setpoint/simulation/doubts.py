@@ -1,0 +1,47 @@
+"""Doubts: runs that end as they should, although something was not as it should be before users deleted an object."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+
+from setpoint.simulation.plan import Plan
+from setpoint.simulation.result import Result
+from setpoint.simulation.state import completed, differences
+from setpoint.simulation.verdict import Reference
+
+
+class Doubts:
+    """Compares the states at the ends of the steps after which users delete objects, since a deletion may remove all
+    traces of a mistake. A difference is a doubt, not a finding: the fault may not be over, or the controllers may not
+    be done. A run of the scenario as far as that step decides, in which the faults end and everything may converge.
+    """
+
+    def __init__(self, reference: Reference) -> None:
+        self._reference = reference
+        wished = reference.baseline.wished_at
+        self.steps = tuple(step for step, (now, later) in enumerate(pairwise(wished)) if step and {*now} - {*later})
+        """The steps after which users delete objects."""
+        self._raised: set[tuple[int, tuple[str, ...], tuple[str, ...]]] = set()
+
+    def about(self, plan: Plan, result: Result) -> Plan | None:
+        """The plan of the run that decides; None if there is no doubt, or if a run has been made because of the same
+        difference under faults of the same kinds.
+        """
+        for step, found in sorted(result.looks.items()):
+            baseline = self._reference.baseline
+            expected, there = baseline.rests[step], baseline.there[: step + 1]
+            left = differences(
+                completed(expected, found, baseline.initial, there),
+                completed(found, expected, baseline.initial, result.there[: step + 1]),
+                self._reference.masks,
+            )
+            if not left:
+                continue
+            kinds = tuple(sorted(each.kind for each in plan.faults))
+            doubt = (step, kinds, tuple(map(str, left)))
+            if doubt not in self._raised:
+                self._raised.add(doubt)
+                return msgspec.structs.replace(plan, stop=step)
+        return None
