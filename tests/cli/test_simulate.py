@@ -118,3 +118,38 @@ def test_a_file_that_can_not_be_played_is_told_in_one_line(
 def test_a_recording_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert simulated(mykind.controller, tmp_path / "monday.jsonl") == 1
     assert capsys.readouterr().err.endswith(f"No such file or directory: {tmp_path / 'monday.jsonl'}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--scenario", "there.py:other"), "--scenario there.py:other: there is no other in there"),
+        (("--scenario", "there.py"), "--scenario there.py: name one function, as in test_mykind.py:scenario"),
+        (("--scenario", "nowhere.py:scenario"), "--scenario nowhere.py: no such file"),
+        (("--scenario", "broken.py:scenario"), "--scenario broken.py can't be imported:"),
+        (
+            ("--replay", "nowhere.yaml"),
+            "'nowhere.yaml' is neither a token (sp1-…) nor the file of a counter-example: there is no such file",
+        ),
+        (("--replay", "there.py"), "there.py: neither a token nor a counter-example: `plan:` is missing"),
+        (("--replay", "sp1-eNod"), "the replay token is cut off or changed"),
+        (("--faults", "crsh"), "--faults: there is no fault 'crsh'"),
+        (("--budget", "5x"), "--budget '5x': give a duration"),
+    ],
+)
+def test_a_wrong_word_is_told_in_one_line(
+    words: tuple[str, ...],
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("there.py").write_text("async def scenario(cluster): await cluster.settle()\n")
+    Path("broken.py").write_text("async def scenario(cluster) await cluster.settle()\n")
+    with pytest.raises(SystemExit) as ended:
+        main(mykind.controller, argv=["simulate", *words])
+    assert ended.value.code == 1
+    _, _, said = capsys.readouterr().err.partition(": ")
+    assert said.startswith(told)
+    assert "Traceback" not in said

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from setpoint.apps.failures import UsageError
-from setpoint.cli.loading import Loaded, loaded
+from setpoint.cli.loading import Loaded, SourceError, loaded
 from setpoint.controller import Controller
 from setpoint.manager import Lifespan
 from setpoint.simulation import Budget, Counterexample, PlanError, Recording, RecordingError, Search, Setup, SetupFailed
@@ -58,13 +58,16 @@ def simulate(
                 what = scenario_for(list(controllers))
             else:
                 what = _scenario(stack.enter_context(loaded(scenario)))
-            setup = Setup(
-                scenario=what,
-                factory=lambda: list(controllers),
-                webhooks=tuple(admissions),
-                lifespan=lifespan,
-                off=off_but(faults),
-            )
+            try:
+                setup = Setup(
+                    scenario=what,
+                    factory=lambda: list(controllers),
+                    webhooks=tuple(admissions),
+                    lifespan=lifespan,
+                    off=off_but(faults),
+                )
+            except TypeError as problem:
+                raise UsageError(f"--scenario {scenario}: {problem}") from None
             search = Search(setup, budget=parse_budget(budget), seed=seed, progress=live)
             found: list[Counterexample] = []
             if plan is not None:
@@ -78,6 +81,8 @@ def simulate(
                     tell([each], directory)
                     if not every:
                         break
+    except SourceError as problem:
+        raise UsageError(f"--scenario {problem}") from None
     except (PlanError, RecordingError, NoScenario, SetupFailed) as problem:
         raise UsageError(str(problem)) from None
     if sys.stderr.isatty():

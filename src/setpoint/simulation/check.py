@@ -16,7 +16,7 @@ from setpoint.meta import Object
 from setpoint.simulation.counterexample import Counterexample
 from setpoint.simulation.externals import External
 from setpoint.simulation.page import page_of
-from setpoint.simulation.plan import PREFIX, Plan
+from setpoint.simulation.plan import PREFIX, Plan, PlanError
 from setpoint.simulation.predicates import Predicate
 from setpoint.simulation.report import Report
 from setpoint.simulation.search import DEFAULT_BUDGET, Budget, Progress, Search
@@ -151,9 +151,17 @@ def read_plan(source: str | Path) -> tuple[Plan, str, str]:
     Raises PlanError if ``source`` does not contain a plan.
     """
     text = str(source)
-    if not text.startswith(PREFIX) and Path(text).is_file():
-        text = Path(text).read_text()
-    return Plan.load(text)
+    if text.strip().startswith(PREFIX):
+        return Plan.load(text)
+    try:
+        content = Path(text).read_text("utf-8")
+    except (OSError, ValueError) as problem:
+        why = "there is no such file" if isinstance(problem, FileNotFoundError) else problem
+        raise PlanError(f"{text!r} is neither a token ({PREFIX}…) nor the file of a counter-example: {why}") from None
+    try:
+        return Plan.load(content)
+    except PlanError as problem:
+        raise PlanError(f"{text}: {problem}") from None
 
 
 def write(found: Counterexample, directory: Path) -> list[Path]:

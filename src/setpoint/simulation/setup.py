@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from setpoint.cache.reflector import FirstList
 from setpoint.controller import Controller
@@ -13,6 +14,7 @@ from setpoint.manager import Fleet, Lifespan
 from setpoint.meta import Object
 from setpoint.simulation.externals import External
 from setpoint.simulation.predicates import Predicate
+from setpoint.simulation.tape import user_line_of
 from setpoint.testing.clusters import Cluster
 from setpoint.webhook import Admission, Converter
 
@@ -20,6 +22,9 @@ Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
 """The actions of users, written like the body of a test: ``async def scenario(cluster)``."""
 Factory: TypeAlias = Callable[[], Sequence[Controller[Any] | Fleet] | Controller[Any]]
 """A function that makes the controllers of one process and, with ``fleet``, optionally also a fleet."""
+
+
+_SCENARIO: Final = "write async def scenario(cluster)"
 
 
 class Program(NamedTuple):
@@ -55,6 +60,16 @@ class Setup:
     is_rehearsal: bool = False
     """Whether the controllers are the framework's own, made for a rehearsal."""
 
+    def __post_init__(self) -> None:
+        """Raises TypeError if the scenario can't be called with a cluster."""
+        try:
+            inspect.signature(self.scenario).bind(None)
+        except ValueError:
+            return  # written in C, without a signature
+        except TypeError as problem:
+            name = getattr(self.scenario, "__qualname__", repr(self.scenario))
+            raise TypeError(f"{name} is not a scenario ({problem}): {_SCENARIO}") from None
+
     @property
     def processes(self) -> int:
         """The number of processes that run at the same time."""
@@ -86,6 +101,23 @@ class Setup:
         if not fleets:
             return Program([], Fleet(*controllers))
         return Program(controllers, fleets[0])
+
+
+def awaited(result: Any) -> Awaitable[None]:
+    """The result of calling a scenario. Raises TypeError if the result can't be awaited."""
+    if not inspect.isawaitable(result):
+        raise TypeError(f"the scenario is not a coroutine function: {_SCENARIO}")
+    return result
+
+
+def failure_of(problem: Exception) -> str:
+    """The failure of a scenario in words, with the line of the user's code."""
+    place = user_line_of(problem)
+    if isinstance(problem, AssertionError):
+        told = str(problem) or "an assertion of the scenario"
+    else:
+        told = f"the scenario raised {type(problem).__name__}: {problem}"
+    return f"{told} ({place})" if place else told
 
 
 def tuples(**options: Iterable[Any] | None) -> dict[str, Any]:

@@ -73,6 +73,16 @@ def user_line() -> str:
     return ""
 
 
+def user_line_of(problem: BaseException) -> str:
+    """``file:line`` of the innermost call in the traceback that is in the user's code; ``""`` if there is none."""
+    trace, place = problem.__traceback__, ""
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        place = f"{file}:{trace.tb_lineno}" if is_users_file(file) else place
+        trace = trace.tb_next
+    return place
+
+
 def is_users(frame: FrameType) -> bool:
     """Whether the code is the user's: not this framework's, Python's or a library's."""
     return is_users_file(frame.f_code.co_filename)

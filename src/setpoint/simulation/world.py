@@ -42,11 +42,11 @@ from setpoint.simulation.port import Port
 from setpoint.simulation.process import Process
 from setpoint.simulation.processes import Processes
 from setpoint.simulation.result import Options, Point, Result
-from setpoint.simulation.setup import Setup
+from setpoint.simulation.setup import Setup, awaited, failure_of
 from setpoint.simulation.state import Snapshot
 from setpoint.simulation.steps import Steps
 from setpoint.simulation.strikes import Strikes
-from setpoint.simulation.tape import Tape
+from setpoint.simulation.tape import Tape, user_line_of
 from setpoint.simulation.telephone import Telephone
 from setpoint.simulation.traffic import Traffic
 from setpoint.simulation.wishes import Wishes
@@ -195,18 +195,15 @@ class World:
             if self.options.direct:
                 await create_directly(self.options.direct, self.cluster.client, self.server, self.history)
             else:
-                await setup.scenario(self.cluster)
+                await awaited(setup.scenario(self.cluster))
         except _CutOff:
             pass
         except Exception as problem:  # noqa: BLE001 - a scenario that fails is a result
             self._result.early = bool(self.plan.faults) and not self.options.patient
-            if isinstance(problem, AssertionError):
-                place = _last_line(problem)
-                told = str(problem) or "an assertion of the scenario"
-                self.judge.found("scenario", place or "scenario", f"{told} ({place})")
-            else:
+            if not isinstance(problem, AssertionError):
                 self._result.problem = "".join(traceback.format_exception(problem))
-                self.judge.found("scenario", "scenario", f"the scenario raised {type(problem).__name__}: {problem}")
+            place = user_line_of(problem) if isinstance(problem, AssertionError) else ""
+            self.judge.found("scenario", place or "scenario", failure_of(problem))
         else:
             await steps.end(30.0)
         await converge(self)
@@ -365,11 +362,3 @@ class World:
             self.judge.found(
                 "error", "task", f"nobody handled {type(problem).__name__}: {problem} ({context.get('message')})"
             )
-
-
-def _last_line(problem: BaseException) -> str:
-    trace, place = problem.__traceback__, ""
-    while trace is not None:
-        place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return place

@@ -23,6 +23,7 @@ from setpoint.simulation.history import Entry, History
 from setpoint.simulation.judge import Judge
 from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.result import Options, Point, Result
+from setpoint.simulation.setup import awaited, failure_of
 from setpoint.simulation.state import Snapshot, differences, snapshot
 from setpoint.simulation.tape import Tape
 from setpoint.torture.cluster import TorturedCluster
@@ -179,17 +180,14 @@ class Trial:
         await self.lives.contact()
         await self.end_step()
         try:
-            await self.setup.scenario(self.cluster)
+            await awaited(self.setup.scenario(self.cluster))
         except ProgramError:
             raise
         except Exception as problem:  # noqa: BLE001 - a scenario that fails is a result
             result.early = bool(self.plan.faults) and self.steps.lasting
             if not isinstance(problem, AssertionError):
                 result.problem = "".join(traceback.format_exception(problem))
-            told = str(problem) or "an assertion of the scenario"
-            if not isinstance(problem, AssertionError):
-                told = f"the scenario raised {type(problem).__name__}: {problem}"
-            self.judge.found("scenario", "scenario", told)
+            self.judge.found("scenario", "scenario", failure_of(problem))
         else:
             await self.end_step()
         await self._conclude()
