@@ -39,3 +39,4 @@ async def test_what_can_not_be_recorded_is_said_in_one_line(tmp_path: Path) -> N
                 assert await running.ended() == 1
             assert told in "\n".join(running.err)
             assert "Traceback" not in running.printed()
+            assert not [*tmp_path.glob("r.jsonl*")], "nothing is left of a recording that did not begin"

@@ -124,6 +124,10 @@ def test_a_recording_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.C
     ("words", "told"),
     [
         (("--scenario", "there.py:other"), "--scenario there.py:other: there is no other in there"),
+        (
+            ("--scenario", "there.py:alone"),
+            "--scenario there.py:alone: alone is not a scenario (",
+        ),
         (("--scenario", "there.py"), "--scenario there.py: name one function, as in test_mykind.py:scenario"),
         (("--scenario", "nowhere.py:scenario"), "--scenario nowhere.py: no such file"),
         (("--scenario", "broken.py:scenario"), "--scenario broken.py can't be imported:"),
@@ -145,7 +149,7 @@ def test_a_wrong_word_is_told_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("there.py").write_text("async def scenario(cluster): await cluster.settle()\n")
+    Path("there.py").write_text("async def scenario(cluster): await cluster.settle()\nasync def alone(): ...\n")
     Path("broken.py").write_text("async def scenario(cluster) await cluster.settle()\n")
     with pytest.raises(SystemExit) as ended:
         main(mykind.controller, argv=["simulate", *words])

@@ -13,7 +13,7 @@ from setpoint.simulation import Plan, Predicate, never
 from setpoint.simulation.plan import fault
 from setpoint.simulation.predicates import Objects
 from setpoint.simulation.result import Point, Result
-from setpoint.testing import virtual_time
+from setpoint.testing import Cluster, virtual_time
 from setpoint.torture.explore import Explorer
 from setpoint.torture.outcome import Expected
 from setpoint.torture.setup import Setup
@@ -34,8 +34,12 @@ def more_than_one(objects: Objects) -> bool:
     return len(objects.list(ConfigMap)) > 1
 
 
+async def no_users(_cluster: Cluster) -> None:
+    """The users do nothing."""
+
+
 def trial_of(predicate: Predicate, behind: str, folder: Path) -> Trial:
-    setup = Setup(command=["program"], scenario=cast("Any", None), name="", source=folder, predicates=[predicate])
+    setup = Setup(command=["program"], scenario=no_users, name="", source=folder, predicates=[predicate])
     return Trial(setup, Plan((fault("restart", "step 1", behind=behind),)), Expected(0.5), folder, stay=1.0, told=print)
 
 

@@ -32,25 +32,28 @@ def record(
     if not kinds:
         raise UsageError("name the kinds to record, as for kubectl get: setpoint record --out FILE pods mykinds")
 
-    async def work() -> None:
+    def made() -> Recorder:
         try:
-            recorder = Recorder(out, redact=redact, most=most, told=_say)
+            return Recorder(out, redact=redact, most=most, told=_say)
         except (RecordingError, ValueError) as problem:
             raise UsageError(str(problem)) from None
+
+    async def work() -> None:
         try:
             async with Client.from_environment(kubeconfig, context=context) as client:
                 found = [await client.kind(name) for name in kinds]
-                names = ", ".join(str(resource_of(kind).group_resource) for kind in found)
-                _say(f"recording {names} to {out}; Ctrl-C ends it")
+                recorder = made()  # creates the file, once the kinds are known
                 try:
+                    names = ", ".join(str(resource_of(kind).group_resource) for kind in found)
+                    _say(f"recording {names} to {out}; Ctrl-C ends it")
                     await recorder.record(client, found, namespace)
                 except* Full:
                     _say(f"{out} has {most // 1_000_000} MB and is full")
+                finally:
+                    recorder.close()
+                    _say(f"{recorder.events} changes in {out}")
         except NoMatchError as problem:
             raise UsageError(str(problem)) from None
-        finally:
-            recorder.close()
-            _say(f"{recorder.events} changes in {out}")
 
     run("setpoint", work())
 

@@ -19,7 +19,7 @@ from setpoint.simulation.code import digest_of
 from setpoint.simulation.faults import SWITCHES
 from setpoint.simulation.generate import NoScenario, scenario_for
 from setpoint.simulation.report import Report
-from setpoint.simulation.setup import Scenario
+from setpoint.simulation.setup import Scenario, check_scenario
 from setpoint.webhook import Admission
 
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|runs?)?")
@@ -57,17 +57,14 @@ def simulate(
             elif scenario is None:
                 what = scenario_for(list(controllers))
             else:
-                what = _scenario(stack.enter_context(loaded(scenario)))
-            try:
-                setup = Setup(
-                    scenario=what,
-                    factory=lambda: list(controllers),
-                    webhooks=tuple(admissions),
-                    lifespan=lifespan,
-                    off=off_but(faults),
-                )
-            except TypeError as problem:
-                raise UsageError(f"--scenario {scenario}: {problem}") from None
+                what = named_scenario(stack.enter_context(loaded(scenario)))
+            setup = Setup(
+                scenario=what,
+                factory=lambda: list(controllers),
+                webhooks=tuple(admissions),
+                lifespan=lifespan,
+                off=off_but(faults),
+            )
             search = Search(setup, budget=parse_budget(budget), seed=seed, progress=live)
             found: list[Counterexample] = []
             if plan is not None:
@@ -117,11 +114,19 @@ def off_but(faults: str | None) -> dict[str, str]:
     return {name: "not among --faults" for name in SWITCHES if name not in wanted}
 
 
-def _scenario(source: Loaded) -> Scenario:
+def named_scenario(source: Loaded) -> Scenario:
+    """The scenario that the source names. Raises `UsageError` if it does not name one function, or if that is not a
+    scenario.
+    """
     functions = [each for each in (source.named or {}).values() if callable(each)]
     if len(functions) != 1:
         raise UsageError(f"--scenario {source.source}: name one function, as in test_mykind.py:scenario")
-    return cast("Scenario", functions[0])
+    scenario = cast("Scenario", functions[0])
+    try:
+        check_scenario(scenario)
+    except TypeError as problem:
+        raise UsageError(f"--scenario {source.source}: {problem}") from None
+    return scenario
 
 
 def tell(found: Sequence[Counterexample], directory: Path) -> None:

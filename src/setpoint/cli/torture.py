@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from setpoint.apps.failures import UsageError
 from setpoint.cli.loading import SourceError, loaded
-from setpoint.cli.simulate import off_but, parse_budget, tell
+from setpoint.cli.simulate import named_scenario, off_but, parse_budget, tell
 from setpoint.crd import CustomResource
 from setpoint.meta import Object
 from setpoint.simulation import Counterexample, PlanError, Predicate
@@ -102,10 +102,7 @@ def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
         return {"scenario": plain, "name": source, "source": path, "before": plain.before}
     file = source.partition(".py:")[0] + ".py" if ".py:" in source else source
     found = stack.enter_context(loaded(source if file != source else f"{source}:scenario"))
-    functions = [each for each in (found.named or {}).values() if callable(each)]
-    if len(functions) != 1:
-        raise UsageError(f"--scenario {source}: name one function, as in scenario.py:scenario")
-    module = found.module
+    named, module = named_scenario(found), found.module
     said = {
         name: _all_of(module, name, kind)
         for name, kind in (("objects", Object), ("predicates", Predicate), ("crds", (type, dict)))
@@ -113,7 +110,7 @@ def _setup(stack: ExitStack, source: str) -> dict[str, Any]:
     for each in said["crds"]:
         if isinstance(each, type) and not issubclass(each, CustomResource):
             raise UsageError(f"--scenario {source}: crds has {each.__name__}, which is not a CustomResource")
-    return {"scenario": functions[0], "name": source, "source": Path(file), "before": [], **said}
+    return {"scenario": named, "name": source, "source": Path(file), "before": [], **said}
 
 
 def _all_of(module: Any, name: str, kind: Any) -> list[Any]:

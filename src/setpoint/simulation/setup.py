@@ -61,14 +61,7 @@ class Setup:
     """Whether the controllers are the framework's own, made for a rehearsal."""
 
     def __post_init__(self) -> None:
-        """Raises TypeError if the scenario can't be called with a cluster."""
-        try:
-            inspect.signature(self.scenario).bind(None)
-        except ValueError:
-            return  # written in C, without a signature
-        except TypeError as problem:
-            name = getattr(self.scenario, "__qualname__", repr(self.scenario))
-            raise TypeError(f"{name} is not a scenario ({problem}): {_SCENARIO}") from None
+        check_scenario(self.scenario)
 
     @property
     def processes(self) -> int:
@@ -101,6 +94,17 @@ class Setup:
         if not fleets:
             return Program([], Fleet(*controllers))
         return Program(controllers, fleets[0])
+
+
+def check_scenario(scenario: Scenario) -> None:
+    """Raises TypeError if the scenario can't be called with a cluster."""
+    try:
+        inspect.signature(scenario).bind(None)
+    except ValueError:
+        return  # written in C, without a signature
+    except TypeError as problem:
+        name = getattr(scenario, "__qualname__", repr(scenario))
+        raise TypeError(f"{name} is not a scenario ({problem}): {_SCENARIO}") from None
 
 
 def awaited(result: Any) -> Awaitable[None]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from setpoint.crd import CustomResource
 from setpoint.meta import Object
 from setpoint.simulation import External, Predicate
-from setpoint.testing.clusters import Cluster
-
-Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
-"""The actions of users, as for `setpoint.simulation.check`."""
+from setpoint.simulation.setup import Scenario, check_scenario
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +44,9 @@ class Setup:
     converge: float = 75.0
     silence: float | None = None
     start_within: float = 30.0
+
+    def __post_init__(self) -> None:
+        check_scenario(self.scenario)
 
     @property
     def externals(self) -> Sequence[External]:
