@@ -1,4 +1,4 @@
-"""A mistake that a deletion in the last step wipes out is found."""
+"""Deletions by users: what they wipe out is found, and so is what they meet in the middle of something."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from tests.simulation.kinds import App, AppSpec
 
 import setpoint as sp
 from setpoint.models.core_v1 import ConfigMap
-from setpoint.simulation import Budget, Counterexample, Plan, check
+from setpoint.simulation import Budget, Counterexample, External, Plan, call, check
 from setpoint.simulation.doubts import Doubts
+from setpoint.simulation.explore import Explorer
 from setpoint.simulation.plan import fault
-from setpoint.simulation.result import Result
+from setpoint.simulation.result import Point, Result
 from setpoint.simulation.verdict import Reference
+from setpoint.simulation.wishes import Wishes
+from setpoint.simulation.words import in_words
 
 
 async def life(cluster: sp.testing.Cluster) -> None:
@@ -56,6 +59,107 @@ def test_a_state_that_was_wrong_before_the_deletion_is_found_in_a_shorter_scenar
 
 def test_a_controller_that_is_right_is_not_accused() -> None:
     assert check(life, made(notes_last), budget=Budget(runs=60)).runs
+
+
+# -- deletions that a process does not see coming ----------------------------------------------------------------------
+
+
+class Machines(External):
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    @call
+    async def create(self, name: str) -> None:
+        self.names.add(name)
+
+    @call
+    async def remove(self, name: str) -> None:
+        self.names.discard(name)
+
+
+machines = Machines()
+
+
+async def create_machine(app: App, _ctx: sp.Context) -> None:
+    if not app.status.note:
+        await machines.create(app.uid)
+        app.status.note = app.uid
+
+
+async def remove_noted(app: App, _ctx: sp.Context) -> None:
+    if app.status.note:  # a process that died before it noted the machine never comes back to note it
+        await machines.remove(app.status.note)
+
+
+async def remove_always(app: App, _ctx: sp.Context) -> None:
+    await machines.remove(app.uid)
+
+
+def cleans_up(finalize: Any) -> Any:
+    return lambda: [sp.Controller(App, create_machine).finalize(finalize)]
+
+
+DOWN = Plan(
+    (
+        fault(
+            "crash-after", "call machines.create('<uid of apps.test.example.com default/one>') #1", until="step", more=1
+        ),
+    )
+)
+
+
+def test_a_process_may_be_down_until_users_delete_its_object() -> None:
+    with pytest.raises(Counterexample) as raised:
+        check(life, cleans_up(remove_noted), externals=[machines], replay=DOWN.token())
+    assert raised.value.findings[0].subject == "external machines"
+    assert "after the user's next 2 steps" in in_words(DOWN.faults[0])
+    check(life, cleans_up(remove_always), externals=[machines], replay=DOWN.token())
+
+
+def test_it_is_down_that_long_after_each_change_before_the_step_that_comes_before_the_deletion() -> None:
+    points = [
+        Point("create a #1", "write", 1, changed=True, revision=1),
+        Point("apply a #1", "write", 1, changed=False, revision=1),
+        Point("patch a #1", "write", 2, changed=True, revision=2),
+        Point("patch a #2", "write", 3, changed=True, revision=3),
+    ]
+    baseline = Result(points=points, steps=5, wished_at=[[], ["a"], ["a"], ["a"], [], ["b"]])
+    singles = Explorer(baseline, off=frozenset(), seed=0, kinds=[], primaries=frozenset()).singles()
+    long = {each.at: each.get("more") for each in singles if each.kind == "crash-after" and each.get("more")}
+    assert long == {"create a #1": 2, "patch a #1": 1}
+
+
+# -- objects of users that controllers delete --------------------------------------------------------------------------
+
+
+async def with_parts(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(ConfigMap.named("part", data={"feature": "on"}))
+    await cluster.apply(App.named("one", "default"))
+    await cluster.settle()
+    await cluster.delete(App.named("one", "default"))
+    await cluster.settle()
+
+
+async def keep_parts(_app: App, _ctx: sp.Context) -> None:
+    """The parts are made by users."""
+
+
+async def delete_parts(_app: App, ctx: sp.Context) -> None:
+    for part in await ctx.client.list(ConfigMap, namespace="default"):
+        await ctx.client.delete(ConfigMap, part.name, namespace="default", uid=part.uid)
+
+
+def test_what_a_controller_deletes_because_users_have_deleted_something_else_is_no_trace() -> None:
+    made = sp.Controller(App, keep_parts).finalize(delete_parts)
+    assert check(with_parts, lambda: [made], budget=Budget(runs=10)).runs
+
+
+def test_an_object_is_lost_if_it_is_gone_and_users_have_not_deleted_it() -> None:
+    wishes = Wishes()
+    for name in "abc":
+        wishes.wished(f"/api/v1/configmaps/{name}", {"metadata": {"name": name, "uid": f"uid-{name}"}})
+    wishes.taken_back("/api/v1/configmaps/c")
+    assert wishes.lost({"uid-a"}) == [{"metadata": {"name": "b"}}]
 
 
 # -- the doubts themselves ---------------------------------------------------------------------------------------------

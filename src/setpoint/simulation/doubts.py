@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import msgspec
 
 from setpoint.simulation.plan import Plan
@@ -20,9 +18,7 @@ class Doubts:
 
     def __init__(self, reference: Reference) -> None:
         self._reference = reference
-        wished = reference.baseline.wished_at
-        self.steps = tuple(step for step, (now, later) in enumerate(pairwise(wished)) if step and {*now} - {*later})
-        """The steps after which users delete objects."""
+        self.steps = reference.baseline.before_deletions()
         self._raised: set[tuple[int, tuple[str, ...], tuple[str, ...]]] = set()
 
     def about(self, plan: Plan, result: Result) -> Plan | None:

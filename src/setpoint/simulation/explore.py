@@ -53,6 +53,7 @@ class Explorer:
         self._reads = [point for point in baseline.points if point.kind == "read"]
         self._externals = [point for point in baseline.points if point.kind == "external"]
         self._steps = baseline.steps
+        self._before_deletions = baseline.before_deletions()
 
     def singles(self) -> list[Fault]:
         """The faults to try: each fault at each point where it can make a difference, except those that are switched
@@ -101,6 +102,11 @@ class Explorer:
         for point in acts:
             if point.changed:
                 yield fault("crash-after", point.name, until="step")
+        for point in acts:
+            # The next process sees nothing of the object but its deletion.
+            steps = next((step - point.step for step in self._before_deletions if step > point.step), 0)
+            if point.changed and steps:
+                yield fault("crash-after", point.name, until="step", more=steps)
         for point in acts:
             if point.kind == "write":
                 yield fault("late-write", point.name, seconds=5.0, dies=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -112,10 +113,17 @@ class Result(msgspec.Struct):
     """Whether the scenario failed, but might succeed if users waited for the end of all faults (`Options.patient`)."""
     wished: list[Any] = []
     """The objects that users had created and not deleted at the end of the run, as users specified them."""
+    lost: list[Any] = []
+    """Those of ``wished`` that something other than users has deleted."""
     environment: dict[str, str] = {}
     """The lines of the user's code (``file:line``) that read the real clock, asked for randomness or started a thread,
     each with what it did, if ``Options.audit`` is set.
     """
+
+    def before_deletions(self) -> tuple[int, ...]:
+        """The steps after which users delete objects, if ``Options.rests`` was set."""
+        steps = enumerate(pairwise(self.wished_at))
+        return tuple(step for step, (now, later) in steps if step and {*now} - {*later})
 
     def step_of(self, at: str) -> int:
         """The step in which this run reached the point ``at``; 0 if it did not reach that point."""
@@ -149,8 +157,8 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether to note the lines of the user's code that read the real clock, ask for randomness or start a thread."""
     debug: bool = False
     """Whether to stop in a debugger where a fault strikes, and where a promise is broken."""
-    direct: tuple[Any, ...] = ()
-    """Objects to create directly instead of running the scenario."""
+    direct: tuple[Any, ...] | None = None
+    """Objects to create directly instead of running the scenario; None to run the scenario."""
 
 
 encode = msgspec.msgpack.Encoder().encode

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -181,14 +181,32 @@ class Search:
         if not findings:
             held = "paths" not in self._setup.off
             findings += path_findings(baseline, reference) if held else []
-            if objects := direct_objects(baseline):
-                direct = self._pool.one(Plan(seed=seed), Options(direct=objects))
-                if held:
-                    findings += direct_findings(baseline, direct, reference)
-                else:
-                    allow_paths(baseline, direct, reference)
+            findings += self._directly(reference)
         baseline.findings = [each for each in findings if each.oracle not in self._setup.off]
         return reference
+
+    def _directly(self, reference: Reference) -> list[Finding]:
+        """The findings of a comparison with a run in which users ask for the final state in one step.
+
+        Controllers may have deleted objects that users still wish for: those that had done their work, or those that
+        depended on another one, which users have deleted. It is enough if the comparison finds nothing either with or
+        without them.
+        """
+        baseline = reference.baseline
+        objects = direct_objects(baseline)
+        if not objects:
+            return []
+        if "paths" in self._setup.off:
+            allow_paths(baseline, self._direct(objects), reference)
+            return []
+        found = direct_findings(baseline, self._direct(objects), reference)
+        left = tuple(each for each in objects if each not in baseline.lost)
+        if found and len(left) < len(objects):
+            return direct_findings(baseline, self._direct(left), reference) and found
+        return found
+
+    def _direct(self, objects: tuple[Any, ...]) -> Result:
+        return self._pool.one(Plan(seed=self._seed), Options(direct=objects))
 
     def _reference(self, stop: int) -> Reference:
         if stop not in self._references:

@@ -64,7 +64,7 @@ class Steps:
     def begin(self, fault: Fault, release: Release) -> None:
         """Calls ``release`` when the fault is over."""
         if fault.get("until") == "step":
-            self.over(self.number + 1, release)
+            self.over(self.number + 1 + int(fault.get("more", 0)), release)
         else:
             self.after(float(fault.get("seconds", 0.0)), release)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final
 
 import msgspec
@@ -16,12 +17,14 @@ class Wishes:
 
     def __init__(self) -> None:
         self._documents: dict[str, dict[str, Any]] = {}
+        self._uids: dict[str, str] = {}
 
     def wished(self, path: str, document: dict[str, Any]) -> None:
         """Notes that a user has asked for an object; ``document`` is the stored object."""
         reported = self._documents.get(path, {}).get("status")
         wish = wish_of(document)
         self._documents[path] = wish if reported is None else {**wish, "status": reported}
+        self._uids[path] = document.get("metadata", {}).get("uid", "")
 
     def taken_back(self, path: str) -> None:
         """Notes that a user has asked for the deletion of an object."""
@@ -40,6 +43,12 @@ class Wishes:
 
     def documents(self) -> list[dict[str, Any]]:
         return list(self._documents.values())
+
+    def lost(self, alive: Collection[str]) -> list[dict[str, Any]]:
+        """The requested objects that no longer exist, though users have not asked for their deletion; ``alive`` has the
+        uids of all objects.
+        """
+        return [document for path, document in self._documents.items() if self._uids[path] not in alive]
 
     def text(self) -> str:
         """The requested objects as text. It does not depend on the order in which users asked for them."""

@@ -47,12 +47,14 @@ def in_words(fault: Fault) -> str:
     if pattern is None:
         return str(fault)
     over = fault.get("until") == "step"
+    steps = 1 + int(fault.get("more", 0))
+    next_steps = "the user's next step" if steps == 1 else f"the user's next {steps} steps"
     seconds = fault.get("seconds")
     after = f"after {seconds:g} s" if isinstance(seconds, int | float) else "a moment later"
     told = pattern.format(
         at=_at(fault.at),
-        again="only after the user's next step" if over else "at once",
-        later="after the user's next step" if over else after,
+        again=f"only after {next_steps}" if over else "at once",
+        later=f"after {next_steps}" if over else after,
         squashed=", in their last state" if fault.get("relist") else "",
         who=fault.get("who", "controller"),
         seconds=seconds,

@@ -192,7 +192,7 @@ class World:
         self.processes.start_all()
         await steps.end(30.0)
         try:
-            if self.options.direct:
+            if self.options.direct is not None:
                 await create_directly(self.options.direct, self.cluster.client, self.server, self.history)
             else:
                 await awaited(setup.scenario(self.cluster))
@@ -228,6 +228,7 @@ class World:
         result.struck = self.strikes.numbers()
         result.digest = tape.digest()
         result.wished = self.wishes.documents()
+        result.lost = self.wishes.lost(self.history.alive)
         if self.options.trace:
             result.trace = tape.lines
         return result
