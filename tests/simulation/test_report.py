@@ -23,6 +23,12 @@ def test_a_report_without_points_counts_faults_all_the_same() -> None:
     assert report.disturbed == {}
 
 
+def test_a_report_says_why_not_all_single_faults_were_tried() -> None:
+    assert "the search ended with a finding before all" in str(Report(singles=1, of_singles=2))
+    assert "the budget ended before all" in str(Report(singles=1, of_singles=2, ended=True))
+    assert "before all" not in str(Report(singles=2, of_singles=2))
+
+
 async def in_a_hurry(cluster: sp.testing.Cluster) -> None:
     await cluster.apply(App.named("one", "default", spec=AppSpec(size=1)))
     await cluster.settle()
