@@ -1,9 +1,10 @@
-"""``simulate --from``: what was recorded of a live cluster, played to the program, from the command line."""
+"""``simulate`` from the command line: what was recorded of a live cluster, wrong words, Ctrl-C."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.simulation.test_recording import recording
 import setpoint as sp
 from setpoint.cli.program import main
 from setpoint.models.core_v1 import Container, Pod, PodSpec
+from setpoint.simulation import Counterexample, Search
 from setpoint.testing import virtual_time
 
 KINDS = ("mykinds.grp.example.com", "pods")
@@ -157,3 +159,22 @@ def test_a_wrong_word_is_told_in_one_line(
     _, _, said = capsys.readouterr().err.partition(": ")
     assert said.startswith(told)
     assert "Traceback" not in said
+
+
+def test_ctrl_c_tells_what_was_tried_until_then(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def findings(search: Search) -> Iterator[Counterexample]:
+        search.report.of_singles = 7
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Search, "findings", findings)
+    with pytest.raises(SystemExit) as ended:
+        main(mykind.controller, argv=["simulate"])
+    assert ended.value.code == 130, "as shells expect"
+    said = capsys.readouterr()
+    assert "0 of 7 single faults" in said.out
+    assert "the search was interrupted before all single faults were tried" in said.out
+    assert said.err == "interrupted\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 
 import pytest
@@ -55,6 +56,16 @@ def test_a_pool_whose_workers_are_all_busy_refuses_a_further_run() -> None:
             pool.one(Plan(), Options())
         assert len(list(results)) == 2
         assert pool.one(Plan(), Options()).findings == []
+
+
+def test_ctrl_c_ends_a_search_though_it_ends_the_workers_too() -> None:
+    with Pool(Setup(scenario=one, factory=factory), 1) as pool:
+        (worker,) = pool._workers
+        results = pool.each([(Plan(), Options())] * 2)
+        next(results)
+        os.kill(worker.pid, signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            results.throw(KeyboardInterrupt)
 
 
 def test_an_error_of_the_simulation_itself_names_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:

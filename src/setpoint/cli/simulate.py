@@ -41,12 +41,15 @@ def simulate(
     directory: Path,
     lifespan: Lifespan | None = None,
 ) -> int:
-    """Runs the simulation and prints its findings; returns the exit status, 1 if there is a finding.
+    """Runs the simulation and prints its findings; returns the exit status: 1 if there is a finding, 130 if Ctrl-C has
+    ended the search before.
 
     Raises:
         UsageError: an argument is invalid.
     """
     plan = code = None
+    search: Search | None = None
+    found: list[Counterexample] = []
     live = _progress if sys.stderr.isatty() else None
     try:
         if replay is not None:
@@ -66,7 +69,6 @@ def simulate(
                 off=off_but(faults),
             )
             search = Search(setup, budget=parse_budget(budget), seed=seed, progress=live)
-            found: list[Counterexample] = []
             if plan is not None:
                 if code and code != digest_of(setup):
                     _say("the code has changed since this was found; its points may have changed")
@@ -78,12 +80,19 @@ def simulate(
                     tell([each], directory)
                     if not every:
                         break
+    except KeyboardInterrupt:
+        if search is None or plan is not None:
+            raise
+        search.report.ended = "the search was interrupted"
+        _end_line()
+        sys.stdout.write(f"{search.report}\n")
+        _say("interrupted")
+        return 1 if found else 130  # as shells expect of Ctrl-C
     except SourceError as problem:
         raise UsageError(f"--scenario {problem}") from None
     except (PlanError, RecordingError, NoScenario, SetupFailed) as problem:
         raise UsageError(str(problem)) from None
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
+    _end_line()
     sys.stdout.write(f"{search.report}\n" if plan is None else "")
     sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "nothing was found\n")
     return 1 if found else 0
@@ -131,8 +140,7 @@ def named_scenario(source: Loaded) -> Scenario:
 
 def tell(found: Sequence[Counterexample], directory: Path) -> None:
     for each in found:
-        if sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
+        _end_line()
         sys.stdout.write(f"{each.describe()}\n")
         for file in write(each, directory):
             sys.stdout.write(f"written: {file}\n")
@@ -146,6 +154,13 @@ def _progress(report: Report, what: str) -> None:
         told = f"{report.runs} runs, {report.singles} of {report.of_singles} single faults"
         told += f", {report.combinations} combinations" if report.combinations else ""
         sys.stderr.write(f"\r\x1b[K{told}, {covered} of {sum(report.points.values())} points disturbed, {what}")
+        sys.stderr.flush()
+
+
+def _end_line() -> None:
+    """Clears the line of progress, if there is one."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
 
 

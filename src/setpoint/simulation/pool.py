@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from setpoint.simulation.interpreter_worker import InterpreterWorker
 from setpoint.simulation.plan import Plan
@@ -113,7 +114,8 @@ class Pool:
                         free.append(worker)
             finally:
                 for worker in busy:  # the results are not wanted any more
-                    worker.receive()
+                    with suppress(SetupFailed):  # nor are failures: Ctrl-C ends the workers, too
+                        worker.receive()
 
 
 def _result(worker: Worker, plan: Plan) -> Result:

@@ -32,8 +32,8 @@ class Report:
     of_singles: int = 0
     combinations: int = 0
     unstruck: int = 0
-    ended: bool = False
-    """Whether the search went on until there was nothing left to try, or no budget."""
+    ended: str = "the search ended with a finding"
+    """The reason why there were no more runs."""
     off: Mapping[str, str] = field(default_factory=dict)
     ignore: Mapping[str, str] = field(default_factory=dict)
     masks: frozenset[str] = frozenset()
@@ -82,8 +82,7 @@ class Report:
             told = ", ".join(f"{switch} {len(names)}" for switch, names in sorted(by_switch.items()))
             lines.append(f"  {where}: {len(touched)} of {total} disturbed" + (f" ({told})" if told else ""))
         if not self.complete:
-            why = "the budget ended" if self.ended else "the search ended with a finding"
-            lines.append(f"  {why} before all single faults were tried")
+            lines.append(f"  {self.ended} before all single faults were tried")
         if self.unstruck:
             lines.append(f"  {self.unstruck} plans had a fault that found no place in their run")
         for name, why in self.off.items():

@@ -127,7 +127,7 @@ class Search:
             if self.report.complete:
                 most = len(singles) if self._budget == DEFAULT_BUDGET else None
                 yield from self._try(explorer.combinations(singles), "combinations", seen, most)
-            self.report.ended = True
+            self.report.ended = "the budget ended"
 
     def replay(self, plan: Plan, *, debug: bool = False) -> Counterexample | None:
         """Runs the scenario without faults, and then the plan again. Returns None if neither run breaks a promise any
