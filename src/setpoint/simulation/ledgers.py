@@ -101,9 +101,9 @@ class _Method:
         for _ in range(2):  # the second time for names that a loop uses before it assigns them
             for each in ast.walk(node):
                 for target, value in _assigned(each):
-                    for name in ast.walk(target):
-                        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
-                            self._names.setdefault(name.id, set()).update(self._parts(value))
+                    for part in ast.walk(target):
+                        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                            self._names.setdefault(part.id, set()).update(self._parts(value))
         found = [name for each in ast.walk(node) if (name := self._attribute(each))]
         self.used = set(found)
         self.taken: set[str] = set()
