@@ -198,3 +198,9 @@ def test_a_difference_is_decided_once_for_faults_of_the_same_kinds() -> None:
     assert shorter.faults == CRASH.faults
     assert doubts.about(CRASH, run) is None
     assert doubts.about(late, run) is not None
+
+
+def test_a_fault_that_hides_a_change_raises_no_doubt() -> None:
+    run = Result(looks={1: OTHER}, there=[{}, {}, {}])
+    for hides in (fault("down", "step 1"), fault("crash-after", CRASH.faults[0].at, until="step")):
+        assert Doubts(reference([], ["a"], [])).about(Plan((hides,)), run) is None

@@ -14,6 +14,8 @@ class Doubts:
     """Compares the states at the ends of the steps after which users delete objects, since a deletion may remove all
     traces of a mistake. A difference is a doubt, not a finding: the fault may not be over, or the controllers may not
     be done. A run of the scenario as far as that step decides, in which the faults end and everything may converge.
+
+    Faults that hide some of the user's changes raise no doubts: there may be no later change that makes up for it.
     """
 
     def __init__(self, reference: Reference) -> None:
@@ -25,6 +27,8 @@ class Doubts:
         """The plan of the run that decides; None if there is no doubt, or if a run has been made because of the same
         difference under faults of the same kinds.
         """
+        if plan.hides or plan.travels:
+            return None
         for step, found in sorted(result.looks.items()):
             baseline = self._reference.baseline
             expected, there = baseline.rests[step], baseline.there[: step + 1]

@@ -39,6 +39,8 @@ PLACES: Final = dict.fromkeys(
         "pods status.hostIP",
         "pods status.hostIPs[]",
         "endpointslices.discovery.k8s.io endpoints[].nodeName",
+        "endpoints subsets[].addresses[].nodeName",
+        "endpoints subsets[].notReadyAddresses[].nodeName",
     ),
     "pods are placed anywhere",
 )
