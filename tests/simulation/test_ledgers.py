@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 from tests.simulation.kinds import App, AppSpec
+from tests.simulation.test_check import create_and_delete
 
 import setpoint as sp
-from setpoint.simulation import Budget, Counterexample, External, call, check
+from setpoint.simulation import Budget, Counterexample, External, Plan, call, check
 from setpoint.simulation.ledgers import ledgers_of
+from setpoint.simulation.plan import fault
 
 
 class Mail(External):
@@ -246,6 +248,40 @@ def test_a_box_that_should_have_been_emptied_is_a_trace() -> None:
     with pytest.raises(Counterexample) as raised:
         check(on_and_off, lambda: [sp.Controller(App, reconcile)], externals=[mail], budget=Budget(runs=10))
     assert {each.oracle for each in raised.value.findings} == {"paths"}
+
+
+class Numbers(External):
+    """Machines that get numbers."""
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.machines: dict[str, int] = {}
+
+    @call
+    async def create(self, name: str) -> None:
+        if name not in self.machines:
+            self.last += 1
+            self.machines[name] = self.last
+
+    @call
+    async def delete(self, name: str) -> None:
+        self.machines.pop(name, None)
+
+
+def test_a_number_that_was_never_given_out_because_the_wish_was_hidden_is_not_missed() -> None:
+    numbers = Numbers()
+
+    async def reconcile(app: App, _ctx: sp.Context) -> None:
+        await numbers.create(app.name)
+
+    async def finalize(app: App, _ctx: sp.Context) -> None:
+        await numbers.delete(app.name)
+
+    def controllers() -> list[sp.Controller[App]]:
+        return [sp.Controller(App, reconcile).finalize(finalize)]
+
+    down = Plan((fault("crash-after", "patch apps.test.example.com default/one #1", until="step"),))
+    check(create_and_delete, controllers, externals=[numbers], replay=down.token())
 
 
 def test_two_mails_for_one_object_in_another_order_are_found() -> None:

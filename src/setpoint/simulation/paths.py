@@ -59,6 +59,12 @@ def direct_objects(baseline: Result) -> tuple[dict[str, Any], ...]:
     return tuple(baseline.wished)
 
 
+def first_rest(baseline: Result) -> Snapshot:
+    """The state at the end of the first step after which users ask for the same as at the end."""
+    wishes = baseline.wishes
+    return baseline.rests[wishes.index(wishes[-1])] if wishes and baseline.rests else {}
+
+
 def allow_paths(baseline: Result, direct: Result, reference: Reference) -> None:
     """Notes in ``reference`` the objects and fields that depend on the path: those that differ in ``direct``, a run in
     which users ask for the final state in one step.

@@ -18,7 +18,7 @@ from setpoint.simulation.doubts import Doubts
 from setpoint.simulation.explore import Explorer
 from setpoint.simulation.faults import check_switches
 from setpoint.simulation.ledgers import Ledgers
-from setpoint.simulation.paths import allow_paths, direct_findings, direct_objects, path_findings
+from setpoint.simulation.paths import allow_paths, direct_findings, direct_objects, first_rest, path_findings
 from setpoint.simulation.plan import Plan, fault
 from setpoint.simulation.pool import Pool
 from setpoint.simulation.report import Report
@@ -198,6 +198,7 @@ class Search:
         baseline = reference.baseline
         objects = direct_objects(baseline)
         if not objects:
+            reference.least = first_rest(baseline)
             return []
         if "paths" in self._setup.off:
             allow_paths(baseline, self._direct(objects), reference)

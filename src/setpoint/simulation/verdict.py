@@ -37,8 +37,9 @@ class Reference:
     """
 
     least: Snapshot | None = None
-    """The end of the run in which users ask for the final state at once: what ledgers have to contain even if a fault
-    hides some of the user's changes. None if there was no such run.
+    """The end of the run in which users ask for the final state at once, or the state at the end of the first step in
+    which they ask for it: what ledgers have to contain even if a fault hides some of the user's changes. None if
+    neither is known.
     """
 
     takes_turns: bool = False
