@@ -11,8 +11,9 @@ from tests.simulation.test_check import create_and_delete
 
 import setpoint as sp
 from setpoint.simulation import Budget, Counterexample, External, Plan, call, check
-from setpoint.simulation.ledgers import ledgers_of
+from setpoint.simulation.ledgers import Ledgers, ledgers_of
 from setpoint.simulation.plan import fault
+from setpoint.simulation.state import Difference
 
 
 class Mail(External):
@@ -159,6 +160,35 @@ def test_a_class_without_source_has_no_ledgers() -> None:
     space: dict[str, Any] = {"External": External}
     exec("class Made(External):\n    def add(self):\n        self.items.append(1)\n", space)
     assert ledgers_of(space["Made"]) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("found", "is_enough"),
+    [
+        ({"sent": ["n: b"]}, True),
+        ({"sent": ["n: a", "n: b", "n: b"]}, False),
+        ({"sent": ["n: a"]}, False),
+        ({"sent": ["n: c", "n: b"]}, False),
+        ({"count": 1}, True),
+        ({"count": 3}, False),
+    ],
+)
+def test_a_ledger_may_lack_what_was_hidden_and_may_have_nothing_twice(found: dict[str, Any], is_enough: bool) -> None:
+    class Told(External):
+        def __init__(self) -> None:
+            self.sent: list[str] = []
+            self.count = 0
+
+        def tell(self, text: str) -> None:
+            self.sent.append(text)
+            self.count += 1
+
+    subject, name = "external told", next(iter(found))
+    expected = {"sent": ["n: a", "n: b"]} if name == "sent" else {"count": 2}
+    least = {"sent": ["n: b"]} if name == "sent" else {"count": 1}
+    difference = Difference(subject, name, expected[name], found[name])
+    ledgers = Ledgers([Told()])
+    assert ledgers.has_enough(difference, {subject: [least]}, {subject: [expected]}, {subject: [found]}) is is_enough
 
 
 # -- controllers that tell others --------------------------------------------------------------------------------------

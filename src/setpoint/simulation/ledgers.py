@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -45,17 +46,17 @@ class Ledgers:
     def has_more(self, each: Difference, expected: Snapshot, found: Snapshot) -> bool:
         """Whether the difference is in a ledger that has all that it should have, and perhaps more."""
         attribute = self._attribute(each)
-        return bool(attribute) and _texts(expected, each, attribute) <= _texts(found, each, attribute)
+        return bool(attribute) and _texts(expected, each, attribute).keys() <= _texts(found, each, attribute).keys()
 
     def has_enough(self, each: Difference, least: Snapshot, expected: Snapshot, found: Snapshot) -> bool:
-        """Whether the difference is in a ledger that has all that it has in ``least``, and nothing that is not
-        expected.
+        """Whether the difference is in a ledger that has all that it has in ``least``, and nothing that is not expected
+        or that is expected less often.
         """
         attribute = self._attribute(each)
-        if not attribute:
+        if not attribute or _number(found, each, attribute) > _number(expected, each, attribute):
             return False
         there = _texts(found, each, attribute)
-        return _texts(least, each, attribute) <= there <= _texts(expected, each, attribute)
+        return _texts(least, each, attribute).keys() <= there.keys() and there <= _texts(expected, each, attribute)
 
     def _attribute(self, each: Difference) -> str:
         """The ledger that the difference is in; ``""`` if it is in none."""
@@ -195,9 +196,17 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
         yield from ((each.optional_vars, each.context_expr) for each in node.items if each.optional_vars is not None)
 
 
-def _texts(state: Snapshot, each: Difference, attribute: str) -> set[str]:
-    """The texts in a ledger, without their numbers, which may count the changes that users have made."""
-    return {text for system in state.get(each.subject, ()) for text in _leaves(system.get(attribute))}
+def _texts(state: Snapshot, each: Difference, attribute: str) -> Counter[str]:
+    """The texts in a ledger, and how often each is there, without their numbers, which may count the changes that users
+    have made.
+    """
+    return Counter(text for system in state.get(each.subject, ()) for text in _leaves(system.get(attribute)))
+
+
+def _number(state: Snapshot, each: Difference, attribute: str) -> float:
+    """The number in a ledger that only counts; 0 if the ledger is not a number."""
+    values = [system.get(attribute) for system in state.get(each.subject, ())]
+    return sum(value for value in values if isinstance(value, (int, float)))
 
 
 def _leaves(value: JSON) -> Iterator[str]:
