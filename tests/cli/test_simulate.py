@@ -125,19 +125,19 @@ def test_a_recording_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--scenario", "there.py:other"), "--scenario there.py:other: there is no other in there"),
+        (("--scenario", "mine.py:second"), "--scenario mine.py:second: there is no second in mine"),
         (
-            ("--scenario", "there.py:alone"),
-            "--scenario there.py:alone: alone is not a scenario (",
+            ("--scenario", "mine.py:alone"),
+            "--scenario mine.py:alone: alone is not a scenario (",
         ),
-        (("--scenario", "there.py"), "--scenario there.py: name one function, as in test_mykind.py:scenario"),
+        (("--scenario", "mine.py"), "--scenario mine.py: name one function, as in test_mykind.py:scenario"),
         (("--scenario", "nowhere.py:scenario"), "--scenario nowhere.py: no such file"),
         (("--scenario", "broken.py:scenario"), "--scenario broken.py can't be imported:"),
         (
             ("--replay", "nowhere.yaml"),
-            "'nowhere.yaml' is neither a token (sp1-…) nor the file of a counter-example: there is no such file",
+            "'nowhere.yaml' is neither a token (sp1-…) nor the file of a counter-example: the file does not exist",
         ),
-        (("--replay", "there.py"), "there.py: neither a token nor a counter-example: `plan:` is missing"),
+        (("--replay", "mine.py"), "mine.py: neither a token nor a counter-example: `plan:` is missing"),
         (("--replay", "sp1-eNod"), "the replay token is cut off or changed"),
         (("--faults", "crsh"), "--faults: there is no fault 'crsh'"),
         (("--budget", "5x"), "--budget '5x': give a duration"),
@@ -151,7 +151,7 @@ def test_a_wrong_word_is_told_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("there.py").write_text("async def scenario(cluster): await cluster.settle()\nasync def alone(): ...\n")
+    Path("mine.py").write_text("async def scenario(cluster): await cluster.settle()\nasync def alone(): ...\n")
     Path("broken.py").write_text("async def scenario(cluster) await cluster.settle()\n")
     with pytest.raises(SystemExit) as ended:
         main(mykind.controller, argv=["simulate", *words])

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
 from tests.simulation.kinds import App
@@ -16,6 +20,7 @@ from setpoint.simulation.plan import Plan, fault
 from setpoint.simulation.report import Report
 from setpoint.simulation.result import Options, Point, Result
 from setpoint.simulation.single import run_here
+from setpoint.simulation.state import plain_values
 
 UNTIL_FOUND = Budget()
 """A finding comes within some tens of runs."""
@@ -189,3 +194,27 @@ def test_a_finally_block_of_a_killed_process_does_not_reach_an_external_system(r
     started = next((place for place, text in enumerate(told[killed:], killed) if text.startswith("start")), len(told))
     assert not [text for text in told[killed:started] if "unlock" in text]
     assert not [text for text in told if "nobody handled" in text]
+
+
+class Bare:
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class Price:
+    amount: Decimal
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (Decimal("1.50"), "1.50"),
+        (datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "2026-01-02T03:04:05Z"),
+        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (Price(Decimal(2)), {"amount": "2"}),
+        ({"a": {b"x"}, 1: (None, 2)}, {"a": ["x"], "1": [None, 2]}),
+        (Bare(), "Bare"),
+    ],
+)
+def test_the_state_of_a_system_is_compared_by_its_values(value: Any, plain: Any) -> None:
+    assert plain_values(value) == plain

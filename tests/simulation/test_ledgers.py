@@ -6,6 +6,7 @@ import heapq
 from typing import Any
 
 import pytest
+from tests.simulation.corpus.f15_told import Topic
 from tests.simulation.kinds import App, AppSpec
 from tests.simulation.test_check import create_and_delete
 
@@ -13,7 +14,7 @@ import setpoint as sp
 from setpoint.simulation import Budget, Counterexample, External, Plan, call, check
 from setpoint.simulation.ledgers import Ledgers, ledgers_of
 from setpoint.simulation.plan import fault
-from setpoint.simulation.state import Difference
+from setpoint.simulation.state import Difference, differences
 
 
 class Mail(External):
@@ -36,15 +37,6 @@ class Mail(External):
     async def empty(self, name: str) -> None:
         self.boxes[name].pop()
         del self.boxes[name]
-
-
-class Topic(External):
-    def __init__(self) -> None:
-        self.messages: dict[str, str] = {}
-
-    @call
-    async def publish(self, key: str, text: str) -> None:
-        self.messages[key] = text
 
 
 class Growing(External):
@@ -189,6 +181,23 @@ def test_a_ledger_may_lack_what_was_hidden_and_may_have_nothing_twice(found: dic
     difference = Difference(subject, name, expected[name], found[name])
     ledgers = Ledgers([Told()])
     assert ledgers.has_enough(difference, {subject: [least]}, {subject: [expected]}, {subject: [found]}) is is_enough
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "is_more"),
+    [
+        ({"new": "bye"}, {"new": "bye", "old": "hello"}, True),
+        ({"n-1": "bye"}, {"n-1": "hello", "n-2": "bye"}, True),
+        ({"web": "10.0.0.2"}, {"web": "10.0.0.1"}, False),
+        ({"new": "bye"}, {"old": "hello"}, False),
+    ],
+)
+def test_a_value_in_the_place_of_another_one_is_not_more(
+    expected: dict[str, str], found: dict[str, str], is_more: bool
+) -> None:
+    one, other = ({"external topic": [{"messages": each}]} for each in (expected, found))
+    ledgers = Ledgers([Topic()])
+    assert all(ledgers.has_more(each, one, other) for each in differences(one, other)) is is_more
 
 
 # -- controllers that tell others --------------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ def read_plan(source: str | Path) -> tuple[Plan, str, str]:
     try:
         content = Path(text).read_text("utf-8")
     except (OSError, ValueError) as problem:
-        why = "there is no such file" if isinstance(problem, FileNotFoundError) else problem
+        why = "the file does not exist" if isinstance(problem, FileNotFoundError) else problem
         raise PlanError(f"{text!r} is neither a token ({PREFIX}…) nor the file of a counter-example: {why}") from None
     try:
         return Plan.load(content)

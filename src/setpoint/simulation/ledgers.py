@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from setpoint.simulation.externals import External
-from setpoint.simulation.state import JSON, Difference, Snapshot
+from setpoint.simulation.state import ABSENT, JSON, Difference, Snapshot
 
 _TAKING: Final = frozenset(
     {
@@ -46,7 +46,9 @@ class Ledgers:
     def has_more(self, each: Difference, expected: Snapshot, found: Snapshot) -> bool:
         """Whether the difference is in a ledger that has all that it should have, and perhaps more."""
         attribute = self._attribute(each)
-        return bool(attribute) and _texts(expected, each, attribute).keys() <= _texts(found, each, attribute).keys()
+        if not attribute or _number(found, each, attribute) < _number(expected, each, attribute):
+            return False
+        return _texts(expected, each, attribute).keys() <= _texts(found, each, attribute).keys()
 
     def has_enough(self, each: Difference, least: Snapshot, expected: Snapshot, found: Snapshot) -> bool:
         """Whether the difference is in a ledger that has all that it has in ``least``, and nothing that is not expected
@@ -59,9 +61,15 @@ class Ledgers:
         return _texts(least, each, attribute).keys() <= there.keys() and there <= _texts(expected, each, attribute)
 
     def _attribute(self, each: Difference) -> str:
-        """The ledger that the difference is in; ``""`` if it is in none."""
-        attribute = re.split(r"[.\[]", each.path, maxsplit=1)[0]
-        return attribute if attribute in self._names.get(each.subject, ()) else ""
+        """The ledger that has other entries because of the difference; ``""`` if the difference is in no ledger, or if a
+        value stands in the place of another one (a record of DNS that was set anew). A key with a number is not the
+        same place: the number may count the changes that users have made.
+        """
+        attribute, *rest = re.split(r"[.\[]", each.path, maxsplit=1)
+        if attribute not in self._names.get(each.subject, ()):
+            return ""
+        is_other = ABSENT not in (each.expected, each.found) and not isinstance(each.expected, list)
+        return "" if is_other and rest and not re.search(r"\d", rest[0]) else attribute
 
 
 def ledgers_of(kind: type[External]) -> frozenset[str]:

@@ -55,8 +55,6 @@ class Budget:
 
 
 DEFAULT_BUDGET = Budget(seconds=60.0)
-
-
 DOUBTFUL: Final = 50
 """The number of runs after which doubts about them are settled."""
 
@@ -230,10 +228,10 @@ class Search:
         source = iter(plans)
         tried = 0
         impatient: list[Plan] = []
+        doubtful: list[Plan] = []
         while True:
             batch: list[Plan] = []
             found: list[tuple[Plan, list[Finding]]] = []
-            doubtful: list[Plan] = []
 
             left = None if most is None else most - tried
             if doubts.steps:  # the next batch begins when the doubts of this one are settled
@@ -268,24 +266,24 @@ class Search:
                     fresh = [each for each in reference.judge(plan, result) if each.identity not in seen]
                     if fresh:
                         found.append((plan, fresh))
-            if not found:
-                found = [each for each in map(self._decided, doubtful) if each[1] and each[1][0].identity not in seen][
-                    :1
-                ]
+            while doubtful and not found:
+                plan = doubtful.pop(0)
+                if fresh := [each for each in self._decided(plan) if each.identity not in seen]:
+                    found.append((plan, fresh))
             for plan, findings in found:
                 seen.update(each.identity for each in findings)
                 yield self._shrunk(plan, findings)
             if not found and len(batch) != DOUBTFUL:
                 return
 
-    def _decided(self, plan: Plan) -> tuple[Plan, list[Finding]]:
+    def _decided(self, plan: Plan) -> list[Finding]:
         """The findings in a scenario that ends before users delete objects. There are none if that scenario is not a
         good one: for instance, a schedule writes again and again until it is deleted.
         """
         reference = self._reference(plan.stop)
         if any(each.oracle in ("hot loop", "hang", "error", "quiet") for each in reference.baseline.findings):
-            return plan, []
-        return plan, reference.judge(plan, self._run(plan))
+            return []
+        return reference.judge(plan, self._run(plan))
 
     def _hashes(self, seen: set[tuple[str, str]]) -> Iterator[Counterexample]:
         """Repeats the undisturbed run in processes with different hash seeds, if the user's code uses sets. Yields at

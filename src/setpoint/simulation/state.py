@@ -214,8 +214,8 @@ def _walk(value: JSON, stand_ins: StandIns, generation: int | None) -> JSON:
 
 
 def plain_values(value: JSON) -> JSON:
-    """An external system's state as JSON. Keys and bytes become text, sets become sorted lists, and other objects
-    become mappings of their attributes or, if they have none, the names of their types.
+    """An external system's state as JSON. Keys, bytes, times, decimals and UUIDs become text, and sets become sorted
+    lists. Other objects become mappings of their attributes or, if they have none, the names of their types.
     """
     if isinstance(value, Mapping):
         return {str(key): plain_values(item) for key, item in value.items()}
@@ -228,7 +228,12 @@ def plain_values(value: JSON) -> JSON:
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     attributes = getattr(value, "__dict__", None)
-    return plain_values(attributes) if isinstance(attributes, dict) else type(value).__name__
+    if isinstance(attributes, dict):
+        return plain_values(attributes)
+    try:
+        return plain_values(msgspec.to_builtins(value, str_keys=True))
+    except TypeError:
+        return type(value).__name__
 
 
 def differences(expected: Snapshot, found: Snapshot, masks: frozenset[str] = frozenset()) -> list[Difference]:
