@@ -61,9 +61,9 @@ class Ledgers:
         return _texts(least, each, attribute).keys() <= there.keys() and there <= _texts(expected, each, attribute)
 
     def _attribute(self, each: Difference) -> str:
-        """The ledger that has other entries because of the difference; ``""`` if the difference is in no ledger, or if a
-        value stands in the place of another one (a record of DNS that was set anew). A key with a number is not the
-        same place: the number may count the changes that users have made.
+        """The ledger whose entries differ; ``""`` if the difference is in no ledger, or if a value stands in the place
+        of another one (a record of DNS that was set anew). A key with a number is not the same place: the number may
+        count the changes that users have made.
         """
         attribute, *rest = re.split(r"[.\[]", each.path, maxsplit=1)
         if attribute not in self._names.get(each.subject, ()):
