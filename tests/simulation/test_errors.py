@@ -90,3 +90,17 @@ def test_the_end_of_a_run_in_this_process_is_not_an_end_of_the_program() -> None
     setup = Setup(scenario=create_one, factory=lambda: [sp.Controller(App, nothing)])
     result = run_here(setup, Plan(), Options(trace=True, quiet=False))
     assert [line.text for line in result.trace if line.what in ("ended", "finding")] == []
+
+
+@pytest.mark.parametrize(
+    ("factory", "said"),
+    [
+        ([sp.Controller(App, nothing)], "must be a function that makes the controllers anew for every process"),
+        (lambda: None, "must return controllers, at least one; it returned None"),
+        (lambda: [nothing], "must return controllers, at least one"),
+    ],
+    ids=["list", "None", "function"],
+)
+def test_a_factory_that_makes_no_controllers_is_refused_with_what_is_expected(factory: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        Setup(scenario=create_one, factory=factory).controllers()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import mykind
+import pytest
 
 import setpoint as sp
-from setpoint.simulation import Budget, check
+from setpoint.models.core_v1 import ConfigMap
+from setpoint.simulation import Budget, Counterexample, check
 from setpoint.simulation.generate import scenario_for
 
 
@@ -97,3 +99,33 @@ async def test_a_generated_scenario_removes_optional_parts_of_a_kind_with_many_p
         others = [each for each in seen if not getattr(each, name) and each != seen[0]]
         assert any(each.a == full.a and (each.backup or each.tags) for each in others), name
     assert len({each.a for each in seen}) > 1, "properties have been changed, too"
+
+
+class ShopSpec(sp.Model):
+    banner: str | None = None
+    links: list[str] = []
+
+
+class Shop(sp.CustomResource, group="shops.example.com", version="v1"):
+    """A shop whose spec has a default with an empty list, which a server only fills in for an absent spec."""
+
+    spec: ShopSpec = ShopSpec()
+
+
+async def leaves_banners(shop: Shop, ctx: sp.Context) -> None:
+    if shop.spec.banner:
+        await ctx.apply(ConfigMap.named(f"{shop.name}-banner", data={"text": shop.spec.banner}))
+
+
+async def keeps_banners(shop: Shop, ctx: sp.Context) -> None:
+    banner = ConfigMap.named(f"{shop.name}-banner", data={"text": shop.spec.banner or ""})
+    await ctx.keep(ConfigMap, [banner] if shop.spec.banner else [])
+
+
+def test_what_an_optional_part_leaves_behind_is_found_without_a_scenario() -> None:
+    leaving = [sp.Controller(Shop, leaves_banners).owns(ConfigMap)]
+    scenario = scenario_for(leaving)
+    with pytest.raises(Counterexample, match="sample-banner") as caught:
+        check(scenario, lambda: leaving, budget=Budget(runs=5), workers=0)
+    assert [each.oracle for each in caught.value.findings] == ["paths"]
+    check(scenario, lambda: [sp.Controller(Shop, keeps_banners).owns(ConfigMap)], budget=Budget(runs=12), workers=0)

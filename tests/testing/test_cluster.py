@@ -138,3 +138,9 @@ def test_waiting_looks_when_something_is_due_and_not_all_the_time() -> None:
 
     run(main())
     assert looks < 20
+
+
+@pytest.mark.parametrize("wrong", [[sp.Controller(ConfigMap, idle_hour)], ConfigMap], ids=["list", "kind"])
+def test_a_cluster_says_that_controllers_are_separate_arguments(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="controllers as separate arguments"):
+        cluster(wrong)

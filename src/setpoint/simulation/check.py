@@ -108,7 +108,7 @@ def check(
         SetupFailed: the world could not be made.
         PlanError: ``replay`` does not contain a plan.
         RuntimeError: `check` was called from a coroutine.
-        TypeError: the factory returned something other than controllers.
+        TypeError: the factory is not a function, or returned something other than controllers.
         ValueError: ``off`` has an unknown name, or more than one of leader election, sharding and a fleet is asked for.
     """
     if asyncio._get_running_loop() is not None:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from setpoint.client import ApiError, Forbidden, Invalid, PatchType
+from setpoint.client import ApiError, Forbidden, Invalid, PatchType, dynamic
 from setpoint.controller import Controller
 from setpoint.crd import CustomResource, Versions
 from setpoint.crd.samples import samples_of
-from setpoint.meta import from_wire, resource_of
+from setpoint.meta import resource_of
 from setpoint.schema import Schema, validate
 from setpoint.simulation.setup import Scenario
 from setpoint.testing.clusters import Cluster
@@ -57,17 +57,18 @@ def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Sce
     samples = samples_of(schema, resource.api_version, resource.kind)
     if not samples:
         raise NoScenario(f"the schema of {resource.kind} accepts no object that could be made up: give a scenario")
-    smallest = _modest(schema, samples[0])
+    smallest = _explicit(schema, _modest(schema, samples[0]))
     fullest = _modest(schema, samples[-1])
     changes = _chosen(schema, fullest, most)
+    written = dynamic(resource)  # the class would add its defaults to what users leave out
 
     async def made(cluster: Cluster) -> None:
         async def ask(document: JSON) -> None:
             with suppress(Invalid, Forbidden):  # the kind's own rules know more than its schema
-                await cluster.apply(from_wire(kind, document))
+                await cluster.apply(written.of(_without_status(document)))
             await cluster.settle()
 
-        await cluster.apply(from_wire(kind, smallest))
+        await cluster.apply(written.of(_without_status(smallest)))
         await cluster.settle()
         await ask(fullest)
         for path, value in changes:
@@ -167,6 +168,20 @@ def _modest(schema: Schema, document: JSON) -> JSON:
             if not validate(schema, smaller):
                 document = smaller
     return document
+
+
+def _explicit(schema: Schema, document: JSON) -> JSON:
+    """The document with an empty spec instead of none, where an empty one is valid. A spec's default is for new objects
+    only: when users take back all that they have written, an empty spec is left, and both should be the same wish.
+    """
+    if "spec" in document or "spec" not in schema.properties:
+        return document
+    made = {**document, "spec": {}}
+    return document if validate(schema, made) else made
+
+
+def _without_status(document: JSON) -> JSON:
+    return {name: value for name, value in document.items() if name != "status"}
 
 
 def _wrong(schema: Schema, document: JSON) -> JSON:

@@ -78,11 +78,16 @@ class Setup:
         controllers form the fleet.
 
         Raises:
-            TypeError: the factory did not return any controller, or returned something other than controllers and, with
-                ``fleet``, at most one `Fleet`.
+            TypeError: the factory is not a function, did not return any controller, or returned something other than
+                controllers and, with ``fleet``, at most one `Fleet`.
         """
+        if not callable(self.factory):
+            raise TypeError(
+                "the factory must be a function that makes the controllers anew for every process, for instance "
+                f"lambda: [make_controller()]; it is {self.factory!r}"
+            )
         made = self.factory()
-        found = [made] if isinstance(made, Controller) else list(made)
+        found = list(made) if isinstance(made, Iterable) else [made]
         controllers = [each for each in found if isinstance(each, Controller)]
         fleets = [each for each in found if isinstance(each, Fleet)]
         if not controllers or len(controllers) + len(fleets) < len(found):

@@ -80,6 +80,9 @@ class Cluster:
         rbac: bool = True,
         seed: int = 0,
     ) -> None:
+        for each in controllers:
+            if not isinstance(each, Controller):
+                raise TypeError(f"cluster() takes controllers as separate arguments, cluster(one, other), not {each!r}")
         self._lifespan = lifespan
         self._controllers = controllers
         self._objects = tuple(objects)
@@ -376,6 +379,9 @@ def cluster(
             their program's `manifests` prints. A refusal fails the test (`MissingPermission`), even if the reconcile
             continues. ``setpoint rbac``, which looks for missing permissions, lifts this limit.
         seed: the seed of all random choices.
+
+    Raises:
+        TypeError: an argument among ``controllers`` is not a controller.
     """
     return Cluster(
         controllers,
