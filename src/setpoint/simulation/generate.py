@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from setpoint.client import ApiError, Forbidden, Invalid, PatchType, dynamic
+from setpoint.client import ApiError, DynamicObject, Forbidden, Invalid, PatchType, dynamic
 from setpoint.controller import Controller
 from setpoint.crd import CustomResource, Versions
 from setpoint.crd.samples import samples_of
@@ -62,13 +62,16 @@ def scenario_for(controllers: list[Controller[Any]], *, most: int = MOST) -> Sce
     changes = _chosen(schema, fullest, most)
     written = dynamic(resource)  # the class would add its defaults to what users leave out
 
+    def by_users(document: JSON) -> DynamicObject:
+        return written.of({name: part for name, part in document.items() if name != "status"})
+
     async def made(cluster: Cluster) -> None:
         async def ask(document: JSON) -> None:
             with suppress(Invalid, Forbidden):  # the kind's own rules know more than its schema
-                await cluster.apply(written.of(_without_status(document)))
+                await cluster.apply(by_users(document))
             await cluster.settle()
 
-        await cluster.apply(written.of(_without_status(smallest)))
+        await cluster.apply(by_users(smallest))
         await cluster.settle()
         await ask(fullest)
         for path, value in changes:
@@ -171,17 +174,14 @@ def _modest(schema: Schema, document: JSON) -> JSON:
 
 
 def _explicit(schema: Schema, document: JSON) -> JSON:
-    """The document with an empty spec instead of none, where an empty one is valid. A spec's default is for new objects
-    only: when users take back all that they have written, an empty spec is left, and both should be the same wish.
+    """The document with an empty spec instead of none, where an empty one is valid. A server fills in a spec's default
+    only if there is no spec. When users have taken back all that they wrote, an empty one may be left, and both
+    should be the same wish.
     """
     if "spec" in document or "spec" not in schema.properties:
         return document
     made = {**document, "spec": {}}
     return document if validate(schema, made) else made
-
-
-def _without_status(document: JSON) -> JSON:
-    return {name: value for name, value in document.items() if name != "status"}
 
 
 def _wrong(schema: Schema, document: JSON) -> JSON:
