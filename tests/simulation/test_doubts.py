@@ -15,7 +15,6 @@ from setpoint.simulation.explore import Explorer
 from setpoint.simulation.plan import fault
 from setpoint.simulation.result import Point, Result
 from setpoint.simulation.verdict import Reference
-from setpoint.simulation.wishes import Wishes
 from setpoint.simulation.words import in_words
 
 
@@ -152,14 +151,6 @@ async def delete_parts(_app: App, ctx: sp.Context) -> None:
 def test_what_a_controller_deletes_because_users_have_deleted_something_else_is_no_trace() -> None:
     made = sp.Controller(App, keep_parts).finalize(delete_parts)
     assert check(with_parts, lambda: [made], budget=Budget(runs=10)).runs
-
-
-def test_an_object_is_lost_if_it_is_gone_and_users_have_not_deleted_it() -> None:
-    wishes = Wishes()
-    for name in "abc":
-        wishes.wished(f"/api/v1/configmaps/{name}", {"metadata": {"name": name, "uid": f"uid-{name}"}})
-    wishes.taken_back("/api/v1/configmaps/c")
-    assert wishes.lost({"uid-a"}) == [{"metadata": {"name": "b"}}]
 
 
 # -- the doubts themselves ---------------------------------------------------------------------------------------------

@@ -96,7 +96,10 @@ class Port:
                 self._world.wishes.wished(path, after)
         elif asked.verb == "delete":
             self._world.wishes.taken_back(request.path)
-        elif asked.verb != "deletecollection":
+        elif asked.verb == "deletecollection":
+            for item in msgspec.json.decode(body).get("items") or ():
+                self._world.wishes.taken_back(f"{request.path}/{item['metadata']['name']}")
+        else:
             document = msgspec.json.decode(body)
             name = document.get("metadata", {}).get("name", "")
             path = request.path if asked.name and asked.verb != "create" else f"{request.path}/{name}"

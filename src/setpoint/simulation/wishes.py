@@ -7,9 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
+from setpoint.apiserver.requests.path import parse_path
 from setpoint.patch import merge_patch
 
 _WISHED: Final = ("name", "namespace", "labels", "annotations", "ownerReferences")
+_NAMESPACES: Final = ("", "namespaces")
+_DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
 class Wishes:
@@ -27,8 +30,11 @@ class Wishes:
         self._uids[path] = document.get("metadata", {}).get("uid", "")
 
     def taken_back(self, path: str) -> None:
-        """Notes that a user has asked for the deletion of an object."""
-        self._documents.pop(path, None)
+        """Notes that a user has asked for the deletion of an object. The deletion of a namespace includes all objects in
+        it, and that of a CustomResourceDefinition all objects of its kind.
+        """
+        for each in [each for each in self._documents if each == path or _is_part(each, path)]:
+            del self._documents[each]
 
     def reported(self, path: str, change: dict[str, Any]) -> None:
         """Notes that a user has written the status of an object, as a controller of a real cluster would. ``change`` is
@@ -53,6 +59,18 @@ class Wishes:
     def text(self) -> str:
         """The requested objects as text. It does not depend on the order in which users asked for them."""
         return msgspec.json.encode(sorted(self._documents.items()), order="sorted").decode()
+
+
+def _is_part(path: str, whole: str) -> bool:
+    """Whether the object at ``path`` goes with the one at ``whole``, a namespace or a CustomResourceDefinition."""
+    part, above = parse_path(path), parse_path(whole)
+    if part is None or above is None:
+        return False
+    if (above.group, above.resource) == _NAMESPACES:
+        return part.namespace == above.name
+    if (above.group, above.resource) == _DEFINITIONS:
+        return f"{part.resource}.{part.group}" == above.name
+    return False
 
 
 def wish_of(document: dict[str, Any]) -> dict[str, Any]:
