@@ -423,7 +423,7 @@ async def test_a_pod_that_nobody_runs_goes_at_once() -> None:
 @virtual_time
 async def test_a_garbage_collector_that_is_cancelled_ends_though_its_work_does_not() -> None:
     async with cluster(control_plane=False) as world, InformerFactory(world.client) as factory:
-        collector = GarbageCollector(world.client, factory, ServedResources(world.client))
+        collector = GarbageCollector(world.client, factory, ServedResources())
         running = asyncio.ensure_future(collector.run())
         await advance(1)
         running.cancel()
@@ -436,14 +436,14 @@ async def test_a_group_that_can_not_be_asked_is_asked_again_until_it_can_and_the
     class Served(ServedResources):
         asked = 0
 
-        async def __call__(self) -> Sequence[Resource]:
+        async def __call__(self, client: Client) -> Sequence[Resource]:
             self.asked += 1
-            found = await super().__call__()
+            found = await super().__call__(client)
             self.missing = {GroupVersion("apps", "v1"): "no answer"} if self.asked < 4 else {}
             return [each for each in found if each.group != "apps"] if self.missing else found
 
     async with cluster(control_plane=False) as world, InformerFactory(world.client) as factory:
-        served = Served(world.client)
+        served = Served()
         collector = GarbageCollector(world.client, factory, served)
         running = asyncio.ensure_future(collector.run())
         await advance(600)

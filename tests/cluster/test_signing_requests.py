@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from tests.cluster.crashes import Play, Restartable, of_controllers, played
 from tests.cluster.test_security import as_, who
 
@@ -34,7 +34,7 @@ def asked(
     organization: str = "team",
     dns: tuple[str, ...] = (),
     usages: tuple[str, ...] = ("client auth", "digital signature"),
-    key: ec.EllipticCurvePrivateKey | None = None,
+    key: ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | None = None,
     **spec: Any,
 ) -> CertificateSigningRequest:
     oids = x509.oid.NameOID
@@ -46,7 +46,8 @@ def asked(
         builder = builder.add_extension(
             x509.SubjectAlternativeName([x509.DNSName(each) for each in dns]), critical=False
         )
-    signed = builder.sign(key or ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())
+    digest = None if isinstance(key, ed25519.Ed25519PrivateKey) else hashes.SHA256()
+    signed = builder.sign(key or ec.generate_private_key(ec.SECP256R1()), digest)
     made = CertificateSigningRequestSpec(
         request=signed.public_bytes(serialization.Encoding.PEM), signer_name=signer, usages=list(usages), **spec
     )

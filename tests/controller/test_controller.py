@@ -231,12 +231,10 @@ async def test_a_source_may_follow_kinds_that_are_only_known_at_run_time_and_let
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         seen.append(obj.name)
 
-    factories: list[sp.InformerFactory] = []
-
-    async def found() -> AsyncIterator[sp.ObjectKey]:
+    async def found(caches: sp.Caches) -> AsyncIterator[sp.ObjectKey]:
         keys: asyncio.Queue[sp.ObjectKey] = asyncio.Queue()
         while (kind := await wanted.get()) is not None:
-            async with factories[0].informer(kind) as informer:
+            async with caches.informer(kind) as informer:
                 informer.add_event_handler(on_add=lambda head, _: keys.put_nowait(head.key))
                 while wanted.empty():
                     with suppress(TimeoutError):
@@ -244,7 +242,6 @@ async def test_a_source_may_follow_kinds_that_are_only_known_at_run_time_and_let
                             yield await keys.get()
 
     async with bare(sp.Controller(Widget, reconcile).source(found)) as world:
-        factories.append(world.manager.factory)
         await world.create(widget("a"))
         await world.create(config("a"))
         await world.settle()
@@ -256,6 +253,14 @@ async def test_a_source_may_follow_kinds_that_are_only_known_at_run_time_and_let
         wanted.put_nowait(None)
         await advance(3)
         assert {each.scope.resource.kind for each in world.manager.factory.informers} == {"Widget"}
+
+
+def test_a_source_that_takes_more_than_the_caches_is_refused() -> None:
+    async def found(caches: sp.Caches, more: object) -> AsyncIterator[str]:
+        yield "x"
+
+    with pytest.raises(TypeError, match=r"controller 'configmap': the source .*found\(caches.* or the caches"):
+        sp.Controller(ConfigMap, nothing).source(found)  # type: ignore[arg-type]
 
 
 @virtual_time

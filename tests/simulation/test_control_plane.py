@@ -3,13 +3,17 @@ with all the others as its world. The full search takes minutes (``make corpus``
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from tests.webhook.test_authority import authority_with
 
 import setpoint as sp
 from setpoint.cluster.catalog import Parts, entry_of
+from setpoint.cluster.resources import ServedResources
 from setpoint.meta import LabelSelector, Object
 from setpoint.models.apps_v1 import (
     DaemonSet,
@@ -40,6 +44,9 @@ from setpoint.models.policy_v1 import PodDisruptionBudget, PodDisruptionBudgetSp
 from setpoint.simulation import Budget, Fault, Plan, check
 from setpoint.simulation.plan import fault
 
+Scenario = Callable[[sp.testing.Cluster], Coroutine[Any, Any, None]]
+AUTHORITY = authority_with(Ed25519PrivateKey.from_private_bytes(bytes(32)), until=datetime(2050, 1, 1, tzinfo=UTC))
+"""An authority whose signatures are not random."""
 LABELS = {"app": "web"}
 SELECTOR = LabelSelector(match_labels=LABELS)
 
@@ -153,7 +160,7 @@ async def namespaces(cluster: sp.testing.Cluster) -> None:
     await cluster.settle()
 
 
-SCENARIOS: dict[str, Callable[[sp.testing.Cluster], Any]] = {
+SCENARIOS: dict[str, Scenario] = {
     "cronjob-controller": cronjobs,
     "daemonset-controller": daemonsets,
     "deployment-controller": deployments,
@@ -176,27 +183,30 @@ OFF: dict[str, dict[str, str]] = {
 
 
 def controllers(name: str) -> list[sp.Controller[Any]]:
-    nothing: Any = None  # none of these controllers asks for what a server and its caches have
-    return entry_of(name).make(Parts(resources=nothing, factory=nothing))
+    return entry_of(name).make(Parts(ServedResources(), signer=AUTHORITY))
 
 
-def survives(name: str, runs: int) -> None:
+def survives(name: str, runs: int, scenario: Scenario, *, off: Mapping[str, str] | None = None, **options: Any) -> None:
     """Raises `Counterexample` if the controllers of that name don't."""
-    plane = ("*", f"-{name}")
-    budget = Budget(runs=runs)
-    off = {**STREAMED, **OFF.get(name, {})}
-    check(SCENARIOS[name], lambda: controllers(name), nodes=2, control_plane=plane, budget=budget, off=off)
+    check(
+        scenario,
+        lambda: controllers(name),
+        control_plane=("*", f"-{name}"),
+        budget=Budget(runs=runs),
+        off={**STREAMED, **(off or {})},
+        **options,
+    )
 
 
 @pytest.mark.parametrize("name", ["replicaset-controller", "serviceaccount-controller"])
 def test_controllers_of_the_control_plane_survive(name: str) -> None:
-    survives(name, 25)
+    survives(name, 25, SCENARIOS[name], nodes=2)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(SCENARIOS))
 def test_controllers_of_the_control_plane_survive_every_single_fault(name: str) -> None:
-    survives(name, 2500)
+    survives(name, 2500, SCENARIOS[name], nodes=2, off=OFF.get(name))
 
 
 def test_an_object_that_goes_by_itself_later_is_no_loss_on_an_old_view() -> None:

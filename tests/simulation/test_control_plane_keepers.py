@@ -3,7 +3,6 @@ users have to. The full search takes minutes (``make corpus``)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,16 +10,14 @@ from tests.cluster.test_cleaning import role
 from tests.cluster.test_load_balancers import named
 from tests.cluster.test_signing_requests import CLIENT, NODE, USAGES, asked, decide
 from tests.cluster.test_volumes import claim, mounting, storage_class, volume, with_scratch
-from tests.simulation import test_control_plane as workloads
-from tests.simulation.test_control_plane import STREAMED, controllers
+from tests.simulation.test_control_plane import Scenario, controllers, survives
 
 import setpoint as sp
-from setpoint.cluster.catalog import ENTRIES
 from setpoint.meta import LabelSelector, from_wire
 from setpoint.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod, Service
 from setpoint.models.rbac_v1 import AggregationRule, ClusterRole
 from setpoint.models.storage_v1 import VolumeAttributesClass
-from setpoint.simulation import Budget, Plan, check
+from setpoint.simulation import Plan, check
 from setpoint.simulation.plan import fault
 
 GOLD = VolumeAttributesClass.named("gold", driver_name="hollow.setpoint.io/volumes", parameters={"iops": "9"})
@@ -174,7 +171,7 @@ async def kubelets(cluster: sp.testing.Cluster) -> None:
     await removed(cluster, type(KUBELETS), "kubelet")  # its key is drawn by each process
 
 
-SCENARIOS: dict[str, Callable[[sp.testing.Cluster], Any]] = {
+SCENARIOS: dict[str, Scenario] = {
     "certificatesigningrequest-approving-controller": kubelets,
     "certificatesigningrequest-cleaner-controller": old_requests,
     "clusterrole-aggregation-controller": roles,
@@ -195,35 +192,10 @@ OFF: dict[str, dict[str, str]] = {
     },
     "taint-eviction-controller": {"paths": "a pod that was evicted does not come back when the taint goes"},
 }
-WITHOUT: dict[str, str] = {
-    "certificatesigningrequest-signing-controller": "serial numbers are drawn at random; see test_signing_requests",
-    "garbage-collector-controller": "it is not a reconcile loop; it is part of every simulation's world",
-    "horizontal-pod-autoscaler-controller": "it asks its process's own client what the server serves",
-    "namespace-controller": "it asks its process's own client what the server serves",
-    "storage-version-migrator-controller": "it asks its process's own client what the server serves",
-    "resourcequota-controller": "it reads from its process's own caches",
-}
-"""The controllers that can't be put into a simulation of their own, and why."""
-
-
-def survives(name: str, runs: int, scenario: Callable[[sp.testing.Cluster], Any] | None = None) -> None:
-    """Raises `Counterexample` if the controllers of that name don't."""
-    plane = ("*", f"-{name}")
-    check(
-        scenario or SCENARIOS[name],
-        lambda: controllers(name),
-        control_plane=plane,
-        budget=Budget(runs=runs),
-        off={**STREAMED, **OFF.get(name, {})},
-    )
-
-
-def test_every_controller_of_the_control_plane_is_simulated_or_it_says_why_not() -> None:
-    assert sorted([*SCENARIOS, *workloads.SCENARIOS, *WITHOUT]) == sorted(each.name for each in ENTRIES)
 
 
 def test_keepers_of_the_control_plane_survive() -> None:
-    survives("service-lb-controller", 12)
+    survives("service-lb-controller", 12, balancers)
 
 
 @pytest.mark.long
@@ -250,9 +222,10 @@ def test_the_volume_of_a_claim_that_was_made_for_a_pod_that_had_just_gone_is_not
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(SCENARIOS))
 def test_keepers_of_the_control_plane_survive_every_single_fault(name: str) -> None:
-    survives(name, 2500)
+    survives(name, 2500, SCENARIOS[name], off=OFF.get(name))
 
 
 @pytest.mark.long
 def test_volumes_that_are_made_for_claims_survive_every_single_fault() -> None:
-    survives("persistentvolume-binder-controller", 2500, provisioned)
+    name = "persistentvolume-binder-controller"
+    survives(name, 2500, provisioned, off=OFF[name])

@@ -99,3 +99,40 @@ async def a_collection_goes(cluster: sp.testing.Cluster) -> None:
 @pytest.mark.parametrize("scenario", [a_namespace_comes_again, a_collection_goes])
 def test_what_went_with_something_else_does_not_have_to_be_there_again(scenario: Any) -> None:
     check(scenario, controllers, budget=Budget(runs=10))
+
+
+def test_a_deleted_object_that_users_hold_is_there_because_of_them() -> None:
+    path, metadata = f"{TEAM}/configmaps/one", {"name": "one", "uid": "1"}
+    theirs, both = {**metadata, "finalizers": ["user"]}, {**metadata, "finalizers": ["user", "controller"]}
+    wishes = Wishes()
+    nothing = wishes.text()
+    wishes.wished(path, {"metadata": theirs})
+    wishes.wished(path, {"metadata": both, "data": {}}, {"metadata": both})
+    wishes.taken_back(path)
+    held = wishes.text()
+    assert held != nothing
+    assert wishes.paths() == wishes.lost(()) == []
+    leaving = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    wishes.wished(path, {"metadata": {**both, **leaving, "labels": {"a": "b"}}}, {"metadata": both | leaving})
+    assert wishes.text() == held
+    released = {**both, **leaving, "finalizers": ["controller"]}
+    wishes.wished(path, {"metadata": released}, {"metadata": both | leaving})
+    assert wishes.text() == nothing
+
+
+async def held_for_a_while(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", spec=AppSpec()))
+    await cluster.settle()
+    held = App.named("two", spec=AppSpec())
+    held.metadata.finalizers = ["example.com/hold"]
+    for _ in range(2):
+        await cluster.create(held)
+        await cluster.settle()
+        await cluster.delete(await cluster.get(App, "two"))
+        await cluster.settle()
+        await cluster.client.patch(App, "two", {"metadata": {"finalizers": None}})
+        await cluster.settle()
+
+
+def test_an_object_that_users_hold_and_let_go_is_no_trace() -> None:
+    check(held_for_a_while, controllers, budget=Budget(runs=10))

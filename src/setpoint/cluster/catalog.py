@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
-from setpoint.cache import InformerFactory
 from setpoint.cluster.autoscaling import Autoscalers
 from setpoint.cluster.claim_news import ClaimNews
 from setpoint.cluster.cronjobs import CronJobs
@@ -67,12 +66,11 @@ class UnknownControllerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts from which controllers are made: the resources of the server, the caches, and the certificate (PEM) of
-    the certificate authority.
+    """The parts from which controllers are made: the resources of the server, and the certificate (PEM) of the
+    certificate authority.
     """
 
     resources: ServedResources
-    factory: InformerFactory
     ca: str = ""
     signer: Pair | None = None
     """The authority whose certificates the server accepts from clients."""
@@ -170,7 +168,7 @@ ENTRIES: Final = (
     ),
     Entry(
         "resourcequota-controller",
-        lambda parts: [ResourceQuotas(parts.resources, parts.factory).controller],
+        lambda parts: [ResourceQuotas(parts.resources).controller],
         (ResourceQuota,),
     ),
     Entry(

@@ -79,7 +79,7 @@ class ControlPlane:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
     ) -> None:
-        self.resources = ServedResources(client)
+        self.resources = ServedResources()
         factory = InformerFactory(
             client,
             random=random,
@@ -93,7 +93,7 @@ class ControlPlane:
         entries = chosen(controllers)
         # Without a binder no claim is ever bound: volumes don't count then.
         claims = ClaimNews() if nodes and any(entry.name == BINDER for entry in entries) else None
-        parts = Parts(self.resources, factory, ca, signer, claims)
+        parts = Parts(self.resources, ca, signer, claims)
         for entry in entries:
             made = entry.make(parts)
             if not entry.wakes:

@@ -139,7 +139,7 @@ class DisruptionBudgets:
         Raises:
             _NoScaleError: objects of this kind are not served, or have no such subresource.
         """
-        resource = await self._resources.find(reference.api_version, reference.kind)
+        resource = await self._resources.find(ctx.client, reference.api_version, reference.kind)
         if resource is None:
             raise _NoScaleError(f'no matches for kind "{reference.kind}" in version "{reference.api_version}"')
         if "scale" not in resource.subresources:

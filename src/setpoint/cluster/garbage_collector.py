@@ -135,7 +135,7 @@ class GarbageCollector:
             self._rescan.clear()
             complete = False
             try:
-                served = [resource for resource in await self._resources() if is_collectable(resource)]
+                served = [resource for resource in await self._resources(self._client) if is_collectable(resource)]
                 await self._follow(served)
                 self._settled.set()
                 self.scanned.set()
@@ -304,7 +304,7 @@ class GarbageCollector:
             UnknownOwner: the existence of the owner can't be checked.
         """
         owner = self.graph.get(reference.uid)
-        resource = await self._resources.find(reference.api_version, reference.kind)
+        resource = await self._resources.find(self._client, reference.api_version, reference.kind)
         if resource is None:
             raise UnknownOwner(
                 f"{reference.kind} {reference.name} ({reference.api_version}) owns {dependent.kind}s in namespace "

@@ -78,7 +78,7 @@ class NamespaceLifecycle:
             return done()
         resources = [
             resource
-            for resource in await self._resources()
+            for resource in await self._resources(ctx.client)
             if resource.namespaced and {"list", "delete"} <= set(resource.verbs)
         ]
         pods = [resource for resource in resources if str(resource.group_resource) == "pods"]

@@ -9,11 +9,10 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.plugins.usage import EVALUATED, Amounts, concerned, matches, usage
-from setpoint.cache import Head, Informer, InformerFactory
+from setpoint.cache import Head, Informer
 from setpoint.client import Client, MethodNotAllowed, NotFound, dynamic
 from setpoint.cluster.resources import ServedResources
-from setpoint.controller import Context, Controller, Outcome, done
-from setpoint.controller.caches import Caches
+from setpoint.controller import Caches, Context, Controller, Outcome, after, done
 from setpoint.meta import GroupVersionResource, ObjectKey, Quantity, Resource
 from setpoint.models.core_v1 import PersistentVolumeClaim, Pod, ResourceQuota, Service
 
@@ -43,15 +42,15 @@ class ResourceQuotas:
 
     Args:
         resources: the resources that the server serves.
-        factory: the factory of the caches that follow deletions of all kinds except pods, claims and services.
     """
 
-    def __init__(self, resources: ServedResources, factory: InformerFactory) -> None:
+    def __init__(self, resources: ServedResources) -> None:
         self._resources = resources
-        self._factory = factory
         self._followed: dict[GroupVersionResource, Informer[Any]] = {}
+        """The caches that follow deletions of all kinds except pods, claims and services."""
         self._known: dict[str, set[ObjectKey]] = {}
-        self._freed: asyncio.Queue[ObjectKey] = asyncio.Queue()
+        self._news: asyncio.Queue[ObjectKey | Resource] = asyncio.Queue()
+        """Quotas to count again, and resources to follow."""
         self.controller = (
             Controller(
                 ResourceQuota,
@@ -74,14 +73,15 @@ class ResourceQuotas:
         except NotFound:
             return done()
         used: Amounts = {}
+        deaf: list[str] = []
         document = {"spec": _scopes(quota)}
-        for resource in await self._resources():
+        for resource in await self._resources(ctx.client):
             collection = str(resource.group_resource)
             names = concerned(collection, quota.spec.hard) if resource.namespaced and "list" in resource.verbs else []
             if not names:
                 continue
-            if collection not in EVALUATED:
-                self._follow(resource)
+            if collection not in EVALUATED and "watch" in resource.verbs and not self._follows(resource):
+                deaf.append(collection)
             used |= dict.fromkeys(names, Quantity(0))
             for obj in await _objects(ctx.client, resource, quota.namespace, whole=collection in EVALUATED):
                 if matches(document, collection, obj):
@@ -99,29 +99,37 @@ class ResourceQuotas:
                 "status": {field: {**gone[field], **status[field]} for field in ("hard", "used")},
             }
             await ctx.patch(quota, patch, subresource="status")
-        return done()
+        # An object that has been counted and goes before its kind is followed would be counted for ever.
+        return after(1.0, f"deletions of {', '.join(deaf)} are not followed yet") if deaf else done()
 
-    def _follow(self, resource: Resource) -> None:
-        """Watches the resource, so that quotas are counted again whenever one of its objects is deleted."""
-        if resource.gvr in self._followed or "watch" not in resource.verbs:
-            return
-        informer = self._factory.informer(dynamic(resource), namespace="", metadata_only=True)
-        self._followed[resource.gvr] = informer
-        informer.add_event_handler(on_delete=self._gone, name=f"quotas of {resource}")
+    def _follows(self, resource: Resource) -> bool:
+        """Whether all deletions of the resource's objects from now on will be noticed, so that quotas are counted
+        again. Otherwise it begins to follow the resource.
+        """
+        informer = self._followed.get(resource.gvr)
+        if informer is None:
+            self._news.put_nowait(resource)
+        return informer is not None and informer.has_synced
 
     def _gone(self, head: Head, *_: object) -> None:
         for key in self._known.get(head.namespace, ()):
-            self._freed.put_nowait(key)
+            self._news.put_nowait(key)
 
     def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
         if new is None and old is not None:
             self._known.get(old.namespace, set()).discard(old.key)
         return True
 
-    async def _deletions(self) -> AsyncIterator[ObjectKey]:
+    async def _deletions(self, caches: Caches) -> AsyncIterator[ObjectKey]:
         try:
             while True:
-                yield await self._freed.get()
+                news = await self._news.get()
+                if not isinstance(news, Resource):
+                    yield news
+                elif news.gvr not in self._followed:
+                    informer = caches.informer(dynamic(news), namespace="", metadata_only=True)
+                    self._followed[news.gvr] = informer
+                    informer.add_event_handler(on_delete=self._gone, name=f"quotas of {news}")
         finally:
             for informer in self._followed.values():
                 await informer.close()

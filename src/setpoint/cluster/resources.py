@@ -20,11 +20,12 @@ class ServedResources:
 
     Each resource is included once, in the version that its group prefers. A group that can't be asked (an aggregated
     server that is down) is left out and named in ``missing``.
+
+    Several callers may share it, each with a client of its own, if the clients are of the same server.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self) -> None:
         self.missing: dict[GroupVersion, str] = {}
-        self._discovery = Discovery(client)
         self._found: tuple[Resource, ...] = ()
         self._kinds: dict[tuple[str, str], Resource] = {}
         self._until = float("-inf")
@@ -34,8 +35,8 @@ class ServedResources:
         """Makes the next call ask the server again, because the custom resources may have changed."""
         self._until = float("-inf")
 
-    async def __call__(self) -> Sequence[Resource]:
-        """The served resources.
+    async def __call__(self, client: Client) -> Sequence[Resource]:
+        """The served resources. ``client`` asks the server unless they are remembered.
 
         Raises:
             ApiError, TransportError: the server can't list its groups.
@@ -43,7 +44,7 @@ class ServedResources:
         async with self._asking:
             now = asyncio.get_running_loop().time()
             if now >= self._until:
-                answer = await self._discovery.resources()
+                answer = await Discovery(client).resources()
                 preferred: dict[tuple[str, str], Resource] = {}
                 for resource in answer.resources:
                     preferred.setdefault((resource.group, resource.plural), resource)
@@ -53,9 +54,13 @@ class ServedResources:
                 self._until = now + TTL
             return self._found
 
-    async def find(self, api_version: str, kind: str) -> Resource | None:
-        """The resource of a kind, in the version that the resource's group prefers; None if the kind is not served."""
-        await self()
+    async def find(self, client: Client, api_version: str, kind: str) -> Resource | None:
+        """The resource of a kind, in the version that the resource's group prefers; None if the kind is not served.
+
+        Raises:
+            ApiError, TransportError: the server can't list its groups.
+        """
+        await self(client)
         return self._kinds.get((GroupVersion.parse(api_version).group, kind))
 
 

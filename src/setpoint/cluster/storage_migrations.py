@@ -50,7 +50,7 @@ class StorageMigrations:
         conditions = {each.type for each in status.conditions if each.status == "True"}
         if conditions & {SUCCEEDED, FAILED}:
             return done()
-        resource = await self._find(migration)
+        resource = await self._find(migration, ctx)
         if resource is None:
             if _age(migration, ctx) < _PATIENCE:
                 return after(_PAUSE, "the resource is not served yet")
@@ -64,12 +64,12 @@ class StorageMigrations:
             return _finish(migration, ctx, FAILED, "migration encountered unhandled error")
         return _finish(migration, ctx, SUCCEEDED, "")
 
-    async def _find(self, migration: StorageVersionMigration) -> Resource | None:
+    async def _find(self, migration: StorageVersionMigration, ctx: Context) -> Resource | None:
         wanted = migration.spec.resource
         for is_again in (False, True):
             if is_again:
                 self._resources.forget()  # it may be served since
-            for each in await self._resources():
+            for each in await self._resources(ctx.client):
                 if (each.group, each.plural) == (wanted.group, wanted.resource):
                     return each
         return None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeAlias, TypeVar, overload
 
 from setpoint.cache.indexes import OWNER
 from setpoint.controller import handlers
+from setpoint.controller.caches import Caches
 from setpoint.controller.context import Context
 from setpoint.controller.finalizer import checked_name, finalizer_name
 from setpoint.controller.handlers import MapFunction
@@ -15,6 +16,7 @@ from setpoint.controller.indexing import DeclaredIndex
 from setpoint.controller.needs import Need, need_of_kind, need_of_rule
 from setpoint.controller.outcome import Outcome
 from setpoint.controller.predicates import Test
+from setpoint.controller.sources import Keys, Source, keys_of
 from setpoint.controller.status import RECONCILED
 from setpoint.controller.watch import AnyFieldSelector, AnySelector, WatchedKind
 from setpoint.meta import ApiModel, Object, ObjectKey, resource_of
@@ -42,9 +44,6 @@ brings the actual state one step closer to the wanted state.
 
 SyncReconcile: TypeAlias = Callable[[K, Any], Outcome | None]
 """A `Reconcile` that is an ordinary function. It runs in a thread, with a `SyncContext`."""
-
-Source: TypeAlias = Callable[[], AsyncIterator[ObjectKey | str]]
-"""A function that returns an async iterator of keys from outside the cluster, which may be endless."""
 
 
 class Declaration(Generic[K]):
@@ -102,7 +101,7 @@ class Declaration(Generic[K]):
         ]
         self.indexes: list[DeclaredIndex] = []
         self.needed: list[Need] = []
-        self.sources: list[Source] = []
+        self.sources: list[Callable[[Caches], Keys]] = []
         self.finalizer = ""
         self.finalizer_function: Reconcile[K] | SyncReconcile[K] | None = None
         self.defaulters: list[Callable[..., Any]] = []
@@ -307,10 +306,23 @@ class Declaration(Generic[K]):
         return self
 
     def source(self, source: Source) -> Self:
-        """Declares an external source: ``source()`` returns an async iterator of keys. The iterator may end; if it
-        raises an exception, the controller fails.
+        """Declares a source of keys: ``source()`` returns an async iterator of keys from outside the cluster. The
+        iterator may end; if it raises an exception, the controller fails.
+
+        A source that takes an argument, ``source(caches)``, gets the controller's `Caches`. With `Caches.informer` it
+        can follow kinds that become known only while the program runs, and let them go again:
+
+            async def changes(caches: sp.Caches) -> AsyncIterator[sp.ObjectKey]:
+                keys = asyncio.Queue[sp.ObjectKey]()
+                async with caches.informer(await kind_to_follow()) as informer:
+                    informer.add_event_handler(on_add=lambda head, _: keys.put_nowait(head.key))
+                    while True:
+                        yield await keys.get()
+
+        Raises:
+            TypeError: the source takes more than the caches.
         """
-        self.sources.append(source)
+        self.sources.append(keys_of(source, f"controller {self.name!r}"))
         return self
 
     def finalize(self, function: Reconcile[K] | SyncReconcile[K], *, name: str | None = None) -> Self:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from setpoint.cache import Informer
+from setpoint.cache import Informer, InformerFactory
 from setpoint.client import ApiError, Client, TransportError
 from setpoint.controller.caches import Caches
 from setpoint.controller.events import EventRecorder
@@ -52,6 +52,7 @@ class Environment:
         reporter: str,
         indexes: Sequence[DeclaredIndex],
         client: Client,
+        factory: InformerFactory,
         now: Callable[[], datetime],
         random: Random,
         recorder: EventRecorder | None,
@@ -81,7 +82,7 @@ class Environment:
         """
         self.informers: dict[GroupVersionResource, Informer[Any]] = {}
         """The informers of all declared kinds, once the run is prepared."""
-        self.caches = Caches(self.informers, self.name, client, cluster)
+        self.caches = Caches(self.informers, factory, self.name, client, cluster)
 
     def new_id(self) -> str:
         """An id for one reconcile."""

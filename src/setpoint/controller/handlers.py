@@ -76,9 +76,9 @@ def takes_caches(function: MapFunction, whose: str) -> bool:
         signature = inspect.signature(function)
     except ValueError:  # some built-in functions don't tell
         return False
-    if _binds(signature, 1):
+    if binds(signature, 1):
         return False
-    if _binds(signature, 2):
+    if binds(signature, 2):
         return True
     raise TypeError(
         f"{whose}: the mapping function {name_of(function)}{signature} has to take the head of the changed object, "
@@ -122,7 +122,8 @@ def _gather(found: Keys, keys: dict[ObjectKey, None]) -> None:
         keys[key if isinstance(key, ObjectKey) else ObjectKey(key)] = None
 
 
-def _binds(signature: inspect.Signature, count: int) -> bool:
+def binds(signature: inspect.Signature, count: int) -> bool:
+    """Whether a function with this signature can be called with that number of positional arguments."""
     try:
         signature.bind(*[None] * count)
     except TypeError:

@@ -15,8 +15,9 @@ from typing import Any, Generic, TypeVar
 from setpoint.cache import HandlerRegistration, Informer, InformerFactory
 from setpoint.client import Client
 from setpoint.concurrency import first
+from setpoint.controller.caches import Caches
 from setpoint.controller.cause import Cause
-from setpoint.controller.declaration import Declaration, Source
+from setpoint.controller.declaration import Declaration
 from setpoint.controller.delivery import subscribe
 from setpoint.controller.environment import Environment
 from setpoint.controller.events import EventRecorder
@@ -25,6 +26,7 @@ from setpoint.controller.memory import Memory
 from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
 from setpoint.controller.reconciler import Reconciler
 from setpoint.controller.shard import Shard, ShardGuard
+from setpoint.controller.sources import Keys
 from setpoint.controller.state import ProgramState
 from setpoint.controller.syncing import synced_by, why_not
 from setpoint.controller.timeline import Timeline
@@ -72,6 +74,7 @@ class RunningController(Generic[K]):
             reporter=controller.reporter,
             indexes=controller.indexes,
             client=client,
+            factory=factory,
             now=now,
             random=random,
             recorder=recorder,
@@ -236,8 +239,8 @@ class RunningController(Generic[K]):
         for registration in self._registrations:
             await registration.wait_synced()
 
-    async def _drain(self, source: Source) -> None:
-        async for key in source():
+    async def _drain(self, source: Callable[[Caches], Keys]) -> None:
+        async for key in source(self.env.caches):
             self.enqueue(ObjectKey(key), Cause("external", at=asyncio.get_running_loop().time()))
 
     # -- events --------------------------------------------------------------------------------------------------------

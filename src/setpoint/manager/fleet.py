@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from setpoint.client import Client
 from setpoint.concurrency import end, every
 from setpoint.controller import Controller, RunningController, UnderWay
-from setpoint.controller.declaration import Source
 from setpoint.controller.predicates import Test
+from setpoint.controller.sources import Source
 from setpoint.manager.cluster import DRAIN, FleetCluster, Host, Read
 from setpoint.manager.fleet_events import ClusterMap, FleetEvents, FleetListener
 from setpoint.manager.health import HealthChecks

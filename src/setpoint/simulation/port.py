@@ -74,7 +74,7 @@ class Port:
             asked = Asked.of(request)
             told = asked.stem() if asked is not None else f"{request.method} {request.path}"
             world.tape.tell("user", "user", "asks", told)
-            before = self._stored(asked) if asked is not None and asked.subresource == "status" else None
+            before = self._stored(asked) if asked is not None else None
             answer = await world.handle(request)
             if answer.status < 300 and world.far is not None:
                 await world.far.mirror(request)
@@ -93,7 +93,7 @@ class Port:
                 said = merge_patch.diff(before.get("status", {}), after.get("status", {}))
                 self._world.wishes.reported(path, said)
             elif asked.subresource == "scale" and after is not None:
-                self._world.wishes.wished(path, after)
+                self._world.wishes.wished(path, after, before)
         elif asked.verb == "delete":
             self._world.wishes.taken_back(request.path)
         elif asked.verb == "deletecollection":
@@ -103,7 +103,7 @@ class Port:
             document = msgspec.json.decode(body)
             name = document.get("metadata", {}).get("name", "")
             path = request.path if asked.name and asked.verb != "create" else f"{request.path}/{name}"
-            self._world.wishes.wished(path, document)
+            self._world.wishes.wished(path, document, before)
 
     def _stored(self, asked: Asked) -> dict[str, Any] | None:
         record = self._world.history.get(asked.collection, asked.namespace, asked.name)

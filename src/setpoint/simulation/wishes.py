@@ -16,25 +16,45 @@ _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
 class Wishes:
-    """The objects that users currently ask for, by the path of the object."""
+    """The objects that users currently ask for, by the path of the object.
+
+    An object that users have deleted, and that a finalizer of theirs still holds, is not one of these, but is part of
+    what users ask for (`text`): it is there because of them.
+    """
 
     def __init__(self) -> None:
         self._documents: dict[str, dict[str, Any]] = {}
         self._uids: dict[str, str] = {}
+        self._holds: dict[str, set[str]] = {}
+        """The finalizers of objects that users have set themselves."""
+        self._leaving: set[str] = set()
+        """The paths of deleted objects that finalizers of users hold."""
 
-    def wished(self, path: str, document: dict[str, Any]) -> None:
-        """Notes that a user has asked for an object; ``document`` is the stored object."""
+    def wished(self, path: str, document: dict[str, Any], before: dict[str, Any] | None = None) -> None:
+        """Notes that a user has asked for an object; ``document`` is the stored object, ``before`` the one that was
+        stored before the request.
+        """
+        there = _finalizers(document)
+        holds = (self._holds.get(path, set()) & there) | (there - _finalizers(before or {}))
+        self._holds[path] = holds
+        if document.get("metadata", {}).get("deletionTimestamp"):
+            if not holds:
+                self._leaving.discard(path)
+            return
+        self._leaving.discard(path)
         reported = self._documents.get(path, {}).get("status")
         wish = wish_of(document)
         self._documents[path] = wish if reported is None else {**wish, "status": reported}
         self._uids[path] = document.get("metadata", {}).get("uid", "")
 
     def taken_back(self, path: str) -> None:
-        """Notes that a user has asked for the deletion of an object. The deletion of a namespace includes all objects in
-        it, and that of a CustomResourceDefinition all objects of its kind.
+        """Notes that a user has asked for the deletion of an object. That of a namespace includes all objects in it,
+        and that of a CustomResourceDefinition all objects of its kind.
         """
         for each in [each for each in self._documents if each == path or _is_part(each, path)]:
             del self._documents[each]
+            if self._holds[each]:
+                self._leaving.add(each)
 
     def reported(self, path: str, change: dict[str, Any]) -> None:
         """Notes that a user has written the status of an object, as a controller of a real cluster would. ``change`` is
@@ -57,8 +77,15 @@ class Wishes:
         return [document for path, document in self._documents.items() if self._uids[path] not in alive]
 
     def text(self) -> str:
-        """The requested objects as text. It does not depend on the order in which users asked for them."""
-        return msgspec.json.encode(sorted(self._documents.items()), order="sorted").decode()
+        """The requested objects as text, and those that users hold. It does not depend on the order in which users
+        asked for them.
+        """
+        leaving = [(path, "deleted") for path in self._leaving]
+        return msgspec.json.encode(sorted([*self._documents.items(), *leaving]), order="sorted").decode()
+
+
+def _finalizers(document: dict[str, Any]) -> set[str]:
+    return set(document.get("metadata", {}).get("finalizers") or ())
 
 
 def _is_part(path: str, whole: str) -> bool:

@@ -54,7 +54,7 @@ class Autoscalers:
         target = autoscaler.spec.scale_target_ref
         again = after(PERIOD, "the metrics are looked at from time to time")
         try:
-            resource = await self._resources.find(target.api_version or "v1", target.kind)
+            resource = await self._resources.find(ctx.client, target.api_version or "v1", target.kind)
             if resource is None:
                 raise MetricsError(f'no matches for kind "{target.kind}" in group "{(target.api_version or "")}"')
             path = resource.path(namespace=autoscaler.namespace, name=target.name, subresource="scale")

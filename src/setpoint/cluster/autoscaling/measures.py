@@ -159,7 +159,7 @@ class Measures:
     async def _object(self, source: ObjectMetricSource) -> Proposal:
         about, name = source.described_object, source.metric.name
         namespace = self._autoscaler.namespace
-        resource = await self._resources.find(about.api_version or "v1", about.kind)
+        resource = await self._resources.find(self._client, about.api_version or "v1", about.kind)
         if resource is None:
             raise MetricsError(f"unable to get metric {name}: no matches for kind {about.kind}")
         try:
