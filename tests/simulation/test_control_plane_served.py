@@ -59,9 +59,11 @@ async def namespaces(cluster: sp.testing.Cluster) -> None:
 
 
 def by_queue(length: str) -> HorizontalPodAutoscaler:
-    """An autoscaler that wants a pod for each ten in a queue, which has this length."""
+    """An autoscaler that wants a pod for each ten in a queue, which has this length. With rules for its behavior, it
+    does not take back a number that has changed since the last recommendation.
+    """
     metric = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "10"}}
-    made = autoscaler({"type": "External", "external": metric}, most=4)
+    made = autoscaler({"type": "External", "external": metric}, most=4, behavior={"scaleDown": {}})
     made.metadata.annotations = {f"{ANNOTATION}queue": length}
     return made
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from setpoint.apiserver import ApiServer
+from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.client import Client, PatchType
-from setpoint.meta import Resource
 from setpoint.patch import merge_patch
 from setpoint.simulation.history import History
 from setpoint.simulation.wishes import wish_of
@@ -19,27 +19,28 @@ async def create_directly(
     documents: Iterable[dict[str, Any]], client: Client, server: ApiServer, history: History
 ) -> None:
     """Creates each object, or patches the existing object of the same kind and name. If a document has a status, a
-    second request writes it to the status subresource.
+    second request writes it to the status subresource, if the kind has one.
     """
     merge = PatchType.MERGE.value
     for document in documents:
         metadata = document["metadata"]
-        resource = _resource(server, document["apiVersion"], document["kind"])
+        served = _served(server, document["apiVersion"], document["kind"])
+        resource = served.resource
         namespace, name = metadata.get("namespace", ""), metadata["name"]
         path = resource.path(namespace=namespace, name=name)
-        asked = {key: value for key, value in document.items() if key != "status"}
+        asked = {key: value for key, value in document.items() if key != "status" or not served.has_status}
         if history.get(str(resource.group_resource), namespace, name) is None:
             await client.request("POST", resource.path(namespace=namespace), body=msgspec.json.encode(asked))
         else:
             change = merge_patch.diff(wish_of(msgspec.json.decode(await client.request("GET", path))), asked)
             await client.request("PATCH", path, body=msgspec.json.encode(change), content_type=merge)
-        if status := document.get("status"):
+        if served.has_status and (status := document.get("status")):
             body = msgspec.json.encode({"status": status})
             await client.request("PATCH", f"{path}/status", body=body, content_type=merge)
 
 
-def _resource(server: ApiServer, api_version: str, kind: str) -> Resource:
+def _served(server: ApiServer, api_version: str, kind: str) -> ServedResource:
     group, _, version = api_version.rpartition("/")
     served = server.registry.find_kind(group, version, kind)
     assert served is not None, f"{kind} of {api_version} is not served"
-    return served.resource
+    return served

@@ -104,6 +104,10 @@ class Port:
             name = document.get("metadata", {}).get("name", "")
             path = request.path if asked.name and asked.verb != "create" else f"{request.path}/{name}"
             self._world.wishes.wished(path, document, before)
+            if before is None and (status := document.get("status")):
+                sent = msgspec.json.decode(request.body or b"{}").get("status") or {}
+                # Users stand for the kubelet that registers a node together with its status.
+                self._world.wishes.reported(path, {name: status[name] for name in sent if name in status})
 
     def _stored(self, asked: Asked) -> dict[str, Any] | None:
         record = self._world.history.get(asked.collection, asked.namespace, asked.name)

@@ -152,6 +152,11 @@ class Behaviour(Protocol):
         ...
 
     @property
+    def created_with_status(self) -> bool:
+        """Whether a new object keeps the status with which it was sent."""
+        ...
+
+    @property
     def draws_names(self) -> bool:
         """Whether a generated name is ``generateName`` followed by random characters; otherwise it is ``generateName``
         alone.
@@ -208,7 +213,9 @@ class Behaviour(Protocol):
         ...
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        """Prepares a new object for validation. The status, if it is a subresource, has already been dropped."""
+        """Prepares a new object for validation. The status, if it is a subresource, has already been dropped, except
+        with `created_with_status`.
+        """
         ...
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:

@@ -133,7 +133,11 @@ def _registry_errors(held: bytes, path: str) -> list[FieldError]:
 class Nodes(Strategy):
     """Nodes. ``podCIDR`` is the first of ``podCIDRs``. If only one of the two fields is set, the other is set from it;
     if they differ, ``podCIDR`` takes precedence.
+
+    Kubelets register themselves together with their status.
     """
+
+    created_with_status = True
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec") or {}

@@ -44,6 +44,8 @@ class Strategy:
     """Whether the response to a deletion is the object even if the object no longer exists."""
     says_required = False
     """Whether `validate` reports missing fields too; otherwise the schema does."""
+    created_with_status = False
+    """Whether a new object keeps the status with which it was sent."""
     draws_names = True
     """Whether a generated name is ``generateName`` followed by random characters; otherwise it is ``generateName``
     alone.
@@ -77,7 +79,9 @@ class Strategy:
         """Sets the defaults of missing fields."""
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
-        """Prepares a new object for validation. The status, if it is a subresource, has already been dropped."""
+        """Prepares a new object for validation. The status, if it is a subresource, has already been dropped, except
+        with `created_with_status`.
+        """
 
     def prepare_update(self, call: WriteContext, new: JsonObject, old: JsonObject) -> None:
         """Prepares a changed object for validation. The status, if it is a subresource, has already been reset to the

@@ -74,7 +74,7 @@ def insert(
     dedupe_owners(call, metadata)
     generated = not metadata.get("name") and bool(metadata.get("generateName"))
     strategy = served.strategy
-    if served.has_status:
+    if served.has_status and not strategy.created_with_status:
         obj.pop("status", None)
     if strategy.generation:
         metadata["generation"] = 1

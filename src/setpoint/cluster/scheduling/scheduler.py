@@ -61,6 +61,8 @@ class Scheduler:
         """The number of pods that are due, by priority."""
         self._waiting: set[ObjectKey] = set()
         """Pods for which no node was found."""
+        self._current: ObjectKey | None = None
+        """The pod that is being scheduled."""
         self._begun = False
         self.controller = (
             Controller(
@@ -118,7 +120,11 @@ class Scheduler:
         return helps
 
     def _wake(self) -> Iterable[ObjectKey]:
-        """The keys of all waiting pods, which are now due, ordered by descending priority and then by arrival."""
+        """The keys of all waiting pods, which are now due, ordered by descending priority and then by arrival. The pod
+        that is being scheduled is one of them, since its node may be chosen without this change.
+        """
+        if self._current is not None and self._current in self._orders:
+            self._waiting.add(self._current)
         woken = sorted(self._waiting, key=lambda key: self._orders[key])
         self._waiting.clear()
         for key in woken:
@@ -132,8 +138,10 @@ class Scheduler:
             self._priorities[-self._orders[key][0]] += 1
 
     def _rest(self, key: ObjectKey) -> None:
-        """Makes the pod wait for a change, unless something has changed while it was being scheduled."""
-        if key not in self._due:
+        """Makes the pod wait for a change, unless something has changed, or the pod has gone, while it was being
+        scheduled.
+        """
+        if key in self._orders and key not in self._due:
             self._waiting.add(key)
 
     def _look(self, key: ObjectKey) -> None:
@@ -172,10 +180,19 @@ class Scheduler:
             self._forget(pod.key)
             return done()
         if pod.key in self._waiting:
-            return done()
+            if not ctx.failures:
+                return done()
+            self._expect(pod.key)  # the reason why the pod waits could not be written
         if max(self._priorities) > mine.priority:
             return after(0.0, "a pod of higher priority comes first")
         self._look(pod.key)
+        self._current = pod.key
+        try:
+            return await self._schedule(pod, mine, ctx)
+        finally:
+            self._current = None
+
+    async def _schedule(self, pod: Pod, mine: PlacedPod, ctx: Context) -> Outcome:
         if not self._occupancy.places:
             return self._wait(pod, mine, NO_NODES, ctx)
         number = len(self._occupancy.places)

@@ -96,6 +96,17 @@ def _unfit(hard: Mapping[str, Any]) -> set[str]:
     return {scope for scope in _SCOPES if not all(_fits(scope, name) for name in pace(names))}
 
 
+def node_amounts(place: Place) -> list[FieldError]:
+    """The errors in the resources of a node. As in upstream, the name of the resource is the last step of an error's
+    path.
+    """
+    return [
+        replace(error, field=f"{place.path}.{name}")
+        for name, amount in pace((place.value or {}).items())
+        for error in amount_errors(name, amount, place.path)
+    ]
+
+
 def quota_amounts(place: Place) -> list[FieldError]:
     """The errors in the amounts of a quota."""
     errors: list[FieldError] = []
@@ -375,6 +386,8 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("spec.podCIDRs", _pod_networks),
         row("spec.providerID", _provider),
         row("spec.externalID", frozen("may not be updated")),
+        row("status.capacity", node_amounts),
+        row("status.allocatable", node_amounts),
     ),
     "leases.coordination.k8s.io": (
         row("spec.leaseDurationSeconds", at_least(1, "must be greater than 0")),

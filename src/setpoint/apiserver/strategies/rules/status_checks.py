@@ -8,8 +8,6 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from msgspec.structs import replace
-
 from setpoint.apiserver.strategies.addresses import address_errors, address_of
 from setpoint.apiserver.strategies.rules.row import Place
 from setpoint.apiserver.strategies.rules.scheduling import amount_errors
@@ -33,7 +31,6 @@ __all__ = [
     "host_name",
     "kept_version",
     "migration",
-    "node_amounts",
     "reference",
     "resizes",
     "version",
@@ -157,17 +154,6 @@ def resizes(place: Place) -> Errors:
         if state not in _CLAIM_RESIZES:
             errors.append(not_supported(place.path, name, _CLAIM_RESIZES))
     return errors
-
-
-def node_amounts(place: Place) -> Errors:
-    """The errors in the resources of a node. As in upstream, the name of the resource is the last step of an error's
-    path.
-    """
-    return [
-        replace(error, field=f"{place.path}.{name}")
-        for name, amount in pace((place.value or {}).items())
-        for error in amount_errors(name, amount, place.path)
-    ]
 
 
 # -- others ------------------------------------------------------------------------------------------------------------

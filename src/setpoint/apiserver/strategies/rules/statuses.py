@@ -8,7 +8,7 @@ from typing import Final
 
 from setpoint.apiserver.strategies.rules import status_checks as checks
 from setpoint.apiserver.strategies.rules.row import Check, Place, Row, at_least, needed, one_of, row, unless_missing
-from setpoint.apiserver.strategies.rules.scheduling import quota_amounts
+from setpoint.apiserver.strategies.rules.scheduling import node_amounts, quota_amounts
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required, too_long
@@ -180,8 +180,8 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
     ),
     "resourcequotas": (row("status.hard", quota_amounts), row("status.used", quota_amounts)),
     "nodes": (
-        row("status.capacity", checks.node_amounts),
-        row("status.allocatable", checks.node_amounts),
+        row("status.capacity", node_amounts),
+        row("status.allocatable", node_amounts),
         row("status.declaredFeatures", checks.features),
         row("status.addresses", checks.distinct_addresses),
     ),
