@@ -63,7 +63,9 @@ def by_queue(length: str) -> HorizontalPodAutoscaler:
     does not take back a number that has changed since the last recommendation.
     """
     metric = {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "10"}}
-    made = autoscaler({"type": "External", "external": metric}, most=4, behavior={"scaleDown": {}})
+    made = autoscaler(
+        {"type": "External", "external": metric}, most=4, behavior={"scaleDown": {"stabilizationWindowSeconds": 60}}
+    )
     made.metadata.annotations = {f"{ANNOTATION}queue": length}
     return made
 
