@@ -96,8 +96,8 @@ basedpyright: $(VENV)/.dev
 models: $(VENV)/.dev ## generate the models again from the pinned schemas, the list of the public API, and tables of the reference
 	$(BIN)/python tools/generate_models.py
 	$(BIN)/python tools/generate_protobuf.py
-	$(BIN)/python tools/generate_clientset.py
-	$(BIN)/python tools/generate_blocking.py
+	$(BIN)/python -m tools.generate_clientset
+	$(BIN)/python -m tools.generate_blocking
 	$(BIN)/python tools/served_table.py
 	$(BIN)/python tools/public_api.py
 	$(BIN)/python -m tools.docs.reference
@@ -105,8 +105,8 @@ models: $(VENV)/.dev ## generate the models again from the pinned schemas, the l
 models-check: $(VENV)/.dev ## fail if the models differ from what the generator writes
 	$(BIN)/python tools/generate_models.py --check
 	$(BIN)/python tools/generate_protobuf.py --check
-	$(BIN)/python tools/generate_clientset.py --check
-	$(BIN)/python tools/generate_blocking.py --check
+	$(BIN)/python -m tools.generate_clientset --check
+	$(BIN)/python -m tools.generate_blocking --check
 	$(BIN)/python tools/served_table.py --check
 	$(BIN)/python tools/public_api.py --check
 	$(BIN)/python -m tools.docs.reference --check

@@ -20,13 +20,13 @@ from setpoint.models.core_v1 import ConfigMap, Node, Pod
 
 from .conftest import Answer, Server, Thing, answer, failure
 
-TOOLS = Path(__file__).parents[2] / "tools"
+ROOT = Path(__file__).parents[2]
 CONFIG_MAP = {"metadata": {"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "1"}, "data": {"k": "v"}}
 
 
-@pytest.mark.parametrize("tool", ["generate_clientset.py", "generate_blocking.py"])
+@pytest.mark.parametrize("tool", ["generate_clientset", "generate_blocking"])
 def test_what_is_generated_is_up_to_date(tool: str) -> None:
-    ended = subprocess.run([sys.executable, TOOLS / tool, "--check"], capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, "-m", f"tools.{tool}", "--check"], cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from setpoint import client as _asynchronous
+from setpoint.blocking.clientset import Clientset
 from setpoint.blocking.discovery import Discovery, RestMapper
-from setpoint.blocking.groups import Groups
 from setpoint.blocking.portal import Portal
 from setpoint.blocking.streams import CommandStream, PortStream, Response
 from setpoint.client import ClientConfig, CommandResult
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Client"]
 
 
-class Client(Groups):
+class Client(Clientset):
     """A client of one API server, for scripts and notebooks: `setpoint.client.Client` without ``await``.
 
         with Client.from_kubeconfig() as client:

@@ -10,9 +10,9 @@ from random import Random
 from types import TracebackType
 from typing import Self
 
+from setpoint.client.clientset import Clientset
 from setpoint.client.config import ClientConfig
 from setpoint.client.discovery import Discovery
-from setpoint.client.groups import Groups
 from setpoint.client.http import HttpTransport
 from setpoint.client.kubeconfig import load_config, load_kubeconfig
 from setpoint.client.limiter import AdaptiveLimiter
@@ -28,7 +28,7 @@ from setpoint.meta import Resource
 __all__ = ["Client"]
 
 
-class Client(PodConnections, Groups):
+class Client(PodConnections, Clientset):
     """A client of one API server, as one user.
 
         async with Client.from_kubeconfig() as client:
