@@ -310,14 +310,7 @@ class Declaration(Generic[K]):
         iterator may end; if it raises an exception, the controller fails.
 
         A source that takes an argument, ``source(caches)``, gets the controller's `Caches`. With `Caches.informer` it
-        can follow kinds that become known only while the program runs, and let them go again:
-
-            async def changes(caches: sp.Caches) -> AsyncIterator[sp.ObjectKey]:
-                keys = asyncio.Queue[sp.ObjectKey]()
-                async with caches.informer(await kind_to_follow()) as informer:
-                    informer.add_event_handler(on_add=lambda head, _: keys.put_nowait(head.key))
-                    while True:
-                        yield await keys.get()
+        can follow kinds that become known only while the program runs, and let them go again.
 
         Raises:
             TypeError: the source takes more than the caches.
