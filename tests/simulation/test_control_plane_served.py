@@ -171,6 +171,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
             "certificatesigningrequests.certificates.k8s.io status.certificate": "has a number and times of its own"
         },
     },
+    "horizontal-pod-autoscaler-controller": {
+        "ignore": {"horizontalpodautoscalers.autoscaling status.lastScaleTime": "a crash loses it, as upstream"},
+    },
     "resourcequota-controller": {"crds": [Thing]},
 }
 
