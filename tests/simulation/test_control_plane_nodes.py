@@ -24,9 +24,9 @@ from setpoint.simulation.plan import fault
 NODES = ("one", "two", "three")
 
 
-async def join(cluster: sp.testing.Cluster, *names: str) -> None:
-    """Registers nodes, each with a processor, and removes the taint of a new node."""
-    size = {"cpu": "1", "memory": "4Gi", "pods": "10"}
+async def join(cluster: sp.testing.Cluster, *names: str, cpu: str = "1") -> None:
+    """Registers nodes, each with so many processors, and removes the taint of a new node."""
+    size = {"cpu": cpu, "memory": "4Gi", "pods": "10"}
     status = {"capacity": size, "allocatable": size, "conditions": [{"type": "Ready", "status": "True"}]}
     for name in names:
         await cluster.create(from_wire(Node, {"metadata": {"name": name}, "status": status}))
@@ -34,9 +34,9 @@ async def join(cluster: sp.testing.Cluster, *names: str) -> None:
     await cluster.settle()
 
 
-async def add(cluster: sp.testing.Cluster, name: str, **spec: Any) -> None:
-    """Creates a pod of which one fits on a node."""
-    main = {"name": "main", "image": "web:1", "resources": {"requests": {"cpu": "600m"}}}
+async def add(cluster: sp.testing.Cluster, name: str, cpu: str = "600m", **spec: Any) -> None:
+    """Creates a pod. One of the usual size fits on a node."""
+    main = {"name": "main", "image": "web:1", "resources": {"requests": {"cpu": cpu}}}
     made = {"metadata": {"name": name, "namespace": "default"}, "spec": {"containers": [main], **spec}}
     await cluster.create(from_wire(Pod, made))
     await cluster.settle()
@@ -72,6 +72,16 @@ async def preemption(cluster: sp.testing.Cluster) -> None:
     await runs(cluster, "high")
 
 
+async def importance(cluster: sp.testing.Cluster) -> None:
+    await cluster.create(PriorityClass.named("high", value=1000))
+    await join(cluster, "one")
+    await add(cluster, "low")
+    await runs(cluster, "low")
+    await add(cluster, "large", "1500m", priorityClassName="high")
+    await join(cluster, "two", cpu="2")
+    await runs(cluster, "large")
+
+
 async def volumes(cluster: sp.testing.Cluster) -> None:
     await join(cluster, "one")
     await cluster.create(storage_class(volume_binding_mode="WaitForFirstConsumer"))
@@ -85,7 +95,12 @@ async def volumes(cluster: sp.testing.Cluster) -> None:
     await cluster.settle()
 
 
-SCENARIOS: dict[str, Scenario] = {"places": places, "preemption": preemption, "volumes": volumes}
+SCENARIOS: dict[str, Scenario] = {
+    "importance": importance,
+    "places": places,
+    "preemption": preemption,
+    "volumes": volumes,
+}
 OFF: dict[str, dict[str, str]] = {"volumes": {"paths": "a claim stays bound when its pod has gone"}}
 
 
@@ -110,6 +125,11 @@ def test_the_reason_why_a_pod_waits_is_written_though_the_first_write_was_lost()
 def test_a_pod_is_tried_again_if_there_is_room_before_it_waits() -> None:
     slow = Plan((fault("slow-answer", "delete pods default/low #1", seconds=20.0),))
     survives("preemption", replay=slow.token(), workers=0)
+
+
+def test_nodes_that_come_while_disruption_budgets_are_read_are_looked_at() -> None:
+    slow = Plan((fault("slow-answer", "list poddisruptionbudgets.policy #1", until="step"),))
+    survives("importance", replay=slow.token(), workers=0)
 
 
 @pytest.mark.parametrize("runs", [12, pytest.param(2500, marks=pytest.mark.long)])

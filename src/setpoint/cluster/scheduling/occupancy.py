@@ -243,6 +243,12 @@ class Occupancy:
         """Reserves the resources that become free on the node for the pod."""
         self.nominated[key] = node
 
+    def has_less_important(self, pod: PlacedPod) -> bool:
+        """Whether a pod with a lower priority is on a node, which may have to end for this one."""
+        return pod.spec.preemption_policy != "Never" and any(
+            each.priority < pod.priority for place in self for each in place.pods.values()
+        )
+
     def expected(self, place: Place, pod: PlacedPod) -> Place:
         """The place, including the pods of equal or higher priority that wait for resources to become free there."""
         if not self.nominated:

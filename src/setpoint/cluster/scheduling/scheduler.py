@@ -195,7 +195,6 @@ class Scheduler:
     async def _schedule(self, pod: Pod, mine: PlacedPod, ctx: Context) -> Outcome:
         if not self._occupancy.places:
             return self._wait(pod, mine, NO_NODES, ctx)
-        number = len(self._occupancy.places)
         volumes = None
         if self._claims is not None and pod.spec.volumes:
             self._mounting[pod.key] = frozenset(
@@ -204,19 +203,28 @@ class Scheduler:
             try:
                 volumes = await volumes_of(pod, ctx)
             except Unusable as problem:
+                number = len(self._occupancy.places)
                 nodes = f"0/{number} nodes are available:"
                 helpless = f"{_NO_CLAIMS}, preemption: {nodes} {number} Preemption is not helpful for scheduling."
                 return self._wait(pod, mine, f"{nodes} {problem}. {helpless}", ctx)
-        cycle = Cycle(mine, self._occupancy, await self._namespaces(mine, ctx), volumes, self._selected.get(pod.key))
+        namespaces = await self._namespaces(mine, ctx)
+        cycle = Cycle(mine, self._occupancy, namespaces, volumes, self._selected.get(pod.key))
         place = cycle.choose()
+        budgets: list[PodDisruptionBudget] = []
+        if place is None and self._occupancy.has_less_important(mine):
+            budgets = await ctx.list(PodDisruptionBudget, namespace="*")
+            # Nodes may have come and gone meanwhile, so the pod's node and its victims are chosen in one step.
+            cycle = Cycle(mine, self._occupancy, namespaces, volumes, self._selected.get(pod.key))
+            place = cycle.choose()
         if place is not None:
             if volumes is not None and not await volumes.choose(place.node, ctx):
                 self._selected[pod.key] = place.name
                 self._rest(pod.key)
                 return done()
             return await self._bind(pod, mine, place.name, ctx)
-        why = told(cycle.refusals.values(), number)
-        budgets = await ctx.list(PodDisruptionBudget, namespace="*")
+        if not cycle.refusals:
+            return self._wait(pod, mine, NO_NODES, ctx)  # they have gone meanwhile
+        why = told(cycle.refusals.values(), len(cycle.refusals))
         found = preempt(mine, cycle, self._occupancy, budgets)
         if isinstance(found, str):
             if pod.status.nominated_node_name and found.startswith("0/"):
@@ -224,8 +232,9 @@ class Scheduler:
                 self._occupancy.nominated.pop(pod.key, None)
             return self._wait(pod, mine, f"{why} {_NO_CLAIMS}, preemption: {found}", ctx)
         await self._end(found, mine, ctx)
-        pod.status.nominated_node_name = found.place.name
-        self._occupancy.nominate(pod.key, found.place.name)
+        if pod.key in self._orders:
+            pod.status.nominated_node_name = found.place.name
+            self._occupancy.nominate(pod.key, found.place.name)
         return self._wait(pod, mine, why, ctx)
 
     async def _namespaces(self, pod: PlacedPod, ctx: Context) -> Callable[[str], dict[str, str]]:
