@@ -8,7 +8,9 @@ import pytest
 
 import setpoint as sp
 from setpoint.client import AlreadyExists, Forbidden
+from setpoint.crd import crd_for
 from setpoint.meta import Object, from_wire
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import ConfigMap, LimitRange, PersistentVolumeClaim, Pod, ResourceQuota, Secret, Service
 from setpoint.testing import Cluster, cluster, virtual_time
 
@@ -79,7 +81,7 @@ async def test_what_goes_or_ends_makes_room() -> None:
         await world.create(pod("c"))
 
 
-async def _is_used(world: Cluster, name: str, amount: str) -> bool:
+async def _is_used(world: Cluster, name: str, amount: str | None) -> bool:
     return (await used(world)).get(name) == amount
 
 
@@ -112,6 +114,24 @@ async def test_objects_of_any_kind_are_counted_custom_ones_too() -> None:
         await world.delete(thing)
         await world.settle()
         await world.create(Thing.named("b", "default"))
+
+
+@virtual_time
+async def test_a_kind_that_comes_goes_and_comes_again_is_counted_while_it_is_there() -> None:
+    name = "count/things.quota.example.com"
+    async with cluster(objects=[quota(count__things_quota_example_com="3")]) as world:
+        await world.settle()
+        assert await used(world) == {}
+        for _ in range(2):
+            definition = await world.create(from_wire(CustomResourceDefinition, crd_for(Thing)))
+            await world.eventually(lambda: _is_used(world, name, "0"), within=60)
+            thing = await world.create(Thing.named("a", "default"))
+            assert await used(world) == {name: "1"}
+            await world.delete(thing)
+            await world.eventually(lambda: _is_used(world, name, "0"), within=60)
+            await world.create(Thing.named("b", "default"))
+            await world.delete(definition)
+            await world.eventually(lambda: _is_used(world, name, None), within=60)
 
 
 @virtual_time

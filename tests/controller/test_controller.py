@@ -261,6 +261,21 @@ def test_a_source_that_takes_more_than_the_caches_is_refused() -> None:
 
     with pytest.raises(TypeError, match=r"controller 'configmap': the source .*found\(caches.* or the caches"):
         sp.Controller(ConfigMap, nothing).source(found)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"controller 'configmap': the source 42 is not a function"):
+        sp.Controller(ConfigMap, nothing).source(42)  # type: ignore[arg-type]
+
+
+@virtual_time
+async def test_a_source_that_does_not_return_an_async_iterator_is_told_so() -> None:
+    async def keys(_caches: sp.Caches) -> list[str]:
+        return ["default/a"]
+
+    async def run() -> None:
+        async with bare(sp.Controller(ConfigMap, nothing).source(keys)):  # type: ignore[arg-type]
+            await advance(5)
+
+    with pytest.raises(TypeError, match=r"keys has to return an async iterator, .* it returned <coroutine"):
+        await run()
 
 
 @virtual_time

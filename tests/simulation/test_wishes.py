@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from tests.simulation.kinds import App, AppSpec
 
 import setpoint as sp
+from setpoint.client import AlreadyExists
 from setpoint.models.core_v1 import ConfigMap, Namespace
-from setpoint.simulation import Budget, check
+from setpoint.simulation import Budget, Counterexample, check
 from setpoint.simulation.wishes import Wishes
 
 TEAM = "/api/v1/namespaces/team"
@@ -105,19 +107,29 @@ def test_a_deleted_object_that_users_hold_is_there_because_of_them() -> None:
     path, metadata = f"{TEAM}/configmaps/one", {"name": "one", "uid": "1"}
     theirs, both = {**metadata, "finalizers": ["user"]}, {**metadata, "finalizers": ["user", "controller"]}
     wishes = Wishes()
-    nothing = wishes.text()
-    wishes.wished(path, {"metadata": theirs})
+    nothing = wishes.text({"1"})
+    wishes.wished(path, {"metadata": theirs}, sent=b'{"finalizers":["user"]}')
     wishes.wished(path, {"metadata": both, "data": {}}, {"metadata": both})
     wishes.taken_back(path)
-    held = wishes.text()
+    held = wishes.text({"1"})
     assert held != nothing
+    assert wishes.text(()) == nothing, "it has gone"
     assert wishes.paths() == wishes.lost(()) == []
     leaving = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     wishes.wished(path, {"metadata": {**both, **leaving, "labels": {"a": "b"}}}, {"metadata": both | leaving})
-    assert wishes.text() == held
+    assert wishes.text({"1"}) == held
     released = {**both, **leaving, "finalizers": ["controller"]}
     wishes.wished(path, {"metadata": released}, {"metadata": both | leaving})
-    assert wishes.text() == nothing
+    assert wishes.text({"1"}) == nothing
+
+
+def test_a_finalizer_that_the_server_has_set_does_not_hold_an_object_for_users() -> None:
+    path, metadata = f"{TEAM}/persistentvolumeclaims/one", {"name": "one", "uid": "1", "finalizers": ["protection"]}
+    wishes = Wishes()
+    nothing = wishes.text({"1"})
+    wishes.wished(path, {"metadata": metadata}, sent=b'{"metadata":{"name":"one"}}')
+    wishes.taken_back(path)
+    assert wishes.text({"1"}) == nothing
 
 
 async def held_for_a_while(cluster: sp.testing.Cluster) -> None:
@@ -136,3 +148,115 @@ async def held_for_a_while(cluster: sp.testing.Cluster) -> None:
 
 def test_an_object_that_users_hold_and_let_go_is_no_trace() -> None:
     check(held_for_a_while, controllers, budget=Budget(runs=10))
+
+
+async def keeps_what_it_made(app: App, ctx: sp.Context) -> None:
+    with suppress(AlreadyExists):
+        await ctx.client.create(ConfigMap.named(f"of-{app.name}", "default"))
+
+
+async def forgets(_app: App, _ctx: sp.Context) -> None:
+    pass
+
+
+async def with_the_controllers_finalizer(cluster: sp.testing.Cluster) -> None:
+    app = App.named("one", spec=AppSpec())
+    app.metadata.finalizers = ["example.com/clean"]
+    await cluster.settle()
+    await cluster.create(app)
+    await cluster.settle()
+    await cluster.delete(await cluster.get(App, "one"))
+    await cluster.settle()
+
+
+def test_what_is_left_behind_is_found_though_users_name_the_finalizer_of_the_controller() -> None:
+    def program() -> list[sp.Controller[Any]]:
+        return [sp.Controller(App, keeps_what_it_made).finalize(forgets, name="example.com/clean")]
+
+    with pytest.raises(Counterexample, match=r"\[paths\].*configmaps default/of-one is present"):
+        check(with_the_controllers_finalizer, program, budget=Budget(runs=10))
+
+
+PLAINS: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "plains.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"kind": "Plain", "plural": "plains"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+"""A kind without a status subresource."""
+
+
+async def statuses_without_a_subresource(cluster: sp.testing.Cluster) -> None:
+    path = "/apis/example.com/v1/namespaces/default/plains/one"
+    apply, query = "application/apply-patch+yaml", [("fieldManager", "users"), ("force", "true")]
+    for status in ("{phase: A}", "{phase: B}", "A", "[1]"):
+        body = f"apiVersion: example.com/v1\nkind: Plain\nmetadata: {{name: one}}\nstatus: {status}\n"
+        await cluster.client.request("PATCH", path, query=query, body=body.encode(), content_type=apply)
+        await cluster.settle()
+        await cluster.apply(App.named("one", spec=AppSpec(size=2)))
+        await cluster.settle()
+
+
+async def dry_runs(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", spec=AppSpec()))
+    await cluster.settle()
+    await cluster.apply(App.named("two", spec=AppSpec()))
+    await cluster.settle()
+    await cluster.client.delete(await cluster.get(App, "two"), dry_run=True)
+    await cluster.client.create(App.named("three", spec=AppSpec()), dry_run=True)
+    await cluster.settle()
+    await cluster.apply(App.named("one", spec=AppSpec(size=2)))
+    await cluster.settle()
+
+
+async def writes_into_a_namespace_that_goes(cluster: sp.testing.Cluster) -> None:
+    async def is_gone() -> bool:
+        return await cluster.find(Namespace, "team") is None
+
+    for _ in range(2):
+        await cluster.apply(Namespace.named("team"))
+        await cluster.settle()
+        await cluster.apply(App.named("one", "team", spec=AppSpec()))
+        await cluster.settle()
+        await cluster.client.patch(App, "one", {"metadata": {"labels": {"a": "b"}}}, namespace="team")
+        await cluster.settle()
+        await cluster.delete(await cluster.get(Namespace, "team"))
+        await cluster.client.patch(App, "one", {"metadata": {"labels": {"a": "b"}}}, namespace="team")
+        await cluster.until(is_gone)
+        await cluster.settle()
+
+
+async def comes_again_at_once(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(App.named("one", spec=AppSpec()))
+    await cluster.settle()
+    await cluster.delete(await cluster.get(App, "one"))
+    await cluster.apply(App.named("one", spec=AppSpec(size=2)))
+    await cluster.settle()
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [statuses_without_a_subresource, dry_runs, writes_into_a_namespace_that_goes, comes_again_at_once],
+)
+def test_scenarios_of_users_lead_to_no_alarm(scenario: Any) -> None:
+    async def clean(app: App, ctx: sp.Context) -> None:
+        for made in await ctx.list(ConfigMap):
+            if made.name == f"{app.name}-made":
+                await ctx.delete(made)
+
+    def program() -> list[sp.Controller[Any]]:
+        return [sp.Controller(App, keeps_config).owns(ConfigMap).finalize(clean)]
+
+    check(scenario, program, crds=[App, PLAINS], budget=Budget(runs=20))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +14,7 @@ from setpoint.client import Client, MethodNotAllowed, NotFound, dynamic
 from setpoint.cluster.resources import ServedResources
 from setpoint.controller import Caches, Context, Controller, Outcome, after, done
 from setpoint.meta import GroupVersionResource, ObjectKey, Quantity, Resource
+from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import PersistentVolumeClaim, Pod, ResourceQuota, Service
 
 JsonObject = dict[str, Any]
@@ -49,8 +50,8 @@ class ResourceQuotas:
         self._followed: dict[GroupVersionResource, Informer[Any]] = {}
         """The caches that follow deletions of all kinds except pods, claims and services."""
         self._known: dict[str, set[ObjectKey]] = {}
-        self._news: asyncio.Queue[ObjectKey | Resource] = asyncio.Queue()
-        """Quotas to count again, and resources to follow."""
+        self._news: asyncio.Queue[ObjectKey | Resource | Informer[Any]] = asyncio.Queue()
+        """Quotas to count again, resources to follow, and caches that are not needed any more."""
         self.controller = (
             Controller(
                 ResourceQuota,
@@ -63,6 +64,7 @@ class ResourceQuotas:
             .watches(Pod, _quotas_of_pod)
             .watches(PersistentVolumeClaim, _quotas_of, predicates=(_is_gone,), metadata_only=True)
             .watches(Service, _quotas_of, metadata_only=True)
+            .watches(CustomResourceDefinition, self._quotas_of_kind, metadata_only=True)
             .source(self._deletions)
         )
 
@@ -75,7 +77,9 @@ class ResourceQuotas:
         used: Amounts = {}
         deaf: list[str] = []
         document = {"spec": _scopes(quota)}
-        for resource in await self._resources(ctx.client):
+        served = await self._resources(ctx.client)
+        self._let_go(served)
+        for resource in served:
             collection = str(resource.group_resource)
             names = concerned(collection, quota.spec.hard) if resource.namespaced and "list" in resource.verbs else []
             if not names:
@@ -109,7 +113,20 @@ class ResourceQuotas:
         informer = self._followed.get(resource.gvr)
         if informer is None:
             self._news.put_nowait(resource)
-        return informer is not None and informer.has_synced
+        return informer is not None and informer.has_synced and informer.last_error is None
+
+    def _let_go(self, served: Sequence[Resource]) -> None:
+        """Stops following resources that are not served any more."""
+        if self._resources.missing:
+            return  # a server that can't be asked may still serve them
+        for gvr in self._followed.keys() - {resource.gvr for resource in served}:
+            self._news.put_nowait(self._followed.pop(gvr))
+
+    def _quotas_of_kind(self, definition: Head, caches: Caches) -> list[ObjectKey]:
+        """The quotas that limit a kind that may have come or gone."""
+        self._resources.forget()
+        limit = f"count/{definition.name}"
+        return [quota.key for quota in caches.lister(ResourceQuota).list() if limit in quota.spec.hard]
 
     def _gone(self, head: Head, *_: object) -> None:
         for key in self._known.get(head.namespace, ()):
@@ -124,7 +141,9 @@ class ResourceQuotas:
         try:
             while True:
                 news = await self._news.get()
-                if not isinstance(news, Resource):
+                if isinstance(news, Informer):
+                    await news.close()
+                elif not isinstance(news, Resource):
                     yield news
                 elif news.gvr not in self._followed:
                     informer = caches.informer(dynamic(news), namespace="", metadata_only=True)

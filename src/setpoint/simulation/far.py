@@ -79,7 +79,8 @@ class Far:
         self.cluster = SimulatedCluster(
             stage, objects=setup.objects, crds=setup.crds, nodes=setup.nodes, namespace=setup.namespace
         )
-        self._front = Front(self.cluster.server, self.history)
+        self.server = self.cluster.server
+        self._front = Front(self.server, self.history)
         self._port = Port(self)
         self.is_cut = False
         self.server_actor = Actor("far server", "server")

@@ -10,13 +10,15 @@ from typing import Any, Protocol
 
 import msgspec
 
+from setpoint.apiserver import ApiServer
 from setpoint.apiserver.http_types import Response as Answered
+from setpoint.apiserver.requests.path import parse_path
 from setpoint.client.in_process import InProcessTransport
 from setpoint.client.transport import Request, Response
 from setpoint.patch import merge_patch
 from setpoint.simulation.actor import ACTOR
 from setpoint.simulation.asked import Asked
-from setpoint.simulation.history import History
+from setpoint.simulation.history import History, sketch
 from setpoint.simulation.tape import Tape
 from setpoint.simulation.wishes import Wishes
 
@@ -44,6 +46,8 @@ class Harbour(Protocol):
     def wishes(self) -> Wishes: ...
     @property
     def far(self) -> Mirror | None: ...
+    @property
+    def server(self) -> ApiServer: ...
     async def handle(self, request: Request) -> Answered: ...
 
 
@@ -85,6 +89,8 @@ class Port:
 
     def _note(self, request: Request, asked: Asked, body: bytes, before: Any) -> None:
         """Notes what the user has asked for in a request that succeeded."""
+        if any(name == "dryRun" for name, _ in request.query):
+            return
         if asked.subresource:
             path = request.path.removesuffix(f"/{asked.subresource}")
             after = self._stored(asked)
@@ -95,19 +101,39 @@ class Port:
             elif asked.subresource == "scale" and after is not None:
                 self._world.wishes.wished(path, after, before)
         elif asked.verb == "delete":
-            self._world.wishes.taken_back(request.path)
+            self._take_back(request.path, asked.collection, asked.namespace, asked.name)
         elif asked.verb == "deletecollection":
             for item in msgspec.json.decode(body).get("items") or ():
-                self._world.wishes.taken_back(f"{request.path}/{item['metadata']['name']}")
-        else:
+                name = item["metadata"]["name"]
+                self._take_back(f"{request.path}/{name}", asked.collection, asked.namespace, name)
+        elif not (asked.namespace and self._is_leaving("namespaces", "", asked.namespace)):
             document = msgspec.json.decode(body)
             name = document.get("metadata", {}).get("name", "")
             path = request.path if asked.name and asked.verb != "create" else f"{request.path}/{name}"
-            self._world.wishes.wished(path, document, before)
-            if before is None and (status := document.get("status")):
-                sent = msgspec.json.decode(request.body or b"{}").get("status") or {}
-                # Users stand for the kubelet that registers a node together with its status.
-                self._world.wishes.reported(path, {name: status[name] for name in sent if name in status})
+            self._world.wishes.wished(path, document, before, sent=request.body or b"")
+            self._note_status(path, document.get("status"), before)
+
+    def _take_back(self, path: str, collection: str, namespace: str, name: str) -> None:
+        """Notes the deletion of an object, unless the object is still as it was (a dry run)."""
+        there = self._world.history.get(collection, namespace, name) is not None
+        if not there or self._is_leaving(collection, namespace, name):
+            self._world.wishes.taken_back(path)
+
+    def _note_status(self, path: str, status: Any, before: dict[str, Any] | None) -> None:
+        """Notes the status of an object that a user has written, if the user has set it with the object itself: the
+        kind has no status subresource, or a kubelet registers its node together with the status.
+        """
+        parsed = parse_path(path)
+        if parsed is None:
+            return
+        served = self._world.server.registry.find(parsed.group, parsed.version, parsed.resource)
+        if served is None or (served.has_status and not (before is None and served.strategy.created_with_status)):
+            return
+        self._world.wishes.reported(path, merge_patch.diff((before or {}).get("status"), status))
+
+    def _is_leaving(self, collection: str, namespace: str, name: str) -> bool:
+        record = self._world.history.get(collection, namespace, name)
+        return record is not None and sketch(record.value).metadata.deletion_timestamp is not None
 
     def _stored(self, asked: Asked) -> dict[str, Any] | None:
         record = self._world.history.get(asked.collection, asked.namespace, asked.name)

@@ -30,12 +30,15 @@ class Wishes:
         self._leaving: set[str] = set()
         """The paths of deleted objects that finalizers of users hold."""
 
-    def wished(self, path: str, document: dict[str, Any], before: dict[str, Any] | None = None) -> None:
+    def wished(
+        self, path: str, document: dict[str, Any], before: dict[str, Any] | None = None, *, sent: bytes = b""
+    ) -> None:
         """Notes that a user has asked for an object; ``document`` is the stored object, ``before`` the one that was
-        stored before the request.
+        stored before the request, and ``sent`` the body of the request.
         """
         there = _finalizers(document)
-        holds = (self._holds.get(path, set()) & there) | (there - _finalizers(before or {}))
+        new = {each for each in there - _finalizers(before or {}) if each.encode() in sent}  # others are of the server
+        holds = (self._holds.get(path, set()) & there) | new
         self._holds[path] = holds
         if document.get("metadata", {}).get("deletionTimestamp"):
             if not holds:
@@ -56,9 +59,9 @@ class Wishes:
             if self._holds[each]:
                 self._leaving.add(each)
 
-    def reported(self, path: str, change: dict[str, Any]) -> None:
+    def reported(self, path: str, change: Any) -> None:
         """Notes that a user has written the status of an object, as a controller of a real cluster would. ``change`` is
-        the JSON merge patch of the status; it is ignored if users have not asked for the object.
+        the JSON merge patch of the status; it is ignored if it is empty, or if users have not asked for the object.
         """
         if change and path in self._documents:
             wish = self._documents[path]
@@ -76,11 +79,11 @@ class Wishes:
         """
         return [document for path, document in self._documents.items() if self._uids[path] not in alive]
 
-    def text(self) -> str:
-        """The requested objects as text, and those that users hold. It does not depend on the order in which users
-        asked for them.
+    def text(self, alive: Collection[str]) -> str:
+        """The requested objects as text, and those that users hold; ``alive`` has the uids of all objects. It does not
+        depend on the order in which users asked for them.
         """
-        leaving = [(path, "deleted") for path in self._leaving]
+        leaving = [(path, "deleted") for path in self._leaving if self._uids[path] in alive]
         return msgspec.json.encode(sorted([*self._documents.items(), *leaving]), order="sorted").decode()
 
 

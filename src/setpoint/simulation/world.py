@@ -297,12 +297,12 @@ class World:
         self._cut_off()
 
     async def gone(self, obj: Object) -> None:
-        """In a run in which a fault has struck, waits while the object with the kind and name of ``obj`` is being
-        deleted, since it can't be created again until then. While it waits, it ends all faults, since a fault may be
-        all that keeps the object from being deleted.
+        """Waits while the object with the kind and name of ``obj`` is being deleted, since it can't be created again
+        until then. Otherwise it would depend on a fault whether it is created. While it waits, it ends all faults,
+        since a fault may be all that keeps the object from being deleted.
         """
-        for _ in self.plan.faults:
-            if not (self.strikes.struck and self._is_leaving(obj)):
+        for _ in (None, *self.plan.faults):
+            if not self._is_leaving(obj):
                 return
             self.steps.end_faults()
             await self.steps.quiesce(CONVERGE)
@@ -336,7 +336,7 @@ class World:
         self._result.there.append({subject: number for land in self.lands for subject, number in land.there().items()})
         if self.options.rests:
             self._result.rests.append(self.snapshot())
-            self._result.wishes.append(self.wishes.text())
+            self._result.wishes.append(self.wishes.text(self.history.alive))
             self._result.wished_at.append(self.wishes.paths())
         if number in self.options.looks:
             self._result.looks[number] = self.snapshot()
