@@ -96,16 +96,14 @@ class SimulatedCluster(Cluster):
         await self._world.wait_until(lambda: _held(condition), within, why)
 
     async def apply(self, obj: K) -> K:
-        """Applies the object as in a test. After a fault has struck, it first waits while an object of that kind and
-        name is being deleted, as a user would.
+        """Applies the object as in a test, but first waits while an object of that kind and name is being deleted, as
+        users and ``kubectl delete`` do.
         """
         await self._world.gone(obj)
         return await super().apply(obj)
 
     async def create(self, obj: K) -> K:
-        """Creates the object. After a fault has struck, it first waits, as `apply` does, while an object of that kind
-        and name is being deleted.
-        """
+        """Creates the object. It first waits, as `apply` does, while an object of that name is being deleted."""
         await self._world.gone(obj)
         return await super().create(obj)
 
