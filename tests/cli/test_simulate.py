@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -178,3 +179,24 @@ def test_ctrl_c_tells_what_was_tried_until_then(
     assert "0 of 7 single faults" in said.out
     assert "the search was interrupted before all single faults were tried" in said.out
     assert said.err == "interrupted\n"
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_the_lifespan_of_the_program_is_entered_only_if_that_is_asked_for(
+    asked: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    entered = tmp_path / "entered"
+
+    @asynccontextmanager
+    async def lifespan(program: sp.Program[None]) -> AsyncGenerator[str]:
+        entered.write_text("in a process of the simulation")
+        yield "a session"
+
+    words = ["--lifespan"] if asked else []
+    with pytest.raises(SystemExit) as ended:
+        main(mykind.controller, lifespan=lifespan, argv=["simulate", "--budget", "6runs", *words])
+    printed = capsys.readouterr().out
+    assert ended.value.code == 0, printed
+    assert entered.exists() == asked
+    assert ("note: the program's lifespan was not entered" in printed) != asked

@@ -40,9 +40,10 @@ def simulate(
     every: bool,
     directory: Path,
     lifespan: Lifespan | None = None,
+    notes: Sequence[str] = (),
 ) -> int:
     """Runs the simulation and prints its findings; returns the exit status: 1 if there is a finding, 130 if Ctrl-C has
-    ended the search before.
+    ended the search before. ``notes`` are printed with the report.
 
     Raises:
         UsageError: an argument is invalid.
@@ -69,6 +70,7 @@ def simulate(
                 off=off_but(faults),
             )
             search = Search(setup, budget=parse_budget(budget), seed=seed, progress=live)
+            search.report.notes += notes
             if plan is not None:
                 if code and code != digest_of(setup):
                     _say("the code has changed since this was found; its points may have changed")

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
 from setpoint.cli.own_options import bound
 from setpoint.cli.parts import Parts
+
+NOT_ENTERED: Final = (
+    "the program's lifespan was not entered, since it may open what is real, so ctx.state() has nothing to give: add "
+    "--lifespan if it opens nothing, or call sp.simulation.check(..., lifespan=...) in a test with a stand-in"
+)
 
 
 def simulate_command(parts: Parts) -> Callable[..., None]:
@@ -28,6 +33,7 @@ def simulate_command(parts: Parts) -> Callable[..., None]:
         seed: int = 0,
         every: Annotated[bool, Parameter(name="--all", negative="")] = False,
         directory: Path = Path("counterexamples"),
+        own_lifespan: Annotated[bool, Parameter(name="--lifespan", negative="")] = False,
     ) -> None:
         """Run the controllers in virtual time under every fault that can occur in a cluster; exit with status 1 on a
         finding.
@@ -55,13 +61,17 @@ def simulate_command(parts: Parts) -> Callable[..., None]:
             Continue after the first finding.
         directory
             The folder for files about findings.
+        own_lifespan
+            Enter the program's own lifespan in every simulated process; whatever it opens in the real world is refused.
         """
         from setpoint.cli.simulate import simulate as run_simulation  # imports the server
 
         status = run_simulation(
             controllers, admissions, scenario=scenario, budget=budget, faults=faults, replay=replay, debug=debug,
             recording=recording, mine=mine or [],
-            seed=seed, every=every, directory=directory, lifespan=bound(lifespan, options, None),
+            seed=seed, every=every, directory=directory,
+            lifespan=bound(lifespan, options, None) if own_lifespan else None,
+            notes=[NOT_ENTERED] if lifespan is not None and not own_lifespan else [],
         )  # fmt: skip
         raise SystemExit(status)
 

@@ -7,9 +7,12 @@ import sys
 from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from setpoint.simulation.setup import Setup
+
+_MARKS: Final = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+"""The files and folders by which a project's folder is recognized."""
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -29,6 +32,19 @@ def files_of(setup: Setup) -> list[Path]:
         if file and Path(file).is_file():
             found.setdefault(Path(file))
     return list(found)
+
+
+def projects_of(setup: Setup) -> list[Path]:
+    """The folders of the projects to which the setup's files belong, and that of the working directory."""
+    return [project_of(each) for each in (*files_of(setup), Path.cwd())]
+
+
+def project_of(file: Path) -> Path:
+    """The folder of the project to which a file or a folder belongs: the nearest one with a project's own files, or
+    else its own folder.
+    """
+    own = file.resolve() if file.is_dir() else file.resolve().parent
+    return next((each for each in (own, *own.parents) if any((each / mark).exists() for mark in _MARKS)), own)
 
 
 def digest_of(setup: Setup) -> str:

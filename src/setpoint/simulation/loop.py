@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from setpoint.controller.context import current
 from setpoint.simulation.actor import ACTOR, Actor
+from setpoint.simulation.isolation import Isolation
 from setpoint.simulation.tape import is_users_file
 from setpoint.simulation.threads import Job, Turns
 from setpoint.testing.clock import VirtualTimeLoop
@@ -48,6 +49,12 @@ class SimulationLoop(VirtualTimeLoop):
         self._turns_of_threads = Turns()
         self.begun: list[tuple[asyncio.Task[Any], Actor | None, str]] = []
         """The tasks that the user's code started in reconciles, each with its actor and its line of code."""
+        self.isolation: Isolation | None = None
+        """The isolation of the run under way, which is told of what asyncio would open."""
+
+    def _refused(self, what: str) -> RuntimeError:
+        refused = super()._refused(what)
+        return refused if self.isolation is None else self.isolation.refuse(f"opens a connection or a pipe ({what})")
 
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None

@@ -21,6 +21,7 @@ from setpoint.meta import Object
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.chance import Chance
 from setpoint.simulation.cluster import SimulatedCluster
+from setpoint.simulation.code import projects_of
 from setpoint.simulation.complaints import heard
 from setpoint.simulation.conclusion import CONVERGE, converge, stay
 from setpoint.simulation.determinism import audited
@@ -32,6 +33,7 @@ from setpoint.simulation.far import Far
 from setpoint.simulation.front import Front
 from setpoint.simulation.history import History
 from setpoint.simulation.interludes import Interludes
+from setpoint.simulation.isolation import Isolation, isolated
 from setpoint.simulation.judge import Judge
 from setpoint.simulation.land import Land
 from setpoint.simulation.life import Killed, Life
@@ -95,6 +97,7 @@ class World:
         self.telephone = Telephone(self)
         self.port = Port(self)
         self.processes = Processes(self)
+        self._projects = projects_of(setup)
         self._stack = AsyncExitStack()
         self.resting = False
         """Whether a step is about to end, because all consequences of the user's actions have been dealt with."""
@@ -172,7 +175,8 @@ class World:
         start = self.loop.time()
         try:
             audit = audited(self._result.environment) if options.audit else nullcontext()
-            with audit, self.chance.installed(), heard(self.judge.raised):
+            self.loop.isolation = isolation = Isolation(self._refused, self._projects)
+            with audit, self.chance.installed(), heard(self.judge.raised), isolated(isolation):
                 self._main = asyncio.get_running_loop().create_task(self._story(), name="scenario")
                 await asyncio.wait((self._main,))
             if not self._main.cancelled() and (problem := self._main.exception()) is not None:
@@ -356,6 +360,9 @@ class World:
 
     def _explain(self) -> None:
         self._result.explained = "\n".join(line for each in self.processes.last.runs() for line in explained(each))
+
+    def _refused(self, place: str, told: str) -> None:
+        self.judge.found("error", place, told)
 
     def _unhandled(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         problem = context.get("exception")

@@ -212,33 +212,39 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     # An error at the call is better than a hang; `_Selector.register` refuses all other ways.
 
+    def _refused(self, what: str) -> RuntimeError:
+        return RuntimeError(
+            f"{what}: sockets, pipes and subprocesses run in real time and are not supported on a VirtualTimeLoop; "
+            "use an in-process transport, or an ordinary event loop"
+        )
+
     async def create_connection(self, *args: Any, **kwargs: Any) -> Any:
         """Not supported: raises `RuntimeError`."""
-        raise _no_sockets("create_connection")
+        raise self._refused("create_connection")
 
     async def create_server(self, *args: Any, **kwargs: Any) -> Any:
         """Not supported: raises `RuntimeError`."""
-        raise _no_sockets("create_server")
+        raise self._refused("create_server")
 
     async def create_unix_connection(self, *args: Any, **kwargs: Any) -> Any:
         """Not supported: raises `RuntimeError`."""
-        raise _no_sockets("create_unix_connection")
+        raise self._refused("create_unix_connection")
 
     async def create_unix_server(self, *args: Any, **kwargs: Any) -> Any:
         """Not supported: raises `RuntimeError`."""
-        raise _no_sockets("create_unix_server")
+        raise self._refused("create_unix_server")
 
     async def create_datagram_endpoint(self, *args: Any, **kwargs: Any) -> Any:
         """Not supported: raises `RuntimeError`."""
-        raise _no_sockets("create_datagram_endpoint")
+        raise self._refused("create_datagram_endpoint")
 
     async def subprocess_exec(self, *args: Any, **kwargs: Any) -> Any:
         """Not supported: raises `RuntimeError`."""
-        raise _no_sockets("subprocess_exec")
+        raise self._refused("subprocess_exec")
 
     async def subprocess_shell(self, *args: Any, **kwargs: Any) -> Any:
         """Not supported: raises `RuntimeError`."""
-        raise _no_sockets("subprocess_shell")
+        raise self._refused("subprocess_shell")
 
 
 class _Selector(selectors.BaseSelector):
@@ -250,7 +256,7 @@ class _Selector(selectors.BaseSelector):
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         if self._real.get_map():
-            raise _no_sockets("waiting for a file descriptor")
+            raise self._loop._refused("waiting for a file descriptor")
         return self._real.register(fileobj, events, data)
 
     def unregister(self, fileobj: Any) -> selectors.SelectorKey:
@@ -278,13 +284,6 @@ class _Tap(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         self.job = self._executor.submit(fn, *args, **kwargs)
         return self.job
-
-
-def _no_sockets(what: str) -> RuntimeError:
-    return RuntimeError(
-        f"{what}: sockets, pipes and subprocesses run in real time and are not supported on a VirtualTimeLoop; "
-        "use an in-process transport, or an ordinary event loop"
-    )
 
 
 def _describe(loop: asyncio.AbstractEventLoop, *but: asyncio.Task[Any] | None) -> str:
