@@ -86,6 +86,8 @@ class FieldSet:
     @classmethod
     def from_fields_v1(cls, fields: Mapping[str, Any]) -> FieldSet:
         """Parses the JSON form. Raises ValueError if it is malformed."""
+        if not isinstance(fields, dict):
+            raise ValueError(f"managed fields: an object is needed, not {fields!r}")
         result = cls()
         members, children = result.members, result.children
         for element, inner in pace(fields.items()):

@@ -163,7 +163,7 @@ class _Reading:
         if not isinstance(definition, Mapping):
             raise ValueError(f"definition {name!r} is {type(definition).__name__}, not a schema")
         if name == _INT_OR_STRING or definition.get("format") == "int-or-string":
-            return {"int_or_string": True, "description": definition.get("description", "")}
+            return {"int_or_string": True, "format": "int32", "description": definition.get("description", "")}
         if name == _QUANTITY:
             alternatives = (Schema(type="string"), Schema(type="number"))
             return {"any_of": alternatives, "description": definition.get("description", "")}

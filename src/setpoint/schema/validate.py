@@ -111,7 +111,7 @@ class _Checker:
         else:
             fits = wanted in ("", actual) or (wanted == "number" and actual == "integer")
         if not fits and actual == "number" and wanted.startswith("integer") and value.is_integer():
-            fits = True
+            fits = schema.type == "integer" or not schema.format  # Go's IntOrString takes no fraction, not even 3.0
         if not fits:
             if schema.format and actual not in ("string", "array"):
                 wanted, actual = schema.format, {"integer": "int64", "number": "float64"}.get(actual, "")
@@ -145,7 +145,7 @@ class _Checker:
         self.fail(path, value, problem)
 
     def _number(self, schema: Schema, value: float, path: str) -> None:
-        if schema.type == "integer":
+        if schema.type == "integer" or (schema.int_or_string and schema.format):
             low, high = _RANGES.get(schema.format, _INT64)
             if not low <= value <= high:
                 how = f"with format {schema.format}" if schema.format else "(default format)"

@@ -30,8 +30,10 @@ def mount_token(attributes: AdmissionAttributes) -> None:
     the account. A pod whose account does not exist is not changed, because a server without a control plane does not
     create accounts. (Upstream refuses the pod.)
     """
-    spec, metadata = attributes.spec, attributes.new["metadata"]
-    if attributes.old is not None or attributes.subresource or _MIRROR in (metadata.get("annotations") or {}):
+    if attributes.old is not None or attributes.subresource:
+        return
+    spec = attributes.spec
+    if _MIRROR in (attributes.new["metadata"].get("annotations") or {}):
         return
     account = attributes.one("serviceaccounts", spec.get("serviceAccountName") or "default", attributes.namespace)
     if account is None:

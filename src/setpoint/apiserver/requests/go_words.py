@@ -13,13 +13,16 @@ from setpoint.schema import FieldError
 
 __all__ = ["type_problem"]
 
+_NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _STEP = re.compile(r"[^.\[\]]+|\[[^\]]*\]")
 _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
 _GO = {"integer": "int", "number": "float64", "boolean": "bool", "string": "string", "array": "slice", "object": "map"}
 
 
-def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError) -> str:
-    """The message of Go's decoder for ``error``, a TYPE_INVALID error from the schema validation of ``obj``.
+def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError, raw: bytes = b"") -> str:
+    """The message of Go's decoder for ``error``, from the schema validation of ``obj``: a wrong type, or an integer
+    that is out of range. ``raw`` is the text from which the value was decoded; a message shows numbers as they stand
+    there.
 
     The message is empty for base64 that Go accepts although it violates the schema's format.
     """
@@ -33,8 +36,14 @@ def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError)
     struct, wanted = _described(served, steps)
     names = ".".join(_fields(served, steps))
     found = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
-    shown = f"number {value}" if isinstance(value, float) and wanted.startswith("int") else found
+    shown = f"number {_as_written(value, raw)}" if found == "number" and wanted.startswith("int") else found
     return f"json: cannot unmarshal {shown} into Go struct field {struct}.{names} of type {wanted}"
+
+
+def _as_written(number: float, raw: bytes) -> str:
+    """The number's text in ``raw``; Python's text if it is not there."""
+    texts = (match[0].decode() for match in _NUMBER.finditer(raw))
+    return next((text for text in texts if float(text) == number), str(number))
 
 
 def _bad_byte(text: str) -> int | None:
@@ -142,7 +151,7 @@ def _described(served: ServedResource, steps: list[str]) -> tuple[str, str]:
         if reference:
             name = reference.rpartition("/")[2]
             package, _, short = name.rpartition(".")
-            wanted = f"{package.rpartition('.')[2]}.{short}"
+            wanted = "int32" if short == "IntOrString" else f"{package.rpartition('.')[2]}.{short}"
             node = definitions.get(name, {})
             if "properties" in node:
                 continue

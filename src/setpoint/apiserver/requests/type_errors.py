@@ -42,7 +42,8 @@ _NOT_REALLY_REQUIRED: Final = frozenset(
 )
 _LONG: Final = 1 << 17
 _MANY: Final = 2000
-_LONG_NUMBER: Final = re.compile(rb"[-+:,\[\s][0-9]{10}")
+_ODD_NUMBER: Final = re.compile(rb"[-+:,\[\s][0-9](?:[0-9]{9}|[0-9.]*[eE]|[0-9]*\.[0-9]+\s*(?:[,}\]\r\n]|$))")
+"""A number that may not fit into an integer, though the models' decoder takes it."""
 
 
 class _ManagedFields(msgspec.Struct, rename="camel"):
@@ -60,7 +61,7 @@ def type_errors(
 ) -> tuple[str, list[FieldError]]:
     """The error of Go's decoder (empty if there is none), and an error for each missing field.
 
-    ``raw`` is the document from which the object was decoded, or the patch that produced it; it is needed to check long
+    ``raw`` is the document from which the object was decoded, or the patch that produced it; it is needed to check odd
     numbers more closely. ``grown``: the work is done in slices, and the object may be large even if ``raw`` is small.
     For custom resources only the metadata is checked, because their schema covers the rest. Nulls in lists and maps,
     which Go treats as empty values, are replaced by empty values (in place).
@@ -75,7 +76,7 @@ def type_errors(
         # The model's decoder can't be interrupted: what it would hold the loop with, validation looks at in slices.
         many = (grown or len(raw) > _LONG) and _has_many(obj)
         spend(len(raw))
-        if not many and _fits(served.resource.gvk, obj) and not _long_number(raw):
+        if not many and _fits(served.resource.gvk, obj) and not _odd_number(raw):
             return "", []
     errors = validate(schema, value, path)
     wrong = any(error.type is ErrorType.TYPE_INVALID for error in pace(errors))
@@ -83,12 +84,12 @@ def type_errors(
         errors = validate(schema, value, path)
     for error in pace(errors):
         if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
-            problem = go_words.type_problem(served, obj, error)
+            problem = go_words.type_problem(served, obj, error, raw)
             if problem:
                 return problem, []
         if error.type is ErrorType.INVALID and "must be of type integer" in error.detail:
-            where = error.detail.rpartition(" in ")[2]
-            return (f"json: cannot unmarshal number into Go struct field {where}: {error.detail}", [])
+            located = FieldError(error.type, error.detail.rpartition(" in ")[2], error.detail)
+            return go_words.type_problem(served, obj, located, raw), []
     if any(error.bad_value == "null" for error in pace(errors)):
         empty_nulls(schema, value)
         errors = validate(schema, value, path)
@@ -168,13 +169,13 @@ def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:
         msgspec.convert(obj, model, dec_hook=_decode)
     except (msgspec.ValidationError, RecursionError):
         return False
-    return _names_fit(obj)
+    return kind.kind != "StatefulSet" or _names_fit(obj)
 
 
-def _long_number(raw: bytes) -> bool:
+def _odd_number(raw: bytes) -> bool:
     for start in range(0, len(raw), _LONG):
         spend(min(len(raw), _LONG))  # a search can't be interrupted
-        if _LONG_NUMBER.search(raw, start, start + _LONG + 10):  # a match may begin at the end of one part
+        if _ODD_NUMBER.search(raw, start, start + _LONG + 10):  # a match may begin at the end of one part
             return True
     return False
 

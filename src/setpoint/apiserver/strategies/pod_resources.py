@@ -70,7 +70,7 @@ def _amount_errors(name: str, amount: Quantity, path: str) -> Errors:
             size = Quantity(name.removeprefix("hugepages-"))
         except ValueError:
             size = _NOTHING
-        if size <= _NOTHING or amount.value % size.value:
+        if size <= _NOTHING or int(amount.value) % int(size.value):
             errors.append(invalid(path, str(amount), f"{amount} is not positive integer multiple of {name}"))
     return errors
 

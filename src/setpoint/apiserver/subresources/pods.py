@@ -46,6 +46,7 @@ def bind(call: Call) -> Response:
 def _bind(call: Call, name: str) -> Response:
     options = WriteOptions.parse(call.query, "CreateOptions")
     binding = read_typed(call, _BINDING)
+    binding.setdefault("metadata", {})
     subresource, kind = call.path.subresource, ("", "v1", "Binding")
     plugins.mutate(
         AdmissionAttributes.of(call, call.served, "CREATE", binding, None, options, subresource=subresource, kind=kind)

@@ -131,7 +131,9 @@ def amount_errors(name: str, given: str | int, path: str) -> list[FieldError]:
     if amount < Quantity("0"):
         errors.append(invalid(path, given, _NOT_NEGATIVE))
     whole = name in _COUNTED or ("/" in name and "kubernetes.io/" not in name)
-    if whole and amount.value % 1:
+    integer = int(amount.value)
+    thousandths = (integer * 1000 + 2**63) % 2**64 - 2**63  # upstream's check, whose 64 bits overflow
+    if whole and (amount.value != integer or thousandths % 1000):
         errors.append(invalid(path, str(amount), "must be an integer"))
     return errors
 
