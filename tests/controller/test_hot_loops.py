@@ -11,7 +11,7 @@ from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.client import WriteRecord
-from setpoint.controller import HotLoopLimits
+from setpoint.controller import HotLoopLimits, predicates
 from setpoint.controller.hotloop import MAX_OBJECTS, HotLoopDetector
 from setpoint.controller.log import BoundLogger
 from setpoint.manager import LeaderElection
@@ -232,3 +232,23 @@ async def test_writes_with_the_managers_own_client_count_as_those_of_the_context
         await advance(600)
         assert world.running("widget").metrics.hot_loops == 1
         assert turn < 100
+
+
+@pytest.mark.parametrize("limits", [HotLoopLimits(), None])
+@virtual_time
+async def test_a_key_that_fails_and_is_slowed_down_keeps_its_back_off(limits: HotLoopLimits | None) -> None:
+    failures: list[int] = []
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        failures.append(ctx.failures)
+        for number in range(4):
+            await ctx.patch(obj, {"data": {"n": f"{len(failures)}-{number}"}})
+        raise OSError("down")
+
+    ignores_updates = [~predicates.updates_where(lambda old, new: True) | predicates.of_types(update=False)]
+    controller = sp.Controller(ConfigMap, reconcile, name="fails", predicates=ignores_updates, hot_loop=limits)
+    async with bare(controller) as world:
+        await world.create(config("child"))
+        await advance(6 * 3600)
+    assert failures == list(range(len(failures)))
+    assert 30 <= len(failures) <= 39

@@ -38,6 +38,10 @@ class Retry(Struct, frozen=True, gc=False):
     after: float | None = None
 
 
+class Held(After, frozen=True, gc=False):
+    """No attempt was made, because the key is slowed down. Earlier failures stay counted, as there was no success."""
+
+
 Outcome: TypeAlias = Done | After | Retry
 
 _DONE = Done()

@@ -21,7 +21,7 @@ from setpoint.controller.environment import Environment
 from setpoint.controller.failures import Outdated, ReconcileTimeout
 from setpoint.controller.hotloop import SOON
 from setpoint.controller.memory import Memory
-from setpoint.controller.outcome import After, Done, Outcome, Retry
+from setpoint.controller.outcome import After, Done, Held, Outcome, Retry
 from setpoint.controller.status_writer import StatusWriter
 from setpoint.controller.sync_context import SyncContext
 from setpoint.controller.told import Told
@@ -75,7 +75,7 @@ class Reconciler(Generic[K]):
             head = self._env.informers[self._gvr].store.head(key)
             wait = await memory.hot.hold(key, head.generation if head is not None else None)
             if wait:
-                return After(wait, "slowed down: it is in a hot loop")
+                return Held(wait, "slowed down: it is in a hot loop")
         causes = told.causes.take(key, asyncio.get_running_loop().time())
         behind: frozenset[GroupVersionResource] = frozenset()
         settled = 0.0

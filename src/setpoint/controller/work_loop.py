@@ -11,7 +11,7 @@ from setpoint.concurrency import TaskScope, stack_of, stack_of_thread
 from setpoint.controller.failures import BUGS, HandedOver, ReconcileTimeout, classify, describe, is_conflict
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.metrics import LoopMetrics
-from setpoint.controller.outcome import After, Done, Outcome, TerminalError
+from setpoint.controller.outcome import After, Done, Held, Outcome, TerminalError
 from setpoint.workqueue import (
     ItemExponentialFailureRateLimiter,
     QueueMetricsProvider,
@@ -188,7 +188,8 @@ class WorkLoop(Generic[Key]):
                 self.queue.forget(key)
                 result = "success"
             elif isinstance(outcome, After):
-                self.queue.forget(key)
+                if not isinstance(outcome, Held):
+                    self.queue.forget(key)
                 self.queue.add_after(key, outcome.seconds, priority=self.queue.priority(key) or 0)
                 result, detail, next_in = "requeue_after", outcome.reason, outcome.seconds
             else:
