@@ -13,7 +13,7 @@ import pytest
 from tests.programs import DEADLINE
 from tests.tasks import stop
 
-from setpoint.controller import BoundLogger
+from setpoint.controller import BoundLogger, UnderWay
 from setpoint.manager import HealthChecks, RunnableEnded, stopping_on_signals
 from setpoint.manager.group import Group
 from setpoint.manager.http_server import Answer, HttpServer, split_address
@@ -83,6 +83,66 @@ async def test_what_does_not_end_in_time_is_cancelled() -> None:
     assert not await group.stop(5)
     assert journal == ["slow starts", "slow ends"]
     assert asyncio.get_running_loop().time() == 5
+
+
+class Works(Drains):
+    """A runnable that says on which key it works, and swallows cancellations."""
+
+    def under_way(self) -> list[UnderWay]:
+        task = next(task for task in asyncio.all_tasks() if task.get_name().endswith(f": {self.name}"))
+        return [UnderWay("default/a", 1.0, task)]
+
+    async def run(self) -> None:
+        await self.asked.wait()
+        while True:
+            try:
+                await asyncio.sleep(1e6)
+            except asyncio.CancelledError:
+                if asyncio.get_running_loop().time() > 100:
+                    raise
+
+
+@virtual_time
+async def test_a_stop_names_the_hanging_work_with_its_stack_and_no_other_runnable(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    leader, servers = Group("leader", lambda problem: None), Group("servers", lambda problem: None)
+    leader.add(Works("widget", [], 0))
+    for name in ("metrics", "health"):
+        servers.add(Runs(name, []))
+    await leader.start()
+    await servers.start()
+    await settle()
+    with caplog.at_level(logging.WARNING, "setpoint.manager"):
+        assert not await leader.stop(5)
+        assert await servers.stop(5)
+        await servers.cancel()
+    assert (leader.late, leader.hanging) == (["widget default/a"], ["widget default/a"])
+    assert (servers.late, servers.hanging) == ([], [])
+    messages = [(record.levelno, record.getMessage(), record.fields["what"]) for record in caplog.records]  # type: ignore[attr-defined]
+    assert [(level, what) for level, _, what in messages] == [
+        (logging.WARNING, "widget default/a"),
+        (logging.ERROR, "widget default/a"),
+    ]
+    assert messages[0][1].startswith("did not end in 5 s and is cancelled; it is at\n")
+    assert messages[1][1].startswith("does not end although it was cancelled 10 s ago; it is at\n")
+    assert all("Works.run" in message for _, message, _ in messages)
+    await advance(100)
+    await leader.cancel()
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        await stop(task)
+
+
+@virtual_time
+async def test_a_runnable_that_has_ended_is_never_called_hanging() -> None:
+    group = Group("test", lambda problem: None)
+    group.add(Runs("short", [], ends=0), may_end=True)
+    await group.start()
+    (task,) = (task for task in asyncio.all_tasks() if task.get_name() == "test: short")
+    while not task.done():  # noqa: ASYNC110 - in the very turn in which it ends
+        await asyncio.sleep(0)
+    await group.cancel()
+    assert group.hanging == []
 
 
 @virtual_time

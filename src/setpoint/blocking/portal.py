@@ -21,13 +21,17 @@ class Portal:
 
     By default it starts a thread whose loop runs all the time. So it works where a loop is running already (as in
     notebooks), and idle connections are maintained between calls. With ``loop`` it uses that loop, and must be created
-    in the loop's thread; coroutines see the context variables of the calling thread. An interrupt (Ctrl-C) during a
+    in the loop's thread; coroutines see the context variables of the calling thread. ``closed`` is the message of the
+    error after `close`. An interrupt (Ctrl-C) during a
     wait cancels the coroutine.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop | None = None, *, closed: str = "this blocking client was closed"
+    ) -> None:
         self._own = loop is None
         self._closed = False
+        self._closed_message = closed
         self._running: set[Future[Any]] = set()
         if loop is None:
             self._loop = asyncio.new_event_loop()
@@ -52,7 +56,7 @@ class Portal:
             raise RuntimeError("a blocking client was used from within its own event loop; use the asynchronous one")
         if not self.is_open:
             work.close()
-            raise RuntimeError("this blocking client was closed")
+            raise RuntimeError(self._closed_message)
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         self._running.add(future)
         if self._closed:  # meanwhile
@@ -60,7 +64,7 @@ class Portal:
         try:
             return future.result()
         except CancelledError:
-            raise RuntimeError("this blocking client was closed") from None
+            raise RuntimeError(self._closed_message) from None
         except BaseException:
             future.cancel()
             raise

@@ -296,13 +296,13 @@ class Children(Generic[T]):
 
     def _write(self, child: _Child[T], result: dict[ObjectKey, T]) -> Write:
         async def write() -> None:
-            env = self._env
+            env, client = self._env, self._context.client  # which refuses after the end of the reconcile
             # Whether this request succeeds or not, the child's content is now unknown; its owner is not.
             known = self._applied.get(child.key)
             if known is not None:
                 self._applied[child.key] = known._replace(desired=b"", version="")
             try:
-                answer = await env.client.patch(
+                answer = await client.patch(
                     self._kind,
                     child.wanted.name,
                     child.sent if child.present is None else _exactly(child.body, child.present),

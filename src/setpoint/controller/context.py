@@ -51,7 +51,9 @@ class Context(ContextReads):
     *Status.* `status` is the status of the object; change it in place. It is written once, when the function has
     returned or raised an exception, and only if it changed.
 
-    A context is valid for one call to the function. Do not keep it.
+    A context is valid for one call to the function. After the end of the reconcile, every method that reads or writes
+    objects, `event` and `client` raise a RuntimeError, so a task that the function has left behind cannot disturb the
+    next reconcile of the key.
     """
 
     __slots__ = ("_log", "_memory", "_wrote", "age", "causes", "failures", "kept", "settled", "warning", "writes")
@@ -120,7 +122,7 @@ class Context(ContextReads):
         """The client, for requests that a context has no method for. Writes through it count as writes of this
         reconcile: the next reconcile of the key sees them.
         """
-        return self._env.client
+        return self._open_env.client
 
     def state(self, kind: type[S]) -> S:
         """The object that the program's lifespan yields, such as an HTTP session. It is an instance of ``kind``.
@@ -200,7 +202,7 @@ class Context(ContextReads):
                 see `setpoint.controller.failures`.
             ApiError: the server refused.
         """
-        env = self._env
+        env = self._open_env
         prepared = self._prepared(obj, controlled)
         resource = resource_of(type(obj))
         place = (resource.gvr, prepared.key)
@@ -278,7 +280,7 @@ class Context(ContextReads):
             Conflict: without ``force``, another manager owns a field with a different value.
             ApiError: the server refused; an `ExceptionGroup` if several failed.
         """
-        children = Children(self, self._env, self._memory, kind, Selector.of(selector), adopt=adopt, force=force)
+        children = Children(self, self._open_env, self._memory, kind, Selector.of(selector), adopt=adopt, force=force)
         return await children.keep(wanted)
 
     async def create(self, obj: T, *, controlled: bool = True) -> T:
@@ -293,9 +295,10 @@ class Context(ContextReads):
             OwnerError: as for `apply`.
             ApiError: the server refused.
         """
+        env = self._open_env
         prepared = self._prepared(obj, controlled)
         try:
-            return await self._env.client.create(prepared, field_manager=self._env.field_manager)
+            return await env.client.create(prepared, field_manager=env.field_manager)
         except BaseException as problem:
             if maybe_done(problem):
                 self._memory.barriers.doubt(self.key, resource_of(type(obj)).gvr)
@@ -307,10 +310,11 @@ class Context(ContextReads):
         """Deletes exactly the object that was read as ``obj``, not a later object with its name. An object that is
         already gone or being deleted is not an error.
         """
+        env = self._open_env
         if obj.is_deleting and propagation is None and grace_period_seconds is None:
             return
         try:
-            await self._env.client.delete(
+            await env.client.delete(
                 obj,
                 propagation=propagation,  # type: ignore[arg-type]
                 grace_period_seconds=grace_period_seconds,
@@ -342,7 +346,7 @@ class Context(ContextReads):
             NotFound: the object does not exist any more.
             ApiError: the server refused.
         """
-        return await patch_exactly(self._env, obj, patch, type or PatchType.of(patch), subresource)
+        return await patch_exactly(self._open_env, obj, patch, type or PatchType.of(patch), subresource)
 
     def event(
         self,
@@ -362,9 +366,10 @@ class Context(ContextReads):
         Raises:
             ValueError: ``type`` is neither of the two, or ``reason`` is empty or longer than 128 characters.
         """
+        env = self._open_env
         if about is None or about.uid == self.object.uid:
             self.warning = f"{reason}: {message}" if type == "Warning" else ""
-        self._env.event(about or self.object, type, reason, message, action=action, related=related)
+        env.event(about or self.object, type, reason, message, action=action, related=related)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 

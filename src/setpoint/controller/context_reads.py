@@ -22,10 +22,11 @@ AnySelector = str | Mapping[str, str] | LabelSelector | Selector | None
 class ContextReads:
     """The read methods of `setpoint.controller.Context`."""
 
-    __slots__ = ("_env", "key", "live", "object", "reads")
+    __slots__ = ("_env", "_is_open", "key", "live", "object", "reads")
 
     def __init__(self, env: Environment, obj: Object) -> None:
         self._env = env
+        self._is_open = True
         self.object = obj
         """The object being reconciled, which is also the first argument of the reconcile function."""
         self.key: ObjectKey = obj.key
@@ -36,13 +37,24 @@ class ContextReads:
         self.reads: dict[tuple[str, bool], Read] | None = None
         """The reads so far, by kind and by whether they were from a cache; None before the first read."""
 
+    def close(self) -> None:
+        """Ends the reconcile: every later read, write or event raises a RuntimeError."""
+        self._is_open = False
+
+    @property
+    def _open_env(self) -> Environment:
+        """The environment, for reads, writes and events. Raises RuntimeError if the reconcile has ended."""
+        if not self._is_open:
+            raise RuntimeError(ended(self.key))
+        return self._env
+
     def lister(self, kind: type[T]) -> Lister[T]:
         """The cache of a declared kind.
 
         Raises:
             UndeclaredRead: the controller declares no cache of that kind.
         """
-        return self._env.caches.lister(kind)
+        return self._open_env.caches.lister(kind)
 
     def _read(self, kind: str, objects: int, informer: Informer[Any] | None = None) -> None:
         """Notes a read from the informer's cache, or from the server if there is no informer."""
@@ -75,13 +87,13 @@ class ContextReads:
         key = ObjectKey.of(space, name)
         live = self.live
         found: T | None
-        if (live is None or resource.gvr not in live) and self._env.covers(resource, key, None):
+        if (live is None or resource.gvr not in live) and self._open_env.covers(resource, key, None):
             informer = self._env.informers[resource.gvr]
             found = informer.lister.try_get(key)
             self._read(resource.kind, found is not None, informer)
             return found
         try:
-            found = await self._env.client.get(kind, name, namespace=space or None)
+            found = await self._open_env.client.get(kind, name, namespace=space or None)
         except NotFound:
             found = None
         self._read(resource.kind, found is not None)
@@ -107,7 +119,7 @@ class ContextReads:
         """
         mine = self.object
         try:
-            found = await self._env.client.get(type(mine), mine.name, namespace=mine.namespace or None)
+            found = await self._open_env.client.get(type(mine), mine.name, namespace=mine.namespace or None)
         except NotFound:
             found = None
         self._read(type(mine).__name__ if found is None else found.kind, found is not None)
@@ -143,7 +155,7 @@ class ContextReads:
             self._read(resource.kind, len(found), self._env.informers[resource.gvr])
             return found
         within = scope or Scope(resource)  # the answer must not depend on whether the cache is behind
-        answer = await self._env.client.list(
+        answer = await self._open_env.client.list(
             kind,
             namespace=space or None,
             selector=Selector((*within.selector.requirements, *Selector.of(selector).requirements)),
@@ -192,6 +204,14 @@ class ContextReads:
         if informer is None or informer.shared.scope.namespace not in ("", namespace):
             return None
         return informer.shared.scope
+
+
+def ended(key: ObjectKey) -> str:
+    """The message for a use of the context after the end of its reconcile."""
+    return (
+        f"the reconcile of {key} has ended, so its context can't be used any more: what it starts has to be awaited "
+        "before it ends"
+    )
 
 
 def _key(obj: Object) -> str:

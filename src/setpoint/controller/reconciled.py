@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol, TypeVar
 
 from setpoint.cache import Lister
+from setpoint.client import Client
 from setpoint.controller.log import BoundLogger
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, Selector
 
@@ -23,6 +24,8 @@ class Reconciled(Protocol):
     age: float | None
     failures: int
 
+    @property
+    def client(self) -> Client: ...
     @property
     def log(self) -> BoundLogger: ...
     def lister(self, kind: type[T]) -> Lister[T]: ...

@@ -18,7 +18,7 @@ from setpoint.controller.context import Context, current
 from setpoint.controller.declaration import Declaration
 from setpoint.controller.echo import expect_echo
 from setpoint.controller.environment import Environment
-from setpoint.controller.failures import Outdated, ReconcileTimeout
+from setpoint.controller.failures import Outdated, ReconcileTimeout, describe
 from setpoint.controller.hotloop import SOON
 from setpoint.controller.memory import Memory
 from setpoint.controller.outcome import After, Done, Held, Outcome, Retry
@@ -143,6 +143,7 @@ class Reconciler(Generic[K]):
             token = None  # its loop has ended: what destroys the task now runs in another context
             raise
         finally:
+            context.close()
             if token is not None:
                 current.reset(token)
 
@@ -216,7 +217,7 @@ class Reconciler(Generic[K]):
                     thread.name = before
 
             running = self._in_threads[context.key] = loop.run_in_executor(pool, call, copy_context().run)
-            running.add_done_callback(lambda _: self._left_thread(context.key))
+            running.add_done_callback(lambda _: self._left_thread(context, running, given_up))
             try:
                 result = await asyncio.shield(running)
             except asyncio.CancelledError:
@@ -230,9 +231,11 @@ class Reconciler(Generic[K]):
 
         return in_thread
 
-    def _left_thread(self, key: ObjectKey) -> None:
-        del self._in_threads[key]
-        self.threads.pop(key, None)
+    def _left_thread(self, context: Context, running: asyncio.Future[Any], given_up: bool) -> None:
+        del self._in_threads[context.key]
+        self.threads.pop(context.key, None)
+        if given_up and not running.cancelled() and (problem := running.exception()) is not None:
+            context.log.warning("a function failed after its reconcile had ended", extra={"error": describe(problem)})
 
     # -- the object ----------------------------------------------------------------------------------------------------
 

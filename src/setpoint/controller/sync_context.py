@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from setpoint.cache import Head, Lister
 from setpoint.client import PatchType
+from setpoint.controller.context_reads import ended
 from setpoint.meta import Object, ObjectKey
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class SyncContext:
         from setpoint.blocking.portal import Portal  # only for controllers that have such functions
 
         self._context = context
-        self._portal: Portal = Portal(loop)
+        self._portal: Portal = Portal(loop, closed=ended(context.key))
         self._client: Client | None = None
         self.object = context.object
         self.key = context.key

@@ -17,7 +17,7 @@ from setpoint.controller.events import EventRecorder
 from setpoint.controller.explain import outdated
 from setpoint.controller.failures import describe
 from setpoint.manager.fence import FencedTransport
-from setpoint.manager.group import CANCEL_WITHIN, tell_of_hanging
+from setpoint.manager.group import CANCEL_WITHIN, log_hanging
 from setpoint.meta import GroupVersionResource, Object, resource_of
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class FleetCluster:
             finally:
                 for name, task in tasks.items():
                     if not task.done():
-                        tell_of_hanging(self.runs[name], task, CANCEL_WITHIN)
+                        log_hanging(self.runs[name], task, CANCEL_WITHIN)
                 tasks.clear()
 
     async def send_last_events(self) -> None:

@@ -96,19 +96,25 @@ class Group:
         """
         self._stopping = True
         tasks = [task for task in self._tasks if task not in self._let_go]
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         for task in tasks:
             runnable = self._tasks[task]
             if isinstance(runnable, Stoppable):
                 runnable.stop()
             else:
                 task.cancel()
-        loop = asyncio.get_running_loop()
-        late: set[asyncio.Task[None]] = set()
+        late: list[asyncio.Task[None]] = []
         try:
+            timeout = None if deadline is None else max(deadline - began, 0.0)
+            if timeout == 0:  # other groups took all the time, so what was cancelled just now is not late
+                tasks = [task for task in tasks if isinstance(self._tasks[task], Stoppable)]
             if tasks:
-                timeout = None if deadline is None else max(deadline - loop.time(), 0.0)
-                _, late = await asyncio.wait(tasks, timeout=timeout)
-                self.late = [name for task in tasks if task in late for name in _names(self._tasks[task])]
+                await asyncio.wait(tasks, timeout=timeout)
+            late = [task for task in tasks if not task.done()]
+            for task in late:
+                problem = f"did not end in {loop.time() - began:.3g} s and is cancelled"
+                self.late += _log_work(self._tasks[task], task, problem)
         finally:
             await self.cancel(within=within)
         return not late
@@ -124,9 +130,9 @@ class Group:
             await end([task for task in self._tasks if task not in self._let_go], within=within)
         finally:
             for task in self._tasks:
-                if task not in self._let_go:
+                if task not in self._let_go and not task.done():
                     self._let_go.add(task)
-                    self.hanging += tell_of_hanging(self._tasks[task], task, within)
+                    self.hanging += log_hanging(self._tasks[task], task, within)
 
     def _start_waiting(self) -> None:
         while self._waiting:
@@ -145,26 +151,23 @@ class Group:
             self._on_end(RunnableEnded(f"{_name(runnable)} {how} without a request to stop"))
 
 
-def tell_of_hanging(runnable: Runnable, task: asyncio.Task[Any], within: float) -> list[str]:
+def log_hanging(runnable: Runnable, task: asyncio.Task[Any], within: float) -> list[str]:
     """Logs the stacks of a task that does not end. Returns the names of the keys that the runnable is working on; if
     they are not known, the runnable's name.
     """
-    found = {}
+    return _log_work(runnable, task, f"does not end although it was cancelled {within:g} s ago", level=logging.ERROR)
+
+
+def _log_work(runnable: Runnable, task: asyncio.Task[Any], problem: str, *, level: int = logging.WARNING) -> list[str]:
+    stacks = {}
     if isinstance(runnable, Busy):
-        found = {f"{runnable.name} {each.key}": each.stack() for each in runnable.under_way()}
-    if not found:
-        found = {_name(runnable): stack_of(task)}
-    for name, stack in found.items():
+        stacks = {f"{runnable.name} {work.key}": work.stack() for work in runnable.under_way()}
+    if not stacks:
+        stacks = {_name(runnable): stack_of(task)}
+    for name, stack in stacks.items():
         where = "\n".join(f"  {line}" for line in stack)
-        logger.error("does not end although it was cancelled %g s ago; it is at\n%s", within, where,
-                     extra={"fields": {"what": name}})  # fmt: skip
-    return list(found)
-
-
-def _names(runnable: Runnable) -> list[str]:
-    """The keys that the runnable is working on; if they are not known, its own name."""
-    keys = [f"{runnable.name} {each.key}" for each in runnable.under_way()] if isinstance(runnable, Busy) else []
-    return keys or [_name(runnable)]
+        logger.log(level, "%s; it is at\n%s", problem, where, extra={"fields": {"what": name}})
+    return list(stacks)
 
 
 def _name(runnable: Runnable) -> str:
