@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from setpoint.apiserver.requests.body import JSON_TYPE, parse_document
-from setpoint.apiserver.requests.yaml_body import parse_yaml
+from setpoint.meta.yaml_parser import parse_yaml
 from setpoint.schema import parse_json
 from setpoint.schema.body import _NOT_SIMPLE
 

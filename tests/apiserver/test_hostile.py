@@ -27,7 +27,7 @@ from tests.apiserver.harness import (
     serving,
 )
 
-from setpoint.apiserver.requests.yaml_body import parse_yaml
+from setpoint.meta.yaml_parser import parse_yaml
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 MERGES = b"a0: &a0 {x: 1}\n" + b"".join(b"a%d: &a%d {<<: [*a%d, *a%d]}\n" % (n, n, n - 1, n - 1) for n in range(1, 40))

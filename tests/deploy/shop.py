@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import setpoint as sp
-from setpoint.cluster import with_conversions
 from setpoint.controller import watched_kinds
 from setpoint.deploy.operator import Operator
 from setpoint.models.apps_v1 import StatefulSet
 from setpoint.models.core_v1 import Secret, Service
+from setpoint.webhook import with_conversions
 
 
 class OldSpec(sp.Model):

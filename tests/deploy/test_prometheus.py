@@ -18,7 +18,6 @@ import aiohttp
 import pytest
 
 import setpoint as sp
-from setpoint.cluster import with_conversions
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.controller import watched_kinds
 from setpoint.deploy.alerts import prometheus_rule
@@ -26,7 +25,7 @@ from setpoint.deploy.dashboard import dashboard
 from setpoint.deploy.definitions import definitions_of
 from setpoint.manager import LeaderElection, Manager, Serving
 from setpoint.meta.yaml_text import to_yaml
-from setpoint.webhook import Admission, WebhookMetrics, Webhooks
+from setpoint.webhook import Admission, WebhookMetrics, Webhooks, with_conversions
 
 from .shop import Shop, ShopSpec, operator
 

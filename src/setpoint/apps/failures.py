@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from setpoint.meta import DecodeError, SelectorError
+from setpoint.meta.user_error import UserError
 
 
-class UsageError(Exception):
+class UsageError(UserError):
     """An argument of the command line is invalid; the message gives the reason."""
 
 
@@ -41,10 +42,8 @@ def reported(program: str) -> Iterator[None]:
 
 def explain(problem: BaseException) -> str | None:
     """One sentence for a failure that is not a defect of the program; None for any other failure."""
-    from setpoint.apiserver import OpenAddressError, PortTakenError, StorageError
     from setpoint.cache import CacheSyncError
     from setpoint.client import ApiError, ConfigError, CredentialsError, TransportError
-    from setpoint.cluster.security import SecurityError
     from setpoint.crd import ConversionError, DefinitionError
     from setpoint.manager import LeadershipLost
     from setpoint.manager.processes import ChildFailed, SupervisorLost
@@ -56,8 +55,7 @@ def explain(problem: BaseException) -> str | None:
     (problem,) = parts
     from_client = (CacheSyncError, ApiError, ConfigError, CredentialsError, LeadershipLost, TransportError)
     from_processes = (ChildFailed, SupervisorLost)
-    from_here = (*from_processes, UsageError, OpenAddressError, PortTakenError, SecurityError, StorageError)
-    from_user = (*from_here, ConversionError, DefinitionError, DecodeError, SelectorError)
+    from_user = (UserError, *from_processes, ConversionError, DefinitionError, DecodeError, SelectorError)
     if isinstance(problem, (*from_client, *from_user)):
         return str(problem)
     if isinstance(problem, OSError) and problem.strerror:  # an error of the system, not one raised by Python code

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from setpoint.cli.loading import Loaded, SourceError
-from setpoint.cluster import with_conversions
 from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource, Versions
-from setpoint.webhook import Admission, Converter
+from setpoint.webhook import Admission, Converter, with_conversions
 
 __all__ = ["Declared", "declared_by", "served_by"]
 

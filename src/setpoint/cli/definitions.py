@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from setpoint.apiserver.requests.yaml_body import parse_yaml_documents
 from setpoint.cli.declared import declared_by
 from setpoint.cli.loading import SourceError, loaded
 from setpoint.client import Client
 from setpoint.deploy.definitions import ANYWHERE, definitions_of
 from setpoint.meta import raw_of
+from setpoint.meta.yaml_parser import parse_yaml_documents
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 
 __all__ = ["CLUSTER", "SUFFIXES", "from_classes", "from_cluster", "from_files"]

@@ -13,7 +13,6 @@ from cyclopts.validators import Number
 
 from setpoint.apps.failures import UsageError
 from setpoint.cli.naming import program_name, webhook_name
-from setpoint.cluster import with_conversions
 from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource
 from setpoint.deploy.definitions import definitions_of
@@ -22,7 +21,7 @@ from setpoint.deploy.resources import GUESSED, ResourcesError, measured_in
 from setpoint.deploy.tree import File, TreeError, recorded, write
 from setpoint.meta.names import dns1123_label, label_value
 from setpoint.meta.yaml_text import to_yaml
-from setpoint.webhook import Admission, ServiceTarget, configurations
+from setpoint.webhook import Admission, ServiceTarget, configurations, with_conversions
 from setpoint.webhook.registration import TargetError, converters_of, definition_name
 
 __all__ = ["manifests_command", "operator_of"]

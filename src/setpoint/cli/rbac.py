@@ -15,11 +15,10 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.access.record import VARIABLE, read
-from setpoint.apiserver.requests.yaml_body import parse_yaml_documents
 from setpoint.cli.declared import declared_by
 from setpoint.cli.loading import SourceError, loaded
-from setpoint.cluster import with_conversions
 from setpoint.deploy.comparison import Comparison, compare, granted_in, shown
+from setpoint.meta.yaml_parser import parse_yaml_documents
 from setpoint.permissions import (
     Grant,
     access_reviews,
@@ -30,6 +29,7 @@ from setpoint.permissions import (
     leases,
     of_the_framework,
 )
+from setpoint.webhook import with_conversions
 from setpoint.webhook.registration import trusting
 
 __all__ = ["rbac"]

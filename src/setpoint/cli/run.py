@@ -20,7 +20,6 @@ from setpoint.cli.own_options import bound, with_options
 from setpoint.cli.parts import Parts
 from setpoint.cli.processes import connect, kubeconfig_of, launcher, shared_with
 from setpoint.cli.serving import serve_webhooks, server
-from setpoint.cluster import with_conversions
 from setpoint.controller import watched_kinds
 from setpoint.manager import (
     Fleet,
@@ -35,7 +34,7 @@ from setpoint.manager import (
 from setpoint.manager.logging import configure
 from setpoint.manager.processes import ParentLease, Supervisor
 from setpoint.manager.processes.parent import Seat
-from setpoint.webhook import Admission, Webhooks
+from setpoint.webhook import Admission, Webhooks, with_conversions
 
 BLOCKED_AFTER = 1.0
 """The event loop counts as blocked after this many seconds."""

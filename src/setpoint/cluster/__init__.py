@@ -15,7 +15,7 @@ from setpoint.cluster.job_pods import JobOrphans
 from setpoint.cluster.jobs import Jobs
 from setpoint.cluster.kubelet_requests import KubeletRequests
 from setpoint.cluster.load_balancers import LoadBalancers
-from setpoint.cluster.local_webhooks import LocalWebhooks, with_conversions
+from setpoint.cluster.local_webhooks import LocalWebhooks
 from setpoint.cluster.namespaces import DefaultServiceAccounts, NamespaceLifecycle, RootCertificates
 from setpoint.cluster.nodes import (
     NEVER,
@@ -89,5 +89,4 @@ __all__ = [
     "UnknownControllerError",
     "VolumeClaims",
     "VolumeProtection",
-    "with_conversions",
 ]

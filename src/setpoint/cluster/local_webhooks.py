@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from setpoint.apiserver import HttpCaller, InProcessCaller, WebhookCaller
 from setpoint.apiserver.webhooks import Target
 from setpoint.client import Client
-from setpoint.crd import CustomResource, Versions
-from setpoint.crd.family import newest_of
-from setpoint.webhook import Admission, Converter, UrlTarget, Webhooks, install
+from setpoint.webhook import UrlTarget, Webhooks, install
 
-__all__ = ["LocalWebhooks", "with_conversions"]
+__all__ = ["LocalWebhooks"]
 
 _HOST: Final = "webhooks-{}.setpoint.internal"
 
@@ -53,24 +51,3 @@ class LocalWebhooks:
 
     async def close(self) -> None:
         await self._elsewhere.close()
-
-
-def with_conversions(
-    served: Iterable[Admission[Any] | Converter], kinds: Iterable[type[Any]]
-) -> list[Admission[Any] | Converter]:
-    """The given webhooks, plus conversions for the ``kinds`` that need conversion and that no given webhook converts.
-
-    The kinds of the admissions are included, and any version of a kind stands for all its versions.
-
-    Raises:
-        DefinitionError: see `setpoint.crd.family.newest_of`.
-    """
-    found = list(served)
-    for kind in [*kinds, *(each.kind for each in found if isinstance(each, Admission))]:
-        if issubclass(kind, CustomResource):
-            versions = Versions.of(newest_of(kind))
-            if versions.need_webhook and not any(
-                not isinstance(each, Admission) and each.group_kind == versions.group_kind for each in found
-            ):
-                found.append(versions)
-    return found

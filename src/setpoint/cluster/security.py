@@ -21,6 +21,7 @@ from setpoint.apiserver.identity.oidc import OidcProvider
 from setpoint.apiserver.identity.provider_keys import ProviderKeys
 from setpoint.apiserver.identity.static_tokens import read_tokens
 from setpoint.apiserver.identity.tokens import AUDIENCE
+from setpoint.meta.user_error import UserError
 from setpoint.webhook.authority import CertificateError, Pair, facts_of, issue, make_authority, matches
 from setpoint.webhook.tls import ServerTls
 
@@ -41,7 +42,7 @@ _ASYMMETRIC: Final = frozenset(
 )
 
 
-class SecurityError(ValueError):
+class SecurityError(UserError, ValueError):
     """A file or value of `Security` can't be used; the message names the file or value and gives the reason."""
 
 

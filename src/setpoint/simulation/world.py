@@ -15,7 +15,6 @@ from typing import Any
 from setpoint.apiserver.http_types import Response
 from setpoint.client import Client
 from setpoint.client.transport import Request
-from setpoint.cluster import with_conversions
 from setpoint.manager import Manager
 from setpoint.meta import Object
 from setpoint.simulation.actor import Actor
@@ -53,6 +52,7 @@ from setpoint.simulation.telephone import Telephone
 from setpoint.simulation.traffic import Traffic
 from setpoint.simulation.wishes import Wishes
 from setpoint.testing.clock import EPOCH
+from setpoint.webhook import with_conversions
 
 
 class _CutOff(BaseException):

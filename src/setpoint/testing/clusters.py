@@ -27,7 +27,7 @@ import msgspec
 from setpoint.apiserver import AccessRecord, ApiServer, MemoryStorage
 from setpoint.apiserver.http_types import SYSTEM_ADMIN
 from setpoint.client import Client, InProcessTransport, NotFound, Transport
-from setpoint.cluster import ControlPlane, HollowNode, LocalWebhooks, PodBehaviour, with_conversions
+from setpoint.cluster import ControlPlane, HollowNode, LocalWebhooks, PodBehaviour
 from setpoint.cluster.catalog import names_of
 from setpoint.cluster.nodes.behaviour import as_annotated
 from setpoint.controller import Controller, RunningController, watched_kinds
@@ -41,7 +41,7 @@ from setpoint.testing.clock import EPOCH, VirtualTimeLoop, settle
 from setpoint.testing.faults import Faults
 from setpoint.testing.permissions import USER, MissingPermission, RoleOfControllers, told
 from setpoint.testing.trouble import NotSettled, described, errors_of, restless_keys
-from setpoint.webhook import Admission, Converter, Webhooks
+from setpoint.webhook import Admission, Converter, Webhooks, with_conversions
 
 K = TypeVar("K", bound=Object)
 PATIENCE: Final = 30.0

@@ -12,6 +12,7 @@ from setpoint.webhook.reply import Reply
 from setpoint.webhook.review import Operation, Review
 from setpoint.webhook.rotation import Rotation
 from setpoint.webhook.secret import SecretCertificates
+from setpoint.webhook.served import with_conversions
 from setpoint.webhook.server import WebhookServer
 from setpoint.webhook.webhooks import Webhooks
 
@@ -43,4 +44,5 @@ __all__ = [
     "service_names",
     "trusting",
     "uninstall",
+    "with_conversions",
 ]

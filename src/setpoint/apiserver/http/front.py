@@ -18,6 +18,7 @@ from setpoint.apiserver.errors import ApiStatusError, bad_request, request_entit
 from setpoint.apiserver.http.hosts import is_loopback, refusal
 from setpoint.apiserver.http_types import HungUp, Peer, Request, Response
 from setpoint.apiserver.requests.body import MAX_BODY
+from setpoint.meta.user_error import UserError
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -33,11 +34,11 @@ _MAX_PARAMETERS: Final = 1000
 _NOBODY: Final = Peer()
 
 
-class PortTakenError(OSError):
+class PortTakenError(UserError, OSError):
     """Another process already listens on the port; the message names host and port."""
 
 
-class OpenAddressError(ValueError):
+class OpenAddressError(UserError, ValueError):
     """Other machines could reach a server without TLS or without authentication; the message says what to do."""
 
 

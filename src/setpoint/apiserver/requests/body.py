@@ -88,7 +88,7 @@ def _json(body: bytes) -> tuple[Any, list[str]]:
 
 
 def _yaml(body: bytes) -> tuple[Any, list[str]]:
-    from setpoint.apiserver.requests.yaml_body import parse_yaml  # which takes a while to import, and few send it
+    from setpoint.meta.yaml_parser import parse_yaml  # which takes a while to import, and few send it
 
     return parse_yaml(body)
 

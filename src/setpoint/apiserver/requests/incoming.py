@@ -15,11 +15,11 @@ from setpoint.apiserver.objects.go_form import complete, shorten
 from setpoint.apiserver.objects.metadata import clean
 from setpoint.apiserver.requests.body import check_size, decode_text, media_type, parse_document
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.repeated import RepeatedKey
 from setpoint.apiserver.requests.type_errors import empty_nulls, type_errors
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
+from setpoint.meta.repeated_key import RepeatedKey
 from setpoint.models import definition_name
 from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, apply_defaults, drop_nulls, prune, validate
 from setpoint.schema.errors import OMITTED

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
+from setpoint.meta.user_error import UserError
+
 __all__ = [
     "Change",
     "Compacted",
@@ -28,7 +30,7 @@ Encode = Callable[[int], bytes]
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
-class StorageError(Exception):
+class StorageError(UserError):
     """The storage can't be used: the data directory is locked, unreadable, full or in a later format."""
 
 

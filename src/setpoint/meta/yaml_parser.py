@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 import yaml
 
-from setpoint.apiserver.requests.repeated import RepeatedKey
+from setpoint.meta.repeated_key import RepeatedKey
 from setpoint.slices import pace, spend
 
 __all__ = ["parse_yaml", "parse_yaml_documents"]
