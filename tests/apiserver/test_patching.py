@@ -40,7 +40,88 @@ async def test_json_patches_test_and_set(api: Api) -> None:
     (await api.post(MAPS, config_map(data={"a": "1"}))).ok()
     steps = [{"op": "test", "path": "/data/a", "value": "1"}, {"op": "replace", "path": "/data/a", "value": "2"}]
     assert (await api.patch(f"{MAPS}/web", steps, JSON_PATCH)).ok()["data"] == {"a": "2"}
-    (await api.patch(f"{MAPS}/web", steps, JSON_PATCH)).failed(422, "Invalid", "testing value failed")
+    refused = await api.patch(f"{MAPS}/web", steps, JSON_PATCH)
+    assert refused.failed(422, "Invalid")["message"] == (
+        "the server rejected our request due to an error in our request"
+    )
+
+
+async def test_json_patches_are_applied_as_by_the_library_of_api_servers(api: Api) -> None:
+    (await api.post(MAPS, config_map(data={"a": "1", "b": "x&y"}))).ok()
+    steps = [
+        {"op": "replace", "path": "/data/new", "value": "2"},
+        {"op": "copy", "from": "/data/missing", "path": "/data/null"},
+        {"op": "add", "path": "/data/none"},
+        {"op": "remove", "path": "data/a"},
+        {"op": "test", "path": "/data/a"},
+    ]
+    patched = await api.patch(f"{MAPS}/web", steps, JSON_PATCH)
+    assert patched.failed(422, "Invalid")["message"] == (
+        "the server rejected our request due to an error in our request"  # without "data", the path has one part
+    )
+    steps[3]["path"] = "x/data/a"
+    assert (await api.patch(f"{MAPS}/web", steps, JSON_PATCH)).ok()["data"] == {
+        "b": "x&y",
+        "new": "2",
+        "none": "",
+        "null": "",
+    }
+    as_go_writes = rb'[{"op": "test", "path": "/data/b", "value": "x\u0026y"}]'
+    assert (await api.patch(f"{MAPS}/web", as_go_writes, JSON_PATCH)).ok()
+    as_python_writes = [{"op": "test", "path": "/data/b", "value": "x&y"}]
+    (await api.patch(f"{MAPS}/web", as_python_writes, JSON_PATCH)).failed(422, "Invalid")
+
+
+@pytest.mark.parametrize(
+    ("patch", "validation", "message"),
+    [
+        (
+            "{}",
+            "Warn",
+            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.json",
+        ),
+        (
+            "[1]",
+            "Strict",
+            "error decoding patch: json: cannot unmarshal number into Go value of type handlers.json",
+        ),
+        (
+            '[{"op": "add", "path": 1}]',
+            "Warn",
+            "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string",
+        ),
+        (
+            "{}",
+            "Ignore",
+            "json: cannot unmarshal object into Go value of type jsonpatch.Patch",
+        ),
+        (
+            "[true]",
+            "Ignore",
+            "json: cannot unmarshal bool into Go value of type jsonpatch.Operation",
+        ),
+    ],
+)
+async def test_bodies_that_are_not_json_patches_are_refused(
+    api: Api, patch: str, validation: str, message: str
+) -> None:
+    (await api.post(MAPS, config_map())).ok()
+    refused = await api.patch(f"{MAPS}/web", patch.encode(), JSON_PATCH, fieldValidation=validation)
+    assert refused.failed(400, "BadRequest")["message"].startswith(message)
+
+
+async def test_unknown_and_repeated_fields_of_a_json_patch_are_told(api: Api) -> None:
+    (await api.post(MAPS, config_map(data={"a": "1"}))).ok()
+    patch = b'[{"op": "add", "op": "add", "path": "/data/b", "value": "2", "values": "3"}]'
+    answer = await api.patch(f"{MAPS}/web", patch, JSON_PATCH)
+    assert answer.ok()["data"] == {"a": "1", "b": "2"}
+    assert answer.warnings == (
+        r'299 - "json patch duplicate field \"[0].op\"", 299 - "json patch unknown field \"[0].values\""'
+    )
+    refused = await api.patch(f"{MAPS}/web", patch, JSON_PATCH, fieldValidation="Strict")
+    assert refused.failed(422, "Invalid")["message"].endswith(
+        'strict decoding error: json patch duplicate field "[0].op", json patch unknown field "[0].values"'
+    )
 
 
 async def test_strategic_patches_merge_lists_by_key(api: Api) -> None:

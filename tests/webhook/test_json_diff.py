@@ -21,6 +21,7 @@ values = st.recursive(
 
 @given(values, values)
 def test_the_patch_makes_the_one_into_the_other(original: Any, modified: Any) -> None:
+    original, modified = {"object": original}, {"object": modified}
     operations = diff(original, modified)
     assert json_equal(json_patch.apply(original, operations), modified)
     assert bool(operations) != json_equal(original, modified)

@@ -151,13 +151,9 @@ def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStat
     return ApiStatusError(422, "Invalid", message, details)
 
 
-def unprocessable(message: str) -> ApiStatusError:
-    """The error for a JSON patch that can't be applied. The message of a kube-apiserver does not help the user, so
-    ``message`` is appended to it.
-    """
-    return ApiStatusError(
-        422, "Invalid", f"the server rejected our request due to an error in our request: {message}", {}
-    )
+def unprocessable() -> ApiStatusError:
+    """The error for a JSON patch that can't be applied. As with a kube-apiserver, it does not say why."""
+    return ApiStatusError(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
 
 def forbidden(resource: GroupResource, name: str, why: str, causes: Sequence[Mapping[str, str]] = ()) -> ApiStatusError:

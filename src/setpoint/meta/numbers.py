@@ -6,6 +6,8 @@ of its own for numbers of several thousand digits.
 
 from __future__ import annotations
 
+from .text import quote
+
 __all__ = ["NumberError", "parse_int", "parse_uint"]
 
 
@@ -42,4 +44,4 @@ def parse_uint(text: str, bits: int = 64) -> int:
 
 def _problem(kind: str, text: str, why: str) -> str:
     shown = text if len(text) <= 100 else f"{text[:100]}..."
-    return f'strconv.Parse{kind}: parsing "{shown}": {why}'
+    return f"strconv.Parse{kind}: parsing {quote(shown)}: {why}"

@@ -6,6 +6,6 @@ __all__ = ["RepeatedKey"]
 
 
 class RepeatedKey(str):
-    """The message about a key that occurs twice in a YAML map; for JSON, only the path of the field is known."""
+    """The text about a key that occurs twice in a YAML map, which is shown in another way than one about JSON."""
 
     __slots__ = ()

@@ -1,12 +1,13 @@
-"""Values in the format of Go's ``%v``, which API servers use in messages."""
+"""JSON values in messages of Go programs: values as ``%v`` shows them, and their types as its decoder names them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from setpoint.slices import pace
 
-__all__ = ["go_text"]
+__all__ = ["go_kind", "go_text"]
 
 
 def go_text(value: Any) -> str:
@@ -22,3 +23,18 @@ def go_text(value: Any) -> str:
             return f"[{' '.join([go_text(item) for item in pace(value)])}]"
         case _:
             return str(value)
+
+
+def go_kind(value: Any) -> str:
+    """The name of a JSON value's type: ``object``, ``array``, ``string``, ``number``, ``bool`` or ``null``."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case _:
+            return "object" if isinstance(value, Mapping) else "array"

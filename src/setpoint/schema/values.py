@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable
+from decimal import Decimal
 from typing import Final
 
 import msgspec
@@ -11,7 +13,17 @@ from setpoint.slices import pace, spend
 
 from .node import JSON
 
-__all__ = ["MAX_INT64", "MIN_INT64", "copy_json", "json_equal", "json_type", "nested_over", "repeats", "token"]
+__all__ = [
+    "MAX_INT64",
+    "MIN_INT64",
+    "copy_json",
+    "format_json_number",
+    "json_equal",
+    "json_type",
+    "nested_over",
+    "repeats",
+    "token",
+]
 
 MAX_INT64: Final = 2**63 - 1
 MIN_INT64: Final = -(2**63)
@@ -100,6 +112,17 @@ def nested_over(value: JSON, levels: int) -> bool:
             if isinstance(item, (dict, list))
         ]
     return bool(layer)
+
+
+def format_json_number(value: float) -> str:
+    """The number as Go's encoder writes it: ``1`` for 1.0, ``1e+21``, ``1e-7``. The number must be finite."""
+    if isinstance(value, int):
+        return str(value)
+    if value.is_integer() and abs(value) < 1e21:
+        return str(int(value)) if value or math.copysign(1, value) > 0 else "-0"
+    if 1e-6 <= abs(value) < 1e21:
+        return format(Decimal(repr(value)), "f")
+    return repr(value).replace("e-0", "e-")
 
 
 def json_type(value: JSON) -> str:

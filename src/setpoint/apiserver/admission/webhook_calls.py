@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
+from collections.abc import Sequence
 from typing import Any
-
-import msgspec
 
 from setpoint.apiserver.admission.activation import values_for
 from setpoint.apiserver.admission.conditions import CONDITION_LIMIT, ConditionFailed
@@ -228,15 +227,12 @@ def _check(response: JsonObject, *, mutating: bool) -> None:
         raise CallFailed(f'webhook returned invalid response.patchType of "{kind}"')
 
 
-def _operations(response: JsonObject) -> list[Any]:
+def _operations(response: JsonObject) -> Sequence[json_patch.Operation]:
     """The operations in a webhook's patch. Raises ApiStatusError (500)."""
     patch = response.get("patch")
     if not patch:
         return []
     try:
-        operations = msgspec.json.decode(base64.b64decode(patch, validate=True))
+        return json_patch.decode(base64.b64decode(patch, validate=True))
     except (binascii.Error, ValueError, TypeError, RecursionError) as problem:
         raise internal_error(f"the patch of the webhook can't be read: {problem}") from None
-    if not isinstance(operations, list) or not all(isinstance(item, dict) for item in operations):
-        raise internal_error("the patch of the webhook is not a list of operations")
-    return operations

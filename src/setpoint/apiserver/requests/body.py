@@ -47,8 +47,8 @@ def check_size(body: bytes) -> None:
 
 
 def parse_document(body: bytes, kind: str) -> tuple[Any, list[str]]:
-    """The value in ``body``, whose media type is ``kind``, and the paths of the fields that occur more than once. For
-    YAML, each path is replaced by a message (`RepeatedKey`).
+    """The value in ``body``, whose media type is ``kind``, and a text about each field that occurs more than once; for
+    YAML, a `RepeatedKey`.
 
     Raises:
         ValueError: the body is malformed or nested too deeply; the message says where.
@@ -78,13 +78,14 @@ class _NotJsonError(ValueError):
 
 def _json(body: bytes) -> tuple[Any, list[str]]:
     try:
-        return parse_json(body)
+        value, repeated = parse_json(body)
     except json.JSONDecodeError as error:
         raise _NotJsonError(go_syntax_error(error)) from None
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     except ValueError as error:
         raise ValueError(str(error)) from None
+    return value, [f'duplicate field "{path}"' for path in repeated]
 
 
 def _yaml(body: bytes) -> tuple[Any, list[str]]:

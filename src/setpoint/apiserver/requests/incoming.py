@@ -21,11 +21,13 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
 from setpoint.meta.repeated_key import RepeatedKey
 from setpoint.models import definition_name
+from setpoint.patch.go_text import go_kind
 from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, apply_defaults, drop_nulls, prune, validate
 from setpoint.schema.errors import OMITTED
 from setpoint.slices import pace
 
 __all__ = [
+    "TYPE_META",
     "check_fields",
     "coerce",
     "dedupe_owners",
@@ -40,10 +42,9 @@ __all__ = [
 ]
 
 JsonObject = dict[str, Any]
-_TYPE_META: Final = (
+TYPE_META: Final = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 )
-_GO_KINDS: Final = {list: "array", dict: "object", str: "string", bool: "bool", int: "number", float: "number"}
 
 
 def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
@@ -60,11 +61,11 @@ def read_document(call: Call, kind: str) -> tuple[JsonObject, list[str]]:
         if value is None:
             value = {}
         elif not isinstance(value, dict):
-            raise ValueError(f"json: cannot unmarshal {_GO_KINDS[type(value)]} into Go value of type {_TYPE_META}")
+            raise ValueError(f"json: cannot unmarshal {go_kind(value)} into Go value of type {TYPE_META}")
         for field in ("kind", "apiVersion"):
             given = value.get(field, "")
             if given is not None and not isinstance(given, str):
-                what = _GO_KINDS[type(given)]
+                what = go_kind(given)
                 raise ValueError(f"json: cannot unmarshal {what} into Go struct field .{field} of type string")
     except ValueError as problem:
         text = str(problem)
@@ -213,7 +214,7 @@ def coerce(
     if metadata is None:
         metadata = obj["metadata"] = {}
     if not isinstance(metadata, dict):
-        sort = _GO_KINDS[type(metadata)]
+        sort = go_kind(metadata)
         problem = f"json: cannot unmarshal {sort} into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
     else:
         grown = patch and call.replay is not None
@@ -247,16 +248,17 @@ def check_fields(
     *,
     patch: bool = False,
 ) -> None:
-    """Drops the unknown fields of ``obj``. Depending on ``validation``, these fields and the ``duplicates`` are errors,
-    lead to warnings, or are ignored; ``what`` is the beginning of an error message.
+    """Drops the unknown fields of ``obj``. Depending on ``validation``, these fields and the ``duplicates`` (texts
+    about the fields that occur twice) are errors, lead to warnings, or are ignored; ``what`` is the beginning of an
+    error message.
 
     Raises ApiStatusError (400; 422 if the object is the result of a ``patch``).
     """
     unknown = prune(schema, obj)
-    repeated = [text for text in pace(duplicates) if isinstance(text, RepeatedKey)]
-    strict = [f'unknown field "{path}"' for path in pace(unknown)] + [
-        f'duplicate field "{path}"' for path in pace(duplicates) if not isinstance(path, RepeatedKey)
-    ]
+    repeated = [text for text in duplicates if isinstance(text, RepeatedKey)]
+    others = [text for text in duplicates if not isinstance(text, RepeatedKey)]
+    strict = [f'unknown field "{path}"' for path in pace(unknown)]
+    strict = others + strict if patch else strict + others
     if (strict or repeated) and validation == "Strict":
         texts = [*(["\n  ".join(("yaml: unmarshal errors:", *repeated))] if repeated else []), *strict]
         raise _malformed(what, f"strict decoding error: {', '.join(texts)}", patch)

@@ -78,7 +78,7 @@ def patch_scale(call: Call) -> Response:
     record, live = _live(call)
     if kind == _PATCHES[2]:
         kind = _PATCHES[1]  # a Scale has no lists that merge
-    change, repeated = read_patch(call, call.served, kind)
+    change, repeated = read_patch(call, call.served, kind, options.field_validation)
     shown = scale_of(call.served, live)
     shown["spec"].setdefault("replicas", 0)  # for operations of a JSON patch
     patched = change(shown)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from setpoint.apiserver.answers.representation import Representation
@@ -20,7 +21,7 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.requests.body import YAML_TYPE, check_size, content_type, parse_document
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.incoming import check_kind, coerce, fit_namespace, patched_wrong, why_not
+from setpoint.apiserver.requests.incoming import TYPE_META, check_kind, coerce, fit_namespace, patched_wrong, why_not
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.verbs.create import insert
@@ -39,10 +40,13 @@ from setpoint.patch import (
     strategic,
 )
 from setpoint.patch import apply as server_side_apply
+from setpoint.patch.go_text import go_kind
 from setpoint.schema import prune
 from setpoint.slices import spend
 
 __all__ = ["APPLY", "Change", "patch", "patch_types", "read_configuration", "read_patch", "unfit"]
+
+_log = logging.getLogger(__name__)
 
 JsonObject = dict[str, Any]
 Change = Callable[[JsonObject], JsonObject]
@@ -76,7 +80,7 @@ def patch(call: Call) -> Response:
     if apply:
         value, created = _apply(call, options)
         return shape.one(call, value, status=201 if created else 200)
-    change, duplicates = read_patch(call, served, kind)
+    change, repeated = read_patch(call, served, kind, options.field_validation)
     record = call.existing()
     call.state.lengthy(len(record.value))
     old = call.versions.decoded(served, record)
@@ -85,26 +89,30 @@ def patch(call: Call) -> Response:
         prune(served.schema, base)  # no warnings of fields that only another version has
     new = change(base)
     _check_patched(call, served, new, old)
-    coerce(call, served, new, options.field_validation, duplicates, patch=True)
+    coerce(call, served, new, options.field_validation, repeated, patch=True)
     _same_identity(call, new)
     return shape.one(call, modify(call, served, record, old, new, options, subresource=path.subresource))
 
 
-def read_patch(call: Call, served: ServedResource, kind: str) -> tuple[Change, list[str]]:
-    """The patch in the body as a function, and the fields that occur twice in it. Raises ApiStatusError (400). The
-    function raises ApiStatusError (400, 413 or 422) if the patch can't be applied.
+def read_patch(call: Call, served: ServedResource, kind: str, validation: str) -> tuple[Change, list[str]]:
+    """The patch in the body as a function, and texts about fields of the patch that are unknown or occur twice. Raises
+    ApiStatusError (400). The function raises ApiStatusError (400, 413 or 422) if the patch can't be applied.
+
+    ``validation`` is how fields are validated: with ``Ignore``, a JSON patch is only read when it is applied.
     """
     body = call.request.body or b""
     try:
         document, duplicates = parse_document(body, "application/json")
     except ValueError as problem:
-        raise bad_request(str(problem) if kind == _STRATEGIC else f"error decoding patch: {problem}") from None
+        plain = kind == _STRATEGIC or (kind == _JSON and validation == "Ignore")
+        raise bad_request(str(problem) if plain else f"error decoding patch: {problem}") from None
     if kind == _JSON:
-        if not isinstance(document, list):
-            raise bad_request(
-                "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
-            )
-        return lambda obj: _json_patched(obj, document), []
+        try:
+            unknown = [] if validation == "Ignore" else _check_operations(document)
+            operations = json_patch.decode(body)
+        except PatchError as problem:
+            raise bad_request(str(problem)) from None
+        return lambda obj: _json_patched(call, obj, operations), [f"json patch {text}" for text in duplicates] + unknown
     if not isinstance(document, dict):
         what = "array" if isinstance(document, list) else "value"
         text = f"json: cannot unmarshal {what} into Go value of type map[string]interface {{}}"
@@ -114,17 +122,44 @@ def read_patch(call: Call, served: ServedResource, kind: str) -> tuple[Change, l
     return lambda obj: _strategically_patched(served, obj, document), duplicates
 
 
-def _json_patched(obj: JsonObject, operations: list[Any]) -> JsonObject:
+def _check_operations(document: Any) -> list[str]:
+    """Texts about fields that an operation of a JSON patch can't have. Raises PatchError if the document is not a list
+    of operations.
+    """
+    prefix = "error decoding patch: json: cannot unmarshal"
+    if document is None:
+        return []
+    if not isinstance(document, list):
+        raise PatchError(f"{prefix} {go_kind(document)} into Go value of type []handlers.jsonPatchOp")
+    texts = []
+    for index, operation in enumerate(document):
+        if operation is None:
+            continue
+        if not isinstance(operation, dict):
+            raise PatchError(f"{prefix} {go_kind(operation)} into Go value of type handlers.jsonPatchOp")
+        for name, value in operation.items():
+            if name in ("op", "path", "from"):
+                if value is not None and not isinstance(value, str):
+                    what = f"Go struct field jsonPatchOp.{name} of type string"
+                    raise PatchError(f"{prefix} {go_kind(value)} into {what}")
+            elif name != "value":
+                texts.append(f'json patch unknown field "[{index}].{name}"')
+    return texts
+
+
+def _json_patched(call: Call, obj: JsonObject, operations: Sequence[json_patch.Operation]) -> JsonObject:
     try:
         result = json_patch.apply(obj, operations)
     except TooManyOperations as problem:
-        raise request_entity_too_large(problem.message) from None
+        raise request_entity_too_large(str(problem)) from None
     except PatchError as problem:
-        raise unprocessable(str(problem)) from None
+        _log.info("a JSON patch of %s %r can't be applied: %s", call.served.group_resource, call.path.name, problem)
+        raise unprocessable() from None
     if not isinstance(result, dict):
-        raise unprocessable("the patched document is not an object")
+        problem = f"json: cannot unmarshal {go_kind(result)} into Go value of type {TYPE_META}"
+        raise patched_wrong(f"couldn't get version/kind; json parse error: {problem}")
     if is_too_deep(result):
-        raise unprocessable(TOO_DEEP)
+        raise patched_wrong(TOO_DEEP)
     return result
 
 
