@@ -63,7 +63,7 @@ test-browser: $(VENV)/.dev ## the pages of operators and clusters in Chromium, w
 
 corpus: $(VENV)/.dev ## the simulation on the corpus of controllers with known bugs, with the full budget: its table
 	$(BIN)/python -m tests.simulation.corpus $(ARGS)
-	$(BIN)/python -m pytest -q -m long tests/simulation tests/torture examples
+	$(BIN)/python -m pytest -q -m long tests/simulation tests/torture tests/apiserver/crashes examples
 
 plans: $(VENV)/.dev ## 10,000 drawn plans over all examples, each made twice: no alarm, no difference (ARGS="--record FILE" to go on later)
 	$(BIN)/python -m tests.simulation.plans $(ARGS)

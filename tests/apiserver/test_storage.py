@@ -340,7 +340,7 @@ def test_a_later_format_is_refused_and_left_alone(tmp_path: Path) -> None:
 
 def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "setpoint.db").write_bytes(b"not a database, " * 100)
-    with pytest.raises(StorageError, match="can't be used"):
+    with pytest.raises(StorageError, match="file is not a database"):
         SqliteStorage(tmp_path)
 
 

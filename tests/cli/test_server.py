@@ -114,46 +114,49 @@ async def test_whatever_was_acknowledged_survives_a_kill(tmp_path: Path) -> None
     assert set(acknowledged) <= there
 
 
-async def test_a_damaged_data_directory_is_served_and_its_damage_told(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    async with server(tmp_path, "--data-dir", data) as (running, _, kubeconfig):
-        async with Client.from_kubeconfig(kubeconfig) as client:
-            for name in ("before", "damaged", "after"):
-                await client.create(ConfigMap.named(name, "default", data={"text": "x" * 5000}))
-        running.process.kill()
-        await running.ended()
-    log = data / "setpoint.db-wal"
-    written = log.read_bytes()
-    log.write_bytes(written.replace(b'"name":"damaged"', b'"name":"demaged"'))
-    async with server(tmp_path, "--data-dir", data) as (running, _, kubeconfig):
-        async with Client.from_kubeconfig(kubeconfig) as client:
-            there = {item.name for item in await client.list(ConfigMap, namespace="default")}
-            assert there - {"kube-root-ca.crt"} == {"before", "after"}
-            await client.create(ConfigMap.named("damaged", "default"))
-        assert await running.signalled(signal.SIGTERM) == 0
-        first, *others = running.err
-        assert f"{data}/setpoint.db: it is damaged (its write-ahead log has a wrong checksum)" in first
-        assert f"kept as {data}/setpoint.db.damaged-1" in first
-        (line,) = [line for line in others if "configmaps default/" in line]
-        assert "configmaps default/damaged: a version of it can't be read; it is not served" in line
-        assert "Traceback" not in running.printed()
-    async with server(tmp_path, "--data-dir", data) as (running, _, kubeconfig):
-        async with Client.from_kubeconfig(kubeconfig) as client:
-            there = {item.name for item in await client.list(ConfigMap, namespace="default")}
-            assert there - {"kube-root-ca.crt"} == {"before", "after", "damaged"}
-        assert running.err == []
-
-
-async def test_a_data_directory_in_which_nothing_can_be_read_is_named(tmp_path: Path) -> None:
+async def test_a_damaged_data_directory_is_refused_in_one_line(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     (data / "setpoint.db").write_bytes(b"not a database, " * 1000)
     async with program("-m", "setpoint", "server", "--port", "0", "--data-dir", data, home=tmp_path) as running:
         assert await running.ended() == 1
         assert running.err == [
-            f"setpoint: data directory {data} can't be used: setpoint.db is damaged (file is not a database) and "
-            "nothing in it can be read. Move it away to start with no objects"
+            f"setpoint: {data}/setpoint.db is damaged (file is not a database): start with another "
+            "--data-dir, empty or with a copy from --backup as setpoint.db, or extract what is left with SQLite's "
+            "command .recover"
         ]
+
+
+async def test_a_server_starts_with_a_copy_that_was_made_of_another_while_it_ran(tmp_path: Path) -> None:
+    data, copy = tmp_path / "data", tmp_path / "copy" / "setpoint.db"
+    copy.parent.mkdir()
+    words = ("-m", "setpoint", "server", "--data-dir", data, "--backup", copy)
+    async with server(tmp_path, "--data-dir", data) as (_, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
+        await client.create(ConfigMap.named("before", "default"))
+        async with program(*words, home=tmp_path) as running:
+            assert await running.ended() == 0
+            assert running.out == [f"setpoint: the objects in {data} are copied to {copy}"]
+        await client.create(ConfigMap.named("after", "default"))
+    data = copy.parent
+    async with server(tmp_path, "--data-dir", data) as (_, _, kubeconfig), Client.from_kubeconfig(kubeconfig) as client:
+        there = {item.name for item in await client.list(ConfigMap, namespace="default")}
+    assert there - {"kube-root-ca.crt"} == {"before"}
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ((), "--backup copies the database of a data directory: name it with --data-dir"),
+        (("--data-dir", "."), "data directory . has no setpoint.db to copy"),
+    ],
+)
+async def test_a_copy_that_can_not_be_made_is_told_in_one_line(
+    tmp_path: Path, words: tuple[str, ...], line: str
+) -> None:
+    async with program("-m", "setpoint", "server", "--backup", tmp_path / "copy", *words, home=tmp_path) as running:
+        assert await running.ended() == 1
+        assert running.err == [f"setpoint: {line}"]
+    assert not (tmp_path / "copy").exists()
 
 
 async def test_an_object_nested_deeply_ends_no_server(tmp_path: Path) -> None:

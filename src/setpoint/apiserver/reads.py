@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from setpoint.apiserver.storage import Damage, Record, Storage
+from setpoint.apiserver.storage import Record, Storage
 from setpoint.apiserver.storage.interface import Encode, Subscription
 
 __all__ = ["Reads"]
@@ -63,10 +63,6 @@ class Reads:
         self._served[group, version, plural] = served
 
     # -- a storage ----------------------------------------------------------------------------------------------------
-
-    @property
-    def damage(self) -> Sequence[Damage]:
-        return self._storage.damage
 
     @property
     def revision(self) -> int:

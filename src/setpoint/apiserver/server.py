@@ -87,7 +87,7 @@ class ApiServer:
     encoding of the response, and before it is answered or visible to any watch. So a request that is answered with an
     error has changed nothing, and no request sees part of another request's writes. (The exception is the deletion of a
     large collection: it stores its deletions step by step, as upstream does.) The server starts with any storage:
-    `damage` and the log name the objects that can't be read or used, and all others are served. Small requests are done
+    `damage` and the log name the objects that can't be used, and all others are served. Small requests are done
     in one iteration of the event loop. Large ones let other requests run every few milliseconds; their reads are
     checked again before anything is stored, and if something has changed in the meantime, they start again. A request
     that needs webhooks waits for their answers, and then works on the objects that are stored at that time.
@@ -221,9 +221,7 @@ class ApiServer:
 
     @property
     def damage(self) -> list[Damage]:
-        """The stored objects that can't be read or used, found when the storage was opened or later. They are also
-        listed at ``/debug/damage``.
-        """
+        """The stored objects that can't be used. They are also listed at ``/debug/damage``."""
         return self.state.damage
 
     async def close(self) -> None:

@@ -146,8 +146,8 @@ class State:
 
     @property
     def damage(self) -> list[Damage]:
-        """The stored objects that can't be read or used."""
-        return [*self.storage.damage, *self.definitions.damage, *self.configurations.damage]
+        """The stored objects that can't be used."""
+        return [*self.definitions.damage, *self.configurations.damage]
 
     @property
     def guarded(self) -> bool:

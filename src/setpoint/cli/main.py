@@ -30,6 +30,7 @@ def server(
     port: Port = 6443,
     kubeconfig: Path | None = None,
     data_dir: Path | None = None,
+    backup: Path | None = None,
     control_plane: Annotated[bool, Parameter(negative="--no-control-plane")] = True,
     controllers: str = "*",
     nodes: int | Literal["local"] = 1,
@@ -49,6 +50,9 @@ def server(
         Write a kubeconfig for this server to this file, replacing it if it exists. No other kubeconfig is changed.
     data_dir
         Store the objects in this directory (SQLite). Without it they are kept in memory until the process ends.
+    backup
+        Don't serve: copy the database of --data-dir to this file, replacing it if it exists, and end. A server may use
+        the directory meanwhile.
     control_plane
         Also run a control plane: Kubernetes' built-in controllers, a scheduler and hollow nodes.
     controllers
@@ -65,8 +69,11 @@ def server(
         The loopback address of the page, HOST:PORT; port 0 picks a free one (default: 127.0.0.1 and the port after
         --port).
     """
-    from setpoint.cli.server import serve
+    from setpoint.cli.server import copy, serve
 
+    if backup is not None:
+        copy(data_dir, backup)
+        return
     serve(
         host=host,
         port=port,

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Literal
 
+from setpoint.apiserver.storage import back_up
 from setpoint.apps.failures import UsageError
 from setpoint.apps.heap import freeze_heap
 from setpoint.apps.running import run
@@ -14,7 +15,7 @@ from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.cluster.security import Security
 from setpoint.manager.logging import configure
 
-__all__ = ["serve"]
+__all__ = ["copy", "serve"]
 
 
 def serve(
@@ -72,3 +73,16 @@ def serve(
             await asyncio.Event().wait()
 
     run("setpoint", work())
+
+
+def copy(data_dir: Path | None, file: Path) -> None:
+    """Copies the database in ``data_dir`` to ``file``, and prints where the copy is.
+
+    Raises:
+        StorageError: there is no database, it is damaged, or the copy can't be written.
+        UsageError: there is no ``data_dir``.
+    """
+    if data_dir is None:
+        raise UsageError("--backup copies the database of a data directory: name it with --data-dir")
+    back_up(data_dir, file)
+    print(f"setpoint: the objects in {data_dir} are copied to {file}")  # noqa: T201

@@ -172,12 +172,12 @@ def _paths(state: State) -> list[str]:
 
 
 def _damage(state: State) -> dict[str, object]:
-    """A Status that lists the stored items that can't be read or used; the reason is that of upstream."""
+    """A Status that lists the stored objects that can't be used; the reason is that of upstream."""
     causes = [{"reason": "StorageReadError", "message": item.why, "field": item.what} for item in state.damage]
     status: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     if causes:
         status |= {"status": "Failure", "reason": "StorageReadError", "details": {"causes": causes}}
-        status["message"] = f"stored items that can't be read or used: {len(causes)}"
+        status["message"] = f"stored objects that can't be used: {len(causes)}"
     return status
 
 

@@ -1,5 +1,6 @@
 """Storages for the objects of an API server: in memory, or in a directory."""
 
+from setpoint.apiserver.storage.backup import back_up
 from setpoint.apiserver.storage.compaction import Compaction
 from setpoint.apiserver.storage.interface import (
     Change,
@@ -26,4 +27,5 @@ __all__ = [
     "Storage",
     "StorageError",
     "Subscription",
+    "back_up",
 ]

@@ -6,7 +6,7 @@ number of a single counter, the revision, and the recent writes can be read agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
@@ -31,7 +31,7 @@ ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
 class StorageError(UserError):
-    """The storage can't be used: the data directory is locked, unreadable, full or in a later format."""
+    """The storage can't be used: the data directory is locked, unreadable, damaged, full or in a later format."""
 
 
 class Conflict(Exception):
@@ -89,9 +89,7 @@ class Change:
 
 
 class Damage:
-    """A stored item that can't be read or used. ``what`` names the item; ``why`` gives the reason and, if the item's
-    bytes are damaged, says where they are kept.
-    """
+    """A stored object that can't be used. ``what`` names the object, ``why`` is the reason."""
 
     __slots__ = ("what", "why")
 
@@ -128,11 +126,6 @@ class Storage(Protocol):
       every subscription can read it.
     - Methods are called from one event loop's thread and don't interleave.
     """
-
-    @property
-    def damage(self) -> Sequence[Damage]:
-        """The rows that could not be read when the storage was opened. All others are served as usual."""
-        ...
 
     @property
     def revision(self) -> int:

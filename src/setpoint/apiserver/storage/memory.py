@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from operator import attrgetter
 from typing import Final
 
-from setpoint.apiserver.storage.interface import Change, Compacted, Conflict, Damage, Encode, Record
+from setpoint.apiserver.storage.interface import Change, Compacted, Conflict, Encode, Record
 
 __all__ = ["MemoryStorage"]
 
@@ -42,10 +42,6 @@ class MemoryStorage:
         self._window_bytes = 0
         self._pending: _Pending | None = None
         """The state of the open transaction; None if there is no transaction."""
-
-    @property
-    def damage(self) -> Sequence[Damage]:
-        return ()
 
     @property
     def revision(self) -> int:

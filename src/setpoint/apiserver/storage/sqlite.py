@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from setpoint.apiserver.storage import database
-from setpoint.apiserver.storage.database import DamagedError
-from setpoint.apiserver.storage.interface import Change, Damage, Record, StorageError
+from setpoint.apiserver.storage.interface import Change, Record, StorageError
 from setpoint.apiserver.storage.memory import MAX_BYTES, MAX_EVENTS, MemoryStorage
-from setpoint.apiserver.storage.pages import Log
 from setpoint.apiserver.storage.rows import Row, sealed
-from setpoint.apiserver.storage.salvage import kept_aside, salvage
 
 __all__ = ["SqliteStorage"]
 
-_log = logging.getLogger(__name__)
 _BATCH: Final = 256
 _DELETE: Final = "DELETE FROM versions WHERE revision = ?"
 
@@ -31,22 +26,21 @@ class SqliteStorage(MemoryStorage):
     history: a client can resume its watch from the point at which the server died.
 
     *Guarantees*: an acknowledged write survives the process being killed at any moment, and either all or none of the
-    writes of one request are stored. With ``power_safe``, acknowledged writes survive a loss of power too, at the cost
-    of one fsync per write; without it, the last writes before a loss of power may be missing, but no write is torn or
-    out of order, and revisions that clients remember from the missing writes are refused (410) rather than confused
-    with new ones.
+    writes of one request are stored. With ``power_safe`` (SQLite's ``synchronous=FULL``), acknowledged writes survive
+    a loss of power too, at the cost of one fsync per write. Without it (``synchronous=NORMAL``), a loss of power may
+    cost the last acknowledged writes: the requests that are left are whole, and none is missing before one that is
+    there. Revisions that clients remember from lost writes are refused (410) rather than confused with new ones.
+    SQLite recovers the file after either; nothing else reads it.
 
-    All intact data in a damaged file is served: every row has a checksum, and if one is wrong, or SQLite finds the file
-    malformed or truncated, the storage searches the pages for rows one by one and puts them into a new file. `damage`
-    and the log name lost rows; the damaged file is kept next to the new one. Existing watches then have to start again,
-    and an object whose newest version is lost is served in its newest remaining version.
+    A database is checked when it is opened: by SQLite (``PRAGMA quick_check``), and each row by its checksum. One that
+    fails is refused and left alone. `back_up` copies the database of a running server.
 
     *Caveats*: all objects are in memory. SQLite is called in the event loop's thread: a write takes about ten
     microseconds without fsync, which is less than the cost of passing it to another thread.
 
     Raises:
         StorageError: ``directory`` is used by another process, can't be read or written, was created by a later version
-            of setpoint, or is so damaged that nothing in it can be read.
+            of setpoint, or has a damaged database.
     """
 
     def __init__(
@@ -59,70 +53,24 @@ class SqliteStorage(MemoryStorage):
     ) -> None:
         super().__init__(max_events=max_events, max_bytes=max_bytes)
         self._directory = Path(directory)
-        self._path = self._directory / "setpoint.db"
+        self._path = self._directory / database.NAME
         self._obsolete: list[tuple[int]] = []
         self._horizon = 0
         self._closed = False
         self._lock = database.lock(self._directory)
         try:
-            self._damage: list[Damage] = kept_aside(self._path)
-            self._connection, rows = self._open(power_safe)
+            self._connection = database.connect(self._path, power_safe=power_safe)
             try:
-                self._load(rows)
+                noted = database.facts(self._connection, self._path)
+                self._horizon = self._floor = noted.get("horizon", self._floor)
+                self._revision = max(self._revision, noted.get("revision", 0))
+                self._load(database.rows(self._connection, self._path))
             except BaseException:
                 self._connection.close()
                 raise
         except BaseException:
             self._lock.close()
             raise
-
-    @property
-    def damage(self) -> Sequence[Damage]:
-        return self._damage
-
-    def _open(self, power_safe: bool) -> tuple[sqlite3.Connection, list[Row]]:
-        """The database and all its rows; a salvaged database if the original is damaged."""
-        log = self._left_log()
-        size = self._path.stat().st_size if self._path.exists() else None
-        if size == 0 and not log:
-            _log.warning("%s is empty: there are no objects in it", self._path)
-        try:
-            if log and Log(log).torn:  # which SQLite takes for the log's end
-                raise DamagedError("its write-ahead log has a wrong checksum")
-            if log and not size:
-                raise DamagedError("all but its write-ahead log is gone")
-            return self._read(power_safe)
-        except DamagedError as problem:
-            found = salvage(self._path, log, str(problem))
-        for item in found:
-            _log.error("%s", item)
-        self._damage += found
-        try:
-            return self._read(power_safe)
-        except DamagedError as problem:
-            raise StorageError(f"data directory {self._directory} can't be used: {problem}") from None
-
-    def _left_log(self) -> bytes:
-        """The write-ahead log that a killed process left; empty if there is none."""
-        try:
-            return self._path.with_name(f"{self._path.name}-wal").read_bytes()
-        except FileNotFoundError:
-            return b""
-        except OSError as problem:
-            raise StorageError(f"data directory {self._directory} can't be used: {problem.strerror}") from problem
-
-    def _read(self, power_safe: bool) -> tuple[sqlite3.Connection, list[Row]]:
-        """Opens the database and reads its rows. Raises DamagedError."""
-        connection = database.connect(self._path, power_safe=power_safe)
-        try:
-            noted = database.facts(connection)
-            rows = database.rows(connection, self._path)
-        except BaseException:
-            connection.close()
-            raise
-        self._horizon = self._floor = noted.get("horizon", self._floor)
-        self._revision = max(self._revision, noted.get("revision", 0))
-        return connection, rows
 
     def close(self) -> None:
         """Flushes and unlocks the database. Later writes raise `StorageError`.
