@@ -70,7 +70,7 @@ plans: $(VENV)/.dev ## 10,000 drawn plans over all examples, each made twice: no
 
 SECONDS ?= 3600
 
-fuzz: $(VENV)/.dev ## hostile requests for an hour (SECONDS=...): fails on a 500, on growth, on 100 ms of a held loop
+fuzz: $(VENV)/.dev ## hostile requests for an hour (SECONDS=...): fails on a 500, on growth, on a request of over 500 ms of CPU time
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 docs: $(VENV)/.dev ## the site of the documentation in build/site, its links, anchors and search checked, its commands run

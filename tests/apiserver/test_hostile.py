@@ -350,20 +350,6 @@ async def test_rules_read_long_texts_once(api: Api, rule: str) -> None:
         assert (await api.post(MYKINDS, mykind(spec={"a": text}))).status in (422, 409, 201)
 
 
-@pytest.mark.parametrize("kind", ["application/yaml", APPLY])
-async def test_others_have_their_turn_while_large_yaml_is_read(api: Api, kind: str) -> None:
-    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n"
-    body += b"".join(b"  a%d: b\n" % n for n in range(10_000))
-    method, path, query = ("PATCH", f"{MAPS}/web", {"fieldManager": "me"}) if kind == APPLY else ("POST", MAPS, {})
-    task = asyncio.ensure_future(api.send(method, path, body, content_type=kind, query=query))
-    turns = 0
-    while not task.done():
-        await asyncio.sleep(0)
-        turns += 1
-    assert len((await task).ok()["data"]) == 10_000
-    assert turns >= 20
-
-
 async def test_a_large_yaml_that_is_wrong_is_refused_as_a_small_one(api: Api) -> None:
     for blanks in (0, 20_000):
         body = b"a: [\n" + b"#" * blanks

@@ -1,5 +1,5 @@
 """``python -m tests.fuzz --seconds 3600``: requests by the hundred thousand; what is found is printed and, at the end,
-a failure: exceptions, 500s, refused requests that changed something, requests that held the loop for over 100 ms."""
+a failure: exceptions, 500s, refused requests that changed something, requests that held the loop for over 500 ms."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ EXPECTED_500 = (
 )
 """Answers of 500 by Kubernetes' documentation: a webhook that must answer and does not, and a pod that two budgets
 guard. All else that is answered so is a fault of the server."""
-SLOW = 0.1
+SLOW = 0.5
 """Seconds of CPU that one request may hold the loop."""
 
 

@@ -14,7 +14,6 @@ from setpoint.patch import TypedError, apply, created
 from setpoint.patch.fieldset import EMPTY, FieldSet
 from setpoint.patch.managed import Managed
 from setpoint.schema import ANYTHING, Schema
-from setpoint.slices import Slicer
 
 from .worlds import THING, thing, things
 
@@ -103,12 +102,3 @@ def test_a_creator_owns_nothing_that_objects_of_its_built_in_kind_have_anyway() 
             assert one == other
         kinds += 1
     assert kinds > 50
-
-
-def test_the_fields_of_a_large_new_object_are_written_in_slices() -> None:
-    new = thing({"containers": [{"name": f"c{number}", "image": "x"} for number in range(20_000)]})
-    work = Slicer().start(lambda: created.create(THING, new, "m", api_version="t/v1", now=NOW, zero={}), lambda: True)
-    slices = 1
-    while not work.go():
-        slices += 1
-    assert slices >= 10

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from setpoint.schema import ANYTHING, UNSET, Schemas, load_openapi
-from setpoint.slices import Slicer
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 PROPS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
@@ -153,15 +152,6 @@ def test_a_definition_with_a_dangling_reference_is_an_error_each_time() -> None:
         with pytest.raises(KeyError, match="no definition 'Missing'"):
             schemas.parse({"items": {"$ref": "A"}})
     assert schemas["B"].preserve_unknown
-
-
-def test_a_definition_that_is_being_read_is_complete_for_others() -> None:
-    big = {"type": "object", "properties": {f"f{index}": {"type": "string"} for index in range(5_000)}}
-    schemas = Schemas({"Big": big})
-    work = Slicer().start(lambda: schemas["Big"], may_pause=lambda: True)
-    work.go()
-    assert len(schemas["Big"].properties) == 5_000
-    work.close()
 
 
 def test_a_schema_can_not_be_changed() -> None:

@@ -14,7 +14,7 @@ from setpoint.meta import GroupKind, Resource
 from setpoint.schema import ErrorType, FieldError, nested_over
 from setpoint.schema.errors import OMITTED
 
-__all__ = ["MAX_DEPTH", "TOO_DEEP", "check_depth", "check_document", "check_stored", "is_too_deep", "too_deep"]
+__all__ = ["MAX_DEPTH", "TOO_DEEP", "check_document", "check_stored", "is_too_deep", "too_deep"]
 
 MAX_DEPTH: Final = 256
 """The maximum number of nested objects and lists in a stored object, including the outermost. Managed fields count too,
@@ -39,12 +39,6 @@ def check_document(body: bytes, value: Any) -> None:
 def check_stored(resource: Resource, obj: dict[str, Any], encoded: bytes) -> None:
     """Raises ApiStatusError (422) if an object that is about to be stored is nested too deeply."""
     if _may_be_deep(encoded) and nested_over(obj, MAX_DEPTH):
-        raise too_deep(resource, obj)
-
-
-def check_depth(resource: Resource, obj: dict[str, Any]) -> None:
-    """Like `check_stored`, for an object that has not been encoded yet."""
-    if nested_over(obj, MAX_DEPTH):
         raise too_deep(resource, obj)
 
 

@@ -1,17 +1,11 @@
-"""Runs requests that need answers from webhooks or take a long time: their work waits, and is repeated if necessary.
+"""Runs requests that need answers from webhooks: their work is repeated with the answers.
 
 All work on objects is synchronous. If it needs an answer that only a webhook has, it raises `Suspended`; the webhook is
 called, and the work is repeated from the beginning, on the objects that are stored *then*, with the answers available.
 If an object has changed in the meantime, the question is different and is asked again, as upstream's
 ``GuaranteedUpdate`` does. Nothing is stored before all answers that could suspend the work are known.
 
-Such work runs in slices of a few milliseconds (`setpoint.slices`), and other requests run between them. The reads are
-checked before each slice: if another request has changed an object that the work has read, the work begins again. After
-its first write, the work is no longer interrupted. So a request reads, computes and stores as if it were alone, and
-delays no other request.
-
-Small requests are tried without slices; a request that turns out to take long raises `Lengthy` and is repeated in
-slices.
+Each attempt runs without interruption, so a request reads, computes and stores as if it were alone.
 """
 
 from __future__ import annotations
@@ -20,30 +14,19 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from itertools import count
 from random import Random
 from typing import Any, Final, Protocol, TypeVar
 
-from setpoint.slices import Slicer
-
-__all__ = ["Attempt", "Lengthy", "ObjectLocks", "Replay", "Suspended"]
+__all__ = ["ObjectLocks", "Replay", "Suspended"]
 
 T = TypeVar("T")
 Learn = Callable[["Replay"], Awaitable[None]]
-
+Transaction = Callable[[], AbstractContextManager[None]]
 
 _PATIENCE: Final = 12
 """The number of suspensions after which a request locks its object (see `ObjectLocks`). If no other request writes the
 object, a write is suspended at most six times.
 """
-_TRIES: Final = 4
-"""The number of attempts in slices. If the data that the work reads changes each time, the next attempt is not
-interrupted.
-"""
-
-
-class Lengthy(Exception):
-    """Raised by work that would take too long to run without interruption; it is then repeated in slices."""
 
 
 class Suspended(Exception):
@@ -84,32 +67,17 @@ class ObjectLocks:
         self._held.pop(key).set()
 
 
-class Attempt(Protocol):
-    """The reads and writes of one attempt."""
-
-    def slice(self) -> AbstractContextManager[None]:
-        """A context for one slice of the work."""
-        ...
-
-    def may_pause(self) -> bool: ...
-    def holds(self) -> bool:
-        """Whether work that begins now would read the same data."""
-        ...
-
-
 class Replay:
     """Repeats the work of one request until it succeeds, and keeps the webhook answers that the request has received so
     far. All attempts use the same time and the same random numbers, so they ask the same questions if no object has
     changed.
     """
 
-    __slots__ = ("_begin", "_collected", "_seed", "_slicer", "answers", "attempt", "moment", "random")
+    __slots__ = ("_collected", "_seed", "_transaction", "answers", "moment", "random")
 
-    def __init__(self, random: Random, moment: datetime, slicer: Slicer, begin: Callable[[], Attempt]) -> None:
-        """``begin`` makes the `Attempt` for each attempt."""
-        self._slicer = slicer
-        self._begin = begin
-        self.attempt = begin()
+    def __init__(self, random: Random, moment: datetime, transaction: Transaction) -> None:
+        """``transaction`` is the storage's; each attempt runs in one."""
+        self._transaction = transaction
         self._seed = random.getrandbits(64)
         self.random = Random(self._seed)
         self.moment = moment
@@ -127,7 +95,7 @@ class Replay:
         try:
             while True:
                 try:
-                    return await self._in_slices(work)
+                    return self._attempt(work)
                 except Suspended as pending:
                     learn = pending.learn
                 asked += 1
@@ -139,24 +107,11 @@ class Replay:
             if held and locks is not None:
                 locks.release(key)
 
-    async def _in_slices(self, work: Callable[[], T]) -> T:
-        for tried in count(1):
-            self.random = Random(self._seed)
-            self._collected = None
-            attempt = self.attempt = self._begin()
-            doing = self._slicer.start(work, attempt.may_pause if tried <= _TRIES else _never)
-            try:
-                while True:
-                    with attempt.slice():
-                        done = doing.go()
-                    if done:
-                        return doing.result
-                    await asyncio.sleep(0)
-                    if not attempt.holds():
-                        break
-            finally:
-                doing.close()
-        raise AssertionError
+    def _attempt(self, work: Callable[[], T]) -> T:
+        self.random = Random(self._seed)
+        self._collected = None
+        with self._transaction():
+            return work()
 
     def batch(self, work: Callable[[], T]) -> T:
         """Returns the result of ``work``. If answers are missing, raises Suspended, which asks for all of them
@@ -181,7 +136,3 @@ class Replay:
             return False
         self._collected.append((asker, question))
         return True
-
-
-def _never() -> bool:
-    return False

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from ipaddress import IPv4Network
 from random import Random
 from types import TracebackType
-from typing import Final, cast
+from typing import Final
 
 from setpoint.apiserver.access.attributes import Attributes, requested
 from setpoint.apiserver.access.authorizer import Authorizer
@@ -34,8 +34,7 @@ from setpoint.apiserver.identity.requesters import Requesters
 from setpoint.apiserver.identity.tokens import AccountTokens
 from setpoint.apiserver.metrics import RequestMetrics
 from setpoint.apiserver.objects.metadata import new_uid
-from setpoint.apiserver.reads import Reads
-from setpoint.apiserver.replay import Lengthy, Replay, Suspended
+from setpoint.apiserver.replay import Replay, Suspended
 from setpoint.apiserver.requests.accept import of_statuses
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.limits import check
@@ -43,7 +42,7 @@ from setpoint.apiserver.requests.options import Query, check_timeout
 from setpoint.apiserver.requests.path import parse_path
 from setpoint.apiserver.resources.registry import Registry
 from setpoint.apiserver.routing import route
-from setpoint.apiserver.state import LARGE, SERVICE_NETWORK, OpenWatch, State
+from setpoint.apiserver.state import SERVICE_NETWORK, OpenWatch, State
 from setpoint.apiserver.storage import Damage, MemoryStorage, Storage, StorageError
 from setpoint.apiserver.strategies.builtin import add_builtin
 from setpoint.apiserver.strategies.usage import served_usage
@@ -307,12 +306,11 @@ class ApiServer:
             state.compaction.tick(now, state.storage.revision)
         try:
             check(request)
-            body = request.body
-            if request.method not in _READS and (self.hooks.active or (body is not None and len(body) >= LARGE)):
+            if request.method not in _READS and self.hooks.active:
                 return await self._replayed(request)
             try:
                 return self._at_once(request)
-            except (Suspended, Lengthy):
+            except Suspended:
                 return await self._replayed(request)
         except ApiStatusError as error:
             media = of_statuses(request.headers.get("accept", ""))
@@ -331,7 +329,7 @@ class ApiServer:
             return respond(failure.status, failure.code)
 
     async def _replayed(self, request: IncomingRequest) -> Response:
-        """Runs a request that may call webhooks or take long."""
+        """Runs a request that may call webhooks."""
         limit = _READ_TIMEOUT if request.method in _READS else _WRITE_TIMEOUT
         try:
             async with asyncio.timeout(limit):
@@ -344,16 +342,11 @@ class ApiServer:
             raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
 
     def _at_once(self, request: IncomingRequest) -> Response:
-        """Runs a request without interruption. Its writes are stored only if it succeeds."""
-        state = self.state
-        state.at_once = True
-        try:
-            if request.method in _READS:
-                return self._answer(request, None)
-            with state.storage.transaction():
-                return self._answer(request, None)
-        finally:
-            state.at_once = False
+        """Runs a request that need not wait. Its writes are stored only if it succeeds."""
+        if request.method in _READS:
+            return self._answer(request, None)
+        with self.state.storage.transaction():
+            return self._answer(request, None)
 
     def _answer(self, request: IncomingRequest, replay: Replay | None) -> Response:
         state = self.state
@@ -366,8 +359,6 @@ class ApiServer:
         if path is None:
             return nonresource.answer(state, request)
         served = state.registry.find(path.group, path.version, path.resource)
-        if replay is not None:
-            cast("Reads", replay.attempt).note_served(path.group, path.version, path.resource, served)
         if served is None or path.surplus:
             if path.surplus or path.resource or not state.registry.has_version(path.group, path.version):
                 if not nonresource.knows(state, path.group):

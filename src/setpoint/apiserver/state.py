@@ -12,24 +12,20 @@ from setpoint.apiserver.access.attributes import Attributes, forbidden
 from setpoint.apiserver.access.authorizer import Authorizer, Decision
 from setpoint.apiserver.access.record import AccessRecord
 from setpoint.apiserver.http_types import UserInfo
-from setpoint.apiserver.reads import Reads
-from setpoint.apiserver.replay import Lengthy, ObjectLocks, Replay
+from setpoint.apiserver.replay import ObjectLocks, Replay
 from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions
 from setpoint.apiserver.resources.registry import Registry, ServedResource
 from setpoint.apiserver.storage import Compaction, Damage, Storage
 from setpoint.apiserver.streams.kubelets import Kubelets
 from setpoint.apiserver.webhooks.caller import WebhookCaller
-from setpoint.slices import Slicer
 
-__all__ = ["DECISION", "LARGE", "REASON", "SERVICE_NETWORK", "AccountTokens", "OpenWatch", "State", "TokenUsers"]
+__all__ = ["DECISION", "REASON", "SERVICE_NETWORK", "AccountTokens", "OpenWatch", "State", "TokenUsers"]
 
 DECISION: Final = "authorization.k8s.io/decision"
 REASON: Final = "authorization.k8s.io/reason"
 """The audit annotations for the authorization decision and its reason."""
 SERVICE_NETWORK: Final = IPv4Network("10.96.0.0/12")
 """The default network of the addresses of services."""
-LARGE: Final = 16 * 1024
-"""A body or an object of at least this many bytes is expected to take more than a few milliseconds to process."""
 
 
 class OpenWatch(Protocol):
@@ -137,12 +133,9 @@ class State:
         """The host and port at which external clients reach the server, if known."""
         self.running = False
         self.stopping = False
-        self.slicer = Slicer()
         self.notes: dict[int, dict[str, str]] = {}
         """The annotations of each request for the audit log, by the id of the request object."""
         self.metrics: Metrics | None = None
-        self.at_once = False
-        """Whether the current request runs without interruption."""
 
     @property
     def damage(self) -> list[Damage]:
@@ -170,14 +163,7 @@ class State:
 
     def replay(self) -> Replay:
         """A new `Replay` for one request that begins now."""
-        return Replay(self.random, self.now(), self.slicer, lambda: Reads(self.storage, self.registry.find))
-
-    def lengthy(self, size: int = LARGE) -> None:
-        """Raises Lengthy if the current request runs without interruption and ``size`` bytes take too
-        long for that. It must be called before the work on these bytes begins.
-        """
-        if self.at_once and size >= LARGE:
-            raise Lengthy
+        return Replay(self.random, self.now(), self.storage.transaction)
 
     def end_watches(self, served: ServedResource | None = None) -> None:
         """Ends the watches on one resource (in one version), or all watches."""

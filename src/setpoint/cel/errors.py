@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CompileError", "CostExceeded", "EvaluationError", "Issue", "TakesLong"]
+__all__ = ["CompileError", "CostExceeded", "EvaluationError", "Issue"]
 
 _WIDE_DOT, _WIDE_MARK = "\uff0e", "\uff3e"
 _MOST = 100
@@ -53,7 +53,3 @@ class CostExceeded(Exception):
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
-
-
-class TakesLong(Exception):
-    """The rules cost more than may be spent on them without yielding to other requests."""

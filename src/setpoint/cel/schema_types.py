@@ -27,11 +27,9 @@ from setpoint.cel.types import (
     map_of,
     struct,
 )
-from setpoint.slices import spend
 
 __all__ = ["MAX_REQUEST", "Declared", "Definition", "SchemaFields", "declare", "with_object_meta"]
 
-_NODE: Final = 5 * 64
 """The number of bytes of JSON that take as long to process as one node."""
 
 Definition: TypeAlias = Mapping[str, Any]
@@ -126,7 +124,6 @@ def declare(definition: Definition, name: str, *, root: bool = False) -> Declare
     """The type of a schema's values; None if they have no type. ``name`` is the prefix of the names of the struct
     types. With ``root``, the schema describes a whole object.
     """
-    spend(_NODE)
     if definition.get("x-kubernetes-int-or-string"):
         return Declared(DYN, 1, _text_size(definition))
     if root:

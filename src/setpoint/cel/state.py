@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from setpoint.cel.errors import CostExceeded, EvaluationError
 from setpoint.cel.values import MISSING, Value
-from setpoint.slices import spend
 
 __all__ = ["Lazy", "State", "Step", "constant", "local", "tried", "variable"]
-
-_OFTEN: Final = 256
-"""The cost after which an evaluation reports its progress, so that other tasks can run."""
 
 Step: TypeAlias = Callable[["State"], Value]
 """One node of an expression, ready to be evaluated."""
@@ -44,20 +40,16 @@ class Lazy:
 class State:
     """The state of one evaluation: slots for variables, the cost and its limit."""
 
-    __slots__ = ("_next", "cost", "limit", "slots")
+    __slots__ = ("cost", "limit", "slots")
 
     def __init__(self, slots: int, limit: int) -> None:
         self.slots: list[Any] = [MISSING] * slots
         self.cost = 0
-        self._next = _OFTEN
         self.limit = limit
 
     def spend(self, cost: int) -> None:
         """Adds a cost. Raises CostExceeded if the total exceeds the limit."""
         self.cost += cost
-        if self.cost >= self._next:
-            self._next = self.cost + _OFTEN
-            spend(_OFTEN << 6)
         if self.cost > self.limit:
             raise CostExceeded
 

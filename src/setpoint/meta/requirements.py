@@ -14,13 +14,10 @@ from typing import Final, Literal, NamedTuple
 from setpoint.meta.names import label_value, qualified_name
 from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.meta.text import quote
-from setpoint.slices import spend
 
 __all__ = ["FieldRequirement", "Operator", "Requirement", "SelectorError", "checked", "parse_fields", "parse_labels"]
 
 Operator = Literal["=", "!=", "in", "notin", "exists", "!", ">", "<"]
-_COST: Final = 1024
-"""The cost of checking or writing a requirement, in the unit of `setpoint.slices.spend`."""
 _TOKEN: Final = re.compile(r"[ \t\r\n]*(?:(?P<symbol>!=|==|[=!(),<>])|(?P<word>[^=!(),<> \t\r\n]+))")
 _BINARY: Final = "in, notin, =, ==, !=, gt, lt"
 _OPERATORS: Final[dict[str, Operator]] = {
@@ -65,7 +62,6 @@ class Requirement(NamedTuple):
                 return _compares(value, self.operator, next(iter(self.values)))
 
     def __str__(self) -> str:
-        spend(_COST)
         match self.operator:
             case "exists":
                 return self.key
@@ -201,7 +197,6 @@ def checked(key: str, operator: Operator, values: Iterable[str]) -> Requirement:
     Raises:
         SelectorError: the key or a value is not valid.
     """
-    spend(_COST)
     given = sorted(values)
     problems: list[str] = []
     if wrong := qualified_name(key):

@@ -16,7 +16,6 @@ from setpoint.meta.requirements import (
     parse_fields,
     parse_labels,
 )
-from setpoint.slices import in_order, pace
 
 __all__ = ["FieldSelector", "LabelSelector", "LabelSelectorRequirement", "Requirement", "Selector", "SelectorError"]
 
@@ -46,9 +45,9 @@ class Selector:
 
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
         given = list(requirements)
-        texts = [str(requirement) for requirement in pace(given)]
+        texts = [str(requirement) for requirement in given]
         written = dict(zip(texts, given, strict=True))
-        self.requirements = tuple([written[text] for text in pace(in_order(texts))])
+        self.requirements = tuple([written[text] for text in sorted(texts)])
 
     @classmethod
     def parse(cls, text: str) -> Selector:
@@ -80,8 +79,8 @@ class Selector:
 
     @classmethod
     def from_label_selector(cls, selector: LabelSelector) -> Selector:
-        requirements = [checked(key, "=", (value,)) for key, value in pace(selector.match_labels.items())]
-        for expression in pace(selector.match_expressions):
+        requirements = [checked(key, "=", (value,)) for key, value in selector.match_labels.items()]
+        for expression in selector.match_expressions:
             values = frozenset(expression.values)
             operators: dict[str, Operator] = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
             operator = operators.get(expression.operator)
@@ -94,7 +93,7 @@ class Selector:
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
         labels = labels or {}
-        return all(requirement.matches(labels) for requirement in pace(self.requirements))
+        return all(requirement.matches(labels) for requirement in self.requirements)
 
     def __bool__(self) -> bool:
         return bool(self.requirements)

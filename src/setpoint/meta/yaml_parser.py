@@ -15,7 +15,6 @@ from typing import Any, Final, TypeVar
 import yaml
 
 from setpoint.meta.repeated_key import RepeatedKey
-from setpoint.slices import pace, spend
 
 __all__ = ["parse_yaml", "parse_yaml_documents"]
 
@@ -39,8 +38,6 @@ _MAX_NUMBER: Final = 320
 """The maximum length of a number, in characters; longer numbers stay strings, even those that Go's reader would
 parse.
 """
-_EVENT: Final = 20 * 64
-"""The cost of one event for `spend`: the number of bytes of JSON that take as long to parse."""
 _TAG: Final = "tag:yaml.org,2002:"
 _TEXTS: Final = frozenset({"str", "binary", "timestamp", "value"})
 _BOOLS: Final = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
@@ -149,7 +146,6 @@ class _Reader:
         """The value of the next node, with everything in it."""
         stack: list[_Open] = []
         while True:
-            spend(_EVENT)
             event = self.loader.get_event()
             kind = type(event)
             size = 1
@@ -209,7 +205,7 @@ class _Reader:
             for source in value if isinstance(value, list) else [value]:
                 if not isinstance(source, dict):
                     raise _problem(event, "map merge requires map or sequence of maps as the value")
-                for key, item in pace(source.items()):
+                for key, item in source.items():
                     if key not in made:
                         made[key], size = self.copy(item, event)
                         done.size += size + 1
@@ -319,9 +315,9 @@ def _size(value: Any) -> int:
 
 def _copied(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _copied(item) for key, item in pace(value.items())}
+        return {key: _copied(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_copied(item) for item in pace(value)]
+        return [_copied(item) for item in value]
     return value
 
 

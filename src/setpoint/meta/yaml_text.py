@@ -17,13 +17,9 @@ import yaml
 from msgspec import Raw
 from msgspec.json import decode
 
-from setpoint.slices import spend
-
 __all__ = ["to_yaml"]
 
 _WIDTH: Final = 120
-_NODE: Final = 10 * 64
-"""The cost of a value, in bytes of JSON."""
 # A letter first, or a dot or slash and then a letter; inside no character that may end or split a scalar.
 _PLAIN: Final = re.compile(r"[./]?[^\W\d_](?:[\w./()'\"*+=,;!?@&%$^<>-]|:(?=[\w/])| (?=[\w(/'\"]))*")
 _WORDS: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", ".nan", ".inf"))
@@ -64,7 +60,6 @@ def _events(documents: Iterable[Any], sort_keys: bool) -> Iterator[Any]:
 def _nodes(document: Any, sort_keys: bool) -> Iterator[Any]:
     open_: list[tuple[Iterator[Any], Any]] = [(iter((document,)), None)]
     while open_:
-        spend(_NODE)
         items, end = open_[-1]
         value = next(items, _END)
         if value is _END:
@@ -73,7 +68,6 @@ def _nodes(document: Any, sort_keys: bool) -> Iterator[Any]:
                 yield end
             continue
         if isinstance(value, Raw):
-            spend(len(bytes(value)))
             value = decode(value)
         if isinstance(value, dict):
             yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=not value)
@@ -120,7 +114,6 @@ def _number(value: float) -> str:
 
 
 def _style(value: str) -> str | None:
-    spend(len(value) * 8)
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -14,7 +14,6 @@ from typing import Any, Final, TypeAlias
 
 from setpoint.schema.node import Schema
 from setpoint.schema.values import json_equal
-from setpoint.slices import pace, spend
 
 from .compare import Comparison, compare
 from .fieldset import EMPTY, FieldSet, Path, path_text
@@ -57,7 +56,7 @@ class ApplyConflict(Exception):
         lines: list[str] = []
         previous: Identity | None = None
         # Sorting is stable: paths stay in order.
-        for conflict in pace(sorted(self.conflicts, key=lambda item: item.owner.identity)):
+        for conflict in sorted(self.conflicts, key=lambda item: item.owner.identity):
             if conflict.owner.identity != previous:
                 previous = conflict.owner.identity
                 lines.append(f"conflicts with {conflict.owner}:")
@@ -70,7 +69,7 @@ class ApplyConflict(Exception):
         """The conflicts in the form of ``Status.details.causes``."""
         return [
             {"reason": "FieldManagerConflict", "message": f"conflict with {item.owner}", "field": path_text(item.path)}
-            for item in pace(self.conflicts)
+            for item in self.conflicts
         ]
 
 
@@ -81,7 +80,6 @@ class InvalidApply(ValueError):
 
     def __init__(self, errors: Sequence[str]) -> None:
         self.errors = list(errors)
-        spend(len(self.errors) << 7)
         text = self.errors[0] if len(self.errors) == 1 else "\n  ".join(["errors:", *self.errors])
         super().__init__(f"failed to create typed patch object: {text}")
 
@@ -254,7 +252,7 @@ class _Context:
         """
         comparisons: dict[str, Comparison | None] = {self.api_version: comparison}
         conflicts: list[Conflict] = []
-        for identity in pace(sorted(managed.owners)):
+        for identity in sorted(managed.owners):
             if identity == own:
                 continue
             owner = managed.owners[identity]

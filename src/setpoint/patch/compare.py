@@ -7,7 +7,6 @@ from typing import Any
 
 from setpoint.schema.node import ANYTHING, UNSET, Schema
 from setpoint.schema.values import json_equal
-from setpoint.slices import pace
 
 from .fieldset import FieldSet
 from .typed import is_empty, is_granular, item_element, same
@@ -44,12 +43,12 @@ def compare(schema: Schema, old: Any, new: Any) -> Comparison:
 
 def _compare_maps(schema: Schema, old: dict[str, Any], new: dict[str, Any], result: Comparison) -> None:
     properties, additional = schema.properties, schema.additional
-    for name, after in pace(new.items()):
+    for name, after in new.items():
         before = old.get(name, UNSET)
         if before is after or (type(before) is type(after) and same(before, after)):
             continue
         _compare("f:" + name, properties.get(name) or additional or ANYTHING, before, after, result)
-    for name, before in pace(old.items()):
+    for name, before in old.items():
         if name not in new:
             _compare("f:" + name, properties.get(name) or additional or ANYTHING, before, UNSET, result)
 
@@ -93,7 +92,7 @@ def _compare_lists(schema: Schema, old: list[Any], new: list[Any], result: Compa
         _compare_items(items, known, found, result)
         return
     before, after = _grouped(schema, old), _grouped(schema, new)
-    for element in pace(before | after):
+    for element in before | after:
         olds, news = before.get(element, []), after.get(element, [])
         if len(olds) <= 1 and len(news) <= 1:
             one, other = olds[0] if olds else UNSET, news[0] if news else UNSET
@@ -113,23 +112,23 @@ def _compare_lists(schema: Schema, old: list[Any], new: list[Any], result: Compa
 
 
 def _compare_items(items: Schema, old: dict[str, Any], new: dict[str, Any], result: Comparison) -> None:
-    for element, after in pace(new.items()):
+    for element, after in new.items():
         before = old.get(element, UNSET)
         if before is not after and not (type(before) is type(after) and same(before, after)):
             _compare(element, items, before, after, result)
-    for element, before in pace(old.items()):
+    for element, before in old.items():
         if element not in new:
             _compare(element, items, before, UNSET, result)
 
 
 def _by_element(schema: Schema, value: list[Any]) -> dict[str, Any] | None:
     """The items by path element; None if two items have the same element."""
-    made = {item_element(schema, item, position): item for position, item in enumerate(pace(value))}
+    made = {item_element(schema, item, position): item for position, item in enumerate(value)}
     return made if len(made) == len(value) else None
 
 
 def _grouped(schema: Schema, value: list[Any]) -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = {}
-    for position, item in enumerate(pace(value)):
+    for position, item in enumerate(value):
         groups.setdefault(item_element(schema, item, position), []).append(item)
     return groups

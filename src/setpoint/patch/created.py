@@ -10,7 +10,6 @@ from typing import Any
 
 from setpoint.schema.node import ANYTHING, Schema
 from setpoint.schema.values import json_equal
-from setpoint.slices import in_order, pace
 
 from .fieldset import EMPTY, FieldSet
 from .managed import NEVER_OWNED, entry_json
@@ -62,7 +61,7 @@ def _fields(schema: Schema, value: Any) -> Fields:
             return {}
         fields: Fields = {".": {}}
         properties, other = schema.properties, schema.additional or ANYTHING
-        for name in pace(in_order(value)):
+        for name in sorted(value):
             item = value[name]
             if type(item) is dict or type(item) is list:
                 fields["f:" + name] = _fields(properties.get(name, other), item)
@@ -72,11 +71,11 @@ def _fields(schema: Schema, value: Any) -> Fields:
     if not is_granular(schema, value):
         return {}
     found: dict[str, Any] = {}
-    for position, item in enumerate(pace(value)):
+    for position, item in enumerate(value):
         element = item_element(schema, item, position)
         found[element] = None if element in found else item  # items with equal keys are owned together, as one leaf
     items = schema.items or ANYTHING
-    return {".": {}, **{element: _fields(items, found[element]) for element in pace(in_order(found))}}
+    return {".": {}, **{element: _fields(items, found[element]) for element in sorted(found)}}
 
 
 def _take_zero(schema: Schema, fields: Fields, new: dict[str, Any], zero: dict[str, Any]) -> None:

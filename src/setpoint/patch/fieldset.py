@@ -21,7 +21,6 @@ import msgspec
 
 from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.schema.errors import format_value
-from setpoint.slices import in_order, pace, spend
 
 __all__ = ["EMPTY", "FieldSet", "Path", "field", "index", "key", "path_text", "value"]
 
@@ -90,7 +89,7 @@ class FieldSet:
             raise ValueError(f"managed fields: an object is needed, not {fields!r}")
         result = cls()
         members, children = result.members, result.children
-        for element, inner in pace(fields.items()):
+        for element, inner in fields.items():
             if element == ".":
                 continue
             if not element.startswith("f:") and _CANONICAL(element) is None:
@@ -111,8 +110,7 @@ class FieldSet:
         """The JSON form, in the order of API servers."""
         result: dict[str, Any] = {}
         members, children = self.members, self.children
-        spend(len(members) + len(children) << 6)
-        for element in pace(in_order(members | children.keys() if children else members)):
+        for element in sorted(members | children.keys() if children else members):
             child = children.get(element)
             if child is None:
                 result[element] = {}
@@ -173,10 +171,9 @@ class FieldSet:
         """All members in the order in which servers report them: the set's own elements first, then the paths below
         them.
         """
-        spend(len(self.members) + len(self.children) << 6)
-        for element in pace(in_order(self.members)):
+        for element in sorted(self.members):
             yield (element,)
-        for element in pace(in_order(self.children)):
+        for element in sorted(self.children):
             for path in self.children[element]:
                 yield (element, *path)
 
@@ -190,7 +187,7 @@ class FieldSet:
                 continue
             if mine.members != theirs.members:
                 return False
-            for element in pace(mine.children.keys() | theirs.children.keys()):  # an empty child equals a missing one
+            for element in mine.children.keys() | theirs.children.keys():  # an empty child equals a missing one
                 pairs.append((mine.children.get(element, EMPTY), theirs.children.get(element, EMPTY)))
         return True
 
@@ -203,7 +200,7 @@ class FieldSet:
         if not self:
             return other
         children = dict(self.children)
-        for element, theirs in pace(other.children.items()):
+        for element, theirs in other.children.items():
             mine = children.get(element)
             children[element] = theirs if mine is None else mine | theirs
         return FieldSet(self.members | other.members, children)
@@ -212,19 +209,19 @@ class FieldSet:
     def union(cls, sets: Collection[FieldSet]) -> FieldSet:
         """The union of all sets."""
         result = cls()
-        for one in pace(sets):
+        for one in sets:
             result._put_in(one)
         return result
 
     def _put_in(self, other: FieldSet) -> None:
         self.members |= other.members
-        for element, below in pace(other.children.items()):
+        for element, below in other.children.items():
             self.child(element)._put_in(below)
 
     def __and__(self, other: FieldSet) -> FieldSet:
         """The intersection of both sets."""
         children: dict[str, FieldSet] = {}
-        for element, mine in pace(self.children.items()):
+        for element, mine in self.children.items():
             theirs = other.children.get(element)
             if theirs is not None:
                 both = mine & theirs
@@ -237,7 +234,7 @@ class FieldSet:
         if not other:
             return self
         children: dict[str, FieldSet] = {}
-        for element, mine in pace(self.children.items()):
+        for element, mine in self.children.items():
             theirs = other.children.get(element)
             rest = mine if theirs is None else mine - theirs
             if rest:
@@ -249,7 +246,7 @@ class FieldSet:
         if not other:
             return self
         children: dict[str, FieldSet] = {}
-        for element, mine in pace(self.children.items()):
+        for element, mine in self.children.items():
             if element in other.members:
                 continue
             theirs = other.children.get(element)

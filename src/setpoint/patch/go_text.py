@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from setpoint.slices import pace
-
 __all__ = ["go_kind", "go_text"]
 
 
@@ -18,9 +16,9 @@ def go_text(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case dict():
-            return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in pace(sorted(value)))}]"
+            return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
         case list():
-            return f"[{' '.join([go_text(item) for item in pace(value)])}]"
+            return f"[{' '.join([go_text(item) for item in value])}]"
         case _:
             return str(value)
 

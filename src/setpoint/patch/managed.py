@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from setpoint.schema.node import Schema
-from setpoint.slices import pace
 
 from .fieldset import FieldSet
 from .typed import reconcile
@@ -151,19 +150,19 @@ class Managed:
     @classmethod
     def decode(cls, entries: Collection[Mapping[str, Any]]) -> Managed:
         """Parses entries. Raises ValueError if one is malformed; its ``fieldsV1`` is checked only when it is read."""
-        owners = (Owner.from_entry(entry, position) for position, entry in enumerate(pace(entries)))
+        owners = (Owner.from_entry(entry, position) for position, entry in enumerate(entries))
         return cls({owner.identity: owner for owner in owners})
 
     def reconcile(self, schema: Schema) -> None:
         """Adapts every set to ``schema``, which may have changed since the set was written."""
-        for identity, owner in pace(self.owners.items()):
+        for identity, owner in self.owners.items():
             fields = reconcile(schema, owner.fields)
             if fields is not owner.fields:
                 self.owners[identity] = owner.with_fields(fields)
 
     def drop_empty(self) -> None:
         """Removes entries that own nothing."""
-        for identity in [identity for identity, owner in pace(self.owners.items()) if not owner.fields]:
+        for identity in [identity for identity, owner in self.owners.items() if not owner.fields]:
             del self.owners[identity]
 
     def cap(self, maximum: int = MAX_UPDATE_MANAGERS) -> None:
@@ -176,7 +175,7 @@ class Managed:
         updates.sort(key=lambda owner: (owner.time or "", owner.identity))
         first: dict[str, Owner] = {}
         merged: dict[Identity, list[Owner]] = {}
-        for owner in pace(updates):
+        for owner in updates:
             if excess <= 0:
                 break
             known = first.setdefault(owner.api_version, owner)
@@ -201,7 +200,7 @@ class Managed:
             self.owners.values(),
             key=lambda owner: (owner.operation, owner.time or "", owner.manager, owner.api_version, owner.subresource),
         )
-        return [owner.to_entry() for owner in pace(ordered)]
+        return [owner.to_entry() for owner in ordered]
 
 
 def entry_json(
@@ -241,7 +240,7 @@ def _valid(entries: Collection[Mapping[str, Any]] | None) -> Managed:
         return Managed({})
     try:
         managed = Managed.decode(entries)
-        for owner in pace(managed.owners.values()):
+        for owner in managed.owners.values():
             _ = owner.fields
     except ValueError:
         return Managed({})

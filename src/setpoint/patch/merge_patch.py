@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from setpoint.schema.values import json_equal
-from setpoint.slices import pace
 
 __all__ = ["apply", "diff"]
 
@@ -21,7 +20,7 @@ def apply(document: Any, patch: Any) -> Any:
     if not isinstance(patch, dict):
         return patch
     result = dict(document) if isinstance(document, dict) else {}
-    for key, value in pace(patch.items()):
+    for key, value in patch.items():
         if value is None:
             result.pop(key, None)
         elif isinstance(value, dict):
@@ -40,7 +39,7 @@ def diff(original: Any, modified: Any) -> Any:
     if not isinstance(original, dict) or not isinstance(modified, dict):
         return modified
     patch: dict[str, Any] = {}
-    for key, value in pace(modified.items()):
+    for key, value in modified.items():
         if key not in original:
             patch[key] = value
             continue

@@ -21,7 +21,6 @@ from typing import Any, Final
 
 from setpoint.schema.node import ANYTHING, Schema
 from setpoint.schema.values import json_equal, token
-from setpoint.slices import pace, spend
 
 from .go_text import go_text
 
@@ -60,7 +59,7 @@ def _strategy(schema: Schema) -> tuple[bool, str]:
 def _merge_map(schema: Schema, original: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     directive = patch.get(_DIRECTIVE)
     if directive == "replace":
-        return {name: value for name, value in pace(patch.items()) if name != _DIRECTIVE}
+        return {name: value for name, value in patch.items() if name != _DIRECTIVE}
     if directive == "delete":
         return {}
     if _DIRECTIVE in patch:
@@ -69,17 +68,17 @@ def _merge_map(schema: Schema, original: Mapping[str, Any], patch: Mapping[str, 
     result = dict(original)
     if _RETAIN in patch:
         _retain(result, patch)
-    ordered = {name[len(_ORDER) :]: order for name, order in pace(patch.items()) if name.startswith(_ORDER)}
+    ordered = {name[len(_ORDER) :]: order for name, order in patch.items() if name.startswith(_ORDER)}
     for name, order in ordered.items():
         _merge_ordered(_child(schema, name), name, order, original, patch, result)
-    for name, value in pace(patch.items()):
+    for name, value in patch.items():
         if name.startswith(_ORDER) or name == _RETAIN or name in ordered:
             continue
         if name.startswith(_DELETE):
             current = result.get(name[len(_DELETE) :])
             if isinstance(current, list) and isinstance(value, list):
                 doomed = _places(value, "")
-                result[name[len(_DELETE) :]] = [item for item in pace(current) if token(item) not in doomed]
+                result[name[len(_DELETE) :]] = [item for item in current if token(item) not in doomed]
             continue
         _merge_field(_child(schema, name), name, value, result)
     return result
@@ -110,7 +109,7 @@ def _fresh(value: Any) -> Any:
         if _DIRECTIVE in value:
             return None
         cleaned: dict[str, Any] = {}
-        for name, item in pace(value.items()):
+        for name, item in value.items():
             if item is None or name == _RETAIN or name.startswith((_ORDER, _DELETE)):
                 continue
             inner = _fresh(item)
@@ -118,7 +117,7 @@ def _fresh(value: Any) -> Any:
                 cleaned[name] = inner
         return cleaned
     if isinstance(value, list):
-        return [_fresh(item) for item in pace(value) if not (isinstance(item, dict) and _DIRECTIVE in item)]
+        return [_fresh(item) for item in value if not (isinstance(item, dict) and _DIRECTIVE in item)]
     return value
 
 
@@ -127,7 +126,7 @@ def _retain(result: dict[str, Any], patch: Mapping[str, Any]) -> None:
     if not isinstance(kept, list):
         raise StrategicPatchError(f"{_RETAIN} must be a list of names of fields")
     names = {name for name in kept if isinstance(name, str)}
-    for name, value in pace(patch.items()):
+    for name, value in patch.items():
         if name != _RETAIN and value is not None and not name.startswith((_ORDER, _DELETE)) and name not in names:
             raise StrategicPatchError(f"the patch sets {name!r}, which its {_RETAIN} list drops")
     for name in list(result):
@@ -165,7 +164,7 @@ def _check_order(name: str, changes: list[Any], order: list[Any], key: str) -> N
         return
     kept = [item for item in changes if not (isinstance(item, dict) and _DIRECTIVE in item)]
     places = _places(order, key)
-    positions = [_position(places, item, key) for item in pace(kept)]
+    positions = [_position(places, item, key) for item in kept]
     if -1 in positions or positions != sorted(positions):
         raise StrategicPatchError(
             f"The order in patch list:\n{changes}\n doesn't match $setElementOrder list:\n{order}\n"
@@ -187,7 +186,7 @@ def _merge_list(schema: Schema, original: list[Any], patch: list[Any]) -> list[A
     merged = list(original)
     element = schema.items or ANYTHING
     places = _places(merged, key)
-    for item in pace(patch):
+    for item in patch:
         position = places.setdefault(token(_key_of(item, key)), len(merged))
         if position == len(merged):
             merged.append(item)
@@ -202,7 +201,7 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
     rest: list[Any] = []
     doomed: set[Hashable] = set()
     replace = False
-    for item in pace(patch):
+    for item in patch:
         if not isinstance(item, dict):
             raise StrategicPatchError(f"items of a list with merge key {key!r} must be objects, got {item!r}")
         if _DIRECTIVE not in item:
@@ -217,7 +216,7 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
             text = f"unknown patch type: {go_text(item[_DIRECTIVE])} in map: {go_text(item)}"
             raise StrategicPatchError(text)
     if doomed:
-        original = [other for other in pace(original) if token(_key_of(other, key)) not in doomed]
+        original = [other for other in original if token(_key_of(other, key)) not in doomed]
     return (rest, []) if replace else (original, rest)
 
 
@@ -231,7 +230,7 @@ def _key_of(item: Any, key: str) -> Any:
 def _places(items: Sequence[Any], key: str) -> dict[Hashable, int]:
     """The index of the first item with each key (or, without ``key``, with each value)."""
     places: dict[Hashable, int] = {}
-    for position, item in enumerate(pace(items)):
+    for position, item in enumerate(items):
         places.setdefault(token(_key_of(item, key) if key else item), position)
     return places
 
@@ -245,7 +244,7 @@ def _parted(items: Sequence[Any], places: Mapping[Hashable, int], key: str) -> t
     """Two lists: the items that are in ``places``, and the other items."""
     mine: list[Any] = []
     others: list[Any] = []
-    for item in pace(items):
+    for item in items:
         (others if _position(places, item, key) < 0 else mine).append(item)
     return mine, others
 
@@ -259,8 +258,6 @@ def _interleave(others: list[Any], mine: list[Any], order: list[Any], before: li
     result: list[Any] = []
     i = j = 0
     while i < len(others) and j < len(mine):
-        if not (i + j) & 127:
-            spend(256 << 6)
         left, right = _position(had, others[i], key), _position(had, mine[j], key)
         if 0 <= left < right:
             result.append(others[i])
@@ -272,7 +269,7 @@ def _interleave(others: list[Any], mine: list[Any], order: list[Any], before: li
 
 
 def _sorted(items: list[Any], places: Mapping[Hashable, int], key: str) -> list[Any]:
-    positions = [_position(places, item, key) for item in pace(items)]
+    positions = [_position(places, item, key) for item in items]
     return [item for _, item in sorted(zip(positions, items, strict=True), key=itemgetter(0))]
 
 

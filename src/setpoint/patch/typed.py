@@ -13,7 +13,6 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.schema.node import ANYTHING, UNSET, Schema
-from setpoint.slices import pace, spend
 
 from .fieldset import EMPTY, FieldSet, path_text
 from .fieldset import key as key_element
@@ -59,7 +58,7 @@ def _map_fields(schema: Schema, value: dict[str, Any]) -> FieldSet:
     members: set[str] = set()
     children: dict[str, FieldSet] = {}
     properties = schema.properties
-    for name, item in pace(value.items()):
+    for name, item in value.items():
         element = "f:" + name
         child = properties.get(name)
         if child is None:
@@ -82,7 +81,7 @@ def _list_fields(schema: Schema, value: list[Any]) -> FieldSet:
     members: set[str] = set()
     children: dict[str, FieldSet] = {}
     items = schema.items or ANYTHING
-    for position, item in enumerate(pace(value)):
+    for position, item in enumerate(value):
         element = item_element(schema, item, position)
         if element in members:
             children.pop(element, None)  # items with equal keys are owned together, as one leaf
@@ -159,7 +158,7 @@ def merge(schema: Schema, live: Any, applied: Any) -> Any:
             return live if type(live) is dict and same(live, applied) else applied
         properties, additional = schema.properties, schema.additional
         result = live
-        for name, item in pace(applied.items()):
+        for name, item in applied.items():
             before = live.get(name, UNSET)
             if isinstance(item, (dict, list)) and before is not UNSET and before is not None:
                 after = merge(properties.get(name) or additional or ANYTHING, before, item)
@@ -186,8 +185,8 @@ def _has_structure(schema: Schema, name: str, value: Any) -> bool:
 
 def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[Any]:
     items = schema.items or ANYTHING
-    left = [item_element(schema, item, position) for position, item in enumerate(pace(live))]
-    right = [item_element(schema, item, position) for position, item in enumerate(pace(applied))]
+    left = [item_element(schema, item, position) for position, item in enumerate(live)]
+    right = [item_element(schema, item, position) for position, item in enumerate(applied)]
     theirs: dict[str, Any] = {}
     for element, item in zip(left, live, strict=True):
         theirs[element] = None if element in theirs else item  # items with equal keys are replaced, not merged
@@ -198,8 +197,6 @@ def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[An
     result: list[Any] = []
     i = j = 0
     while i < len(left) or j < len(right):
-        if not (i + j) & 127:
-            spend(128 << 6)
         if i < len(left) and j < len(right):
             element = left[i]
             if element == right[j]:
@@ -242,7 +239,7 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
             return value
         members, children = fields.members, fields.children
         result: dict[str, Any] = {}
-        for name, item in pace(value.items()):
+        for name, item in value.items():
             element = "f:" + name
             if element in members:
                 continue
@@ -255,7 +252,7 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
         if schema.list_type not in _GRANULAR or not value:
             return value
         kept: list[Any] = []
-        for position, item in enumerate(pace(value)):
+        for position, item in enumerate(value):
             element = item_element(schema, item, position)
             if element in fields.members:
                 continue
@@ -275,7 +272,7 @@ def ensure_named(schema: Schema | None, fields: FieldSet) -> FieldSet:
         return fields
     members = set(fields.members)
     children: dict[str, FieldSet] = {}
-    for element, below in pace(fields.children.items()):
+    for element, below in fields.children.items():
         child: Schema | None = None
         if schema is not None:
             if element[0] == "f":
@@ -296,7 +293,7 @@ def reconcile(schema: Schema, fields: FieldSet) -> FieldSet:
     """
     changed: dict[str, FieldSet] | None = None
     members = fields.members
-    for element, below in pace(fields.children.items()):
+    for element, below in fields.children.items():
         child = (schema.field(element[2:]) if element[0] == "f" else schema.items) or ANYTHING
         atomic = child.map_type == "atomic" or (child.type == "array" and child.list_type not in _GRANULAR)
         inner = EMPTY if atomic else reconcile(child, below)
@@ -338,7 +335,7 @@ def type_errors(schema: Schema, value: Any) -> list[str]:
     """The reasons why ``value`` cannot be applied, as ``path: reason``: wrong types, undeclared fields, list items
     without keys or with equal keys. Empty if it can be applied.
     """
-    return [f"{path}: {reason}" for path, reason in pace(_type_errors(schema, value) or ())]
+    return [f"{path}: {reason}" for path, reason in _type_errors(schema, value) or ()]
 
 
 def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
@@ -352,7 +349,7 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
     errors: list[tuple[str, str]] = []
     if isinstance(value, dict):
         properties, additional = schema.properties, schema.additional
-        for name, item in pace(value.items()):
+        for name, item in value.items():
             child = properties.get(name)
             if child is None:
                 child = additional
@@ -364,11 +361,11 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
                 continue
             inner = _type_errors(child, item)
             if inner:
-                errors += [(f".{name}{path}", reason) for path, reason in pace(inner)]
+                errors += [(f".{name}{path}", reason) for path, reason in inner]
     elif isinstance(value, list):
         granular, items = schema.list_type in _GRANULAR, schema.items
         seen: set[str] = set()
-        for position, item in enumerate(pace(value)):
+        for position, item in enumerate(value):
             element = f"i:{position}"
             if granular:
                 try:
@@ -382,5 +379,5 @@ def _type_errors(schema: Schema, value: Any) -> list[tuple[str, str]] | None:
             inner = None if items is None else _type_errors(items, item)
             if inner:
                 where = path_text((element,))
-                errors += [(where + path, reason) for path, reason in pace(inner)]
+                errors += [(where + path, reason) for path, reason in inner]
     return errors

@@ -19,7 +19,6 @@ from .node import ANYTHING, JSON, UNSET, Schema, Unset
 from .object_meta import OBJECT_META, with_object_meta
 from .openapi import Schemas, load_openapi
 from .pattern import Pattern, PatternError, compile_pattern
-from .pieces import decode_valid
 from .prune import prune, unknown_fields
 from .validate import validate
 from .values import copy_json, json_equal, nested_over, repeats
@@ -42,7 +41,6 @@ __all__ = [
     "apply_defaults",
     "compile_pattern",
     "copy_json",
-    "decode_valid",
     "drop_nulls",
     "go_syntax_error",
     "json_equal",

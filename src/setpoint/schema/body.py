@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Container
 from typing import Any, Final
 
 import msgspec
 
-from setpoint.slices import pace, spend
-
 from .node import JSON
-from .pieces import LONG, decode_in_pieces, goes_on
 
 __all__ = ["go_syntax_error", "parse_json"]
 
@@ -22,8 +18,6 @@ _encode: Final = msgspec.json.Encoder().encode
 _check_numbers: Final = msgspec.msgpack.Encoder().encode
 """Raises OverflowError if an integer does not fit into 64 bits; the encoded bytes are not used."""
 _NOT_SIMPLE: Final = object()
-_STEP: Final = 1 << 6
-"""The number of bytes that take a decoder as long as one field."""
 _ESCAPE: Final = re.compile(
     r"\\(?:u[dD](?:[89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>[89a-fA-F][0-9a-fA-F]{2}))"
     r"|.(?:[^\\]{0,256}+\\(?:[^u]|u(?![dD]))){0,256}+)",
@@ -39,17 +33,16 @@ def parse_json(body: bytes | str) -> tuple[JSON, list[str]]:
     """The value in ``body`` and the paths of fields that occur more than once in one object (the last one counts).
 
     Of many or very long paths, only the first are given. As in Go, an unpaired surrogate escape is read as U+FFFD, and
-    integers over 64 bits as floats. Inside a `Slicer`, the work may pause between the pieces of a long text.
+    integers over 64 bits as floats.
 
     Raises ValueError if ``body`` is not JSON (this includes NaN and Infinity), is not UTF-8, or contains a number that
     is too large for a float; RecursionError if it is nested too deeply.
     """
-    short = len(body) < LONG
-    if short and (value := _simple(body)) is not _NOT_SIMPLE:
+    if (value := _simple(body)) is not _NOT_SIMPLE:
         return value, []
     text = body.decode("utf-8") if isinstance(body, bytes) else body
     objects = _Objects()
-    value = objects.decode_any(text) if short else decode_in_pieces(text, objects)
+    value = objects.decode(text)
     return value, objects.repeated(value)
 
 
@@ -57,7 +50,6 @@ def _simple(text: bytes | str) -> Any:
     """The value of a text that is JSON, says nothing twice, and has no integers of more than 64 bits; else, or if
     escapes may hide colons, `_NOT_SIMPLE`.
     """
-    spend(2 * len(text))
     colon, escape = (b":", b"\\u") if isinstance(text, bytes) else (":", "\\u")
     try:
         value = msgspec.json.decode(text)
@@ -73,49 +65,22 @@ class _Objects:
     """Makes the objects of a text, and notes which of their fields occur more than once."""
 
     def __init__(self) -> None:
-        self._noted: dict[int, tuple[dict[str, Any], dict[str, None], str]] = {}
-        """The objects with repeated fields, by id; with each its repeated fields and the field that comes last."""
+        self._noted: dict[int, tuple[dict[str, Any], dict[str, None]]] = {}
+        """The objects with repeated fields, by id, and the repeated fields of each."""
         self._decode = json.JSONDecoder(
             object_pairs_hook=self._made, parse_constant=_refuse, parse_int=_integer, parse_float=_floating
         ).decode
 
     def decode(self, text: str) -> Any:
-        # A piece that is still long has a long string, on which `_simple` would spend more time than it saves.
-        value = _simple(text) if len(text) < LONG else _NOT_SIMPLE
-        return self.decode_any(text) if value is _NOT_SIMPLE else value
-
-    def decode_any(self, text: str) -> Any:
-        """Like `decode`, but does not try whether the text is simple."""
-        spend(2 * len(text))
         if "\\ud" in text or "\\uD" in text:
             text = _ESCAPE.sub(_whole, text)
-        spend(2 * len(text))
         return self._decode(text)
 
-    def _made(self, pairs: list[tuple[str, Any]]) -> Any:
-        spend(_STEP + len(pairs) * _STEP)
-        if goes_on(pairs):
-            return pairs
+    def _made(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) != len(pairs):
-            self._note(value, _repeated({}, pairs), pairs)
+            self._noted[id(value)] = (value, _repeated(pairs))
         return value
-
-    def extend(self, obj: dict[str, Any], pairs: list[tuple[str, Any]]) -> None:
-        spend(len(pairs) * _STEP)
-        names = {name for name, _ in pairs}
-        if len(names) != len(pairs) or id(obj) in self._noted or not obj.keys().isdisjoint(names):
-            self._note(obj, _repeated(obj, pairs), pairs)
-        obj.update(pairs)
-
-    def _note(self, obj: dict[str, Any], twice: dict[str, None], pairs: list[tuple[str, Any]]) -> None:
-        _, before, last = self._noted.get(id(obj), (obj, {}, ""))
-        before.update(twice)
-        self._noted[id(obj)] = (obj, before, pairs[-1][0] if pairs else last)
-
-    def last(self, obj: dict[str, Any]) -> Any:
-        noted = self._noted.get(id(obj))
-        return next(reversed(obj.values())) if noted is None else obj[noted[2]]
 
     def repeated(self, value: JSON) -> list[str]:
         """The paths of the repeated fields in ``value``, up to the limits."""
@@ -134,9 +99,9 @@ class _Objects:
                     paths.append(start + name)
                     if len(paths) == _MOST_REPEATED or sum(map(len, paths)) > _LONGEST_REPEATED:
                         return False
-            inside = ((dot + name, item) for name, item in pace(value.items()))
+            inside = ((dot + name, item) for name, item in value.items())
         elif isinstance(value, list):
-            inside = ((f"[{index}]", item) for index, item in enumerate(pace(value)))
+            inside = ((f"[{index}]", item) for index, item in enumerate(value))
         else:
             return True
         for name, item in inside:
@@ -148,14 +113,13 @@ class _Objects:
         return True
 
 
-def _repeated(there: Container[str], pairs: list[tuple[str, Any]]) -> dict[str, None]:
-    """The names of ``pairs`` that are ``there`` or occur a second time, each at its first repetition."""
+def _repeated(pairs: list[tuple[str, Any]]) -> dict[str, None]:
+    """The names that occur a second time, each at its first repetition."""
     seen: set[str] = set()
-    return {name: None for name, _ in pairs if name in there or name in seen or seen.add(name)}  # type: ignore[func-returns-value]
+    return {name: None for name, _ in pairs if name in seen or seen.add(name)}  # type: ignore[func-returns-value]
 
 
 def _whole(escape: re.Match[str]) -> str:
-    spend(_STEP + len(escape[0]))
     return "\\ufffd" if escape["half"] else escape[0]
 
 

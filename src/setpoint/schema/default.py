@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from setpoint.slices import pace
-
 from .node import JSON, UNSET, Schema
 from .values import copy_json
 
@@ -27,7 +25,7 @@ def drop_nulls(schema: Schema | None, value: JSON) -> None:
     """
     if isinstance(value, dict):
         doomed: list[str] = []
-        for key, item in pace(value.items()):
+        for key, item in value.items():
             if item is None:
                 child = None if schema is None else schema.field(key)
                 if child is not None and not child.nullable and child.default is UNSET:
@@ -39,7 +37,7 @@ def drop_nulls(schema: Schema | None, value: JSON) -> None:
         for key in doomed:
             del value[key]
     elif isinstance(value, list) and schema is not None and schema.items is not None:
-        for item in pace(value):
+        for item in value:
             if isinstance(item, (dict, list)):
                 drop_nulls(schema.items, item)
 
@@ -52,7 +50,7 @@ def _default(schema: Schema, value: JSON) -> None:
                 present = value.get(key, UNSET)
                 if present is UNSET or (present is None and not child.nullable):
                     value[key] = copy_json(child.default)
-        for key, item in pace(value.items()):
+        for key, item in value.items():
             field = properties.get(key, additional)
             if field is None:
                 continue
@@ -64,7 +62,7 @@ def _default(schema: Schema, value: JSON) -> None:
         items = schema.items
         if items is None:
             return
-        for index, item in enumerate(pace(value)):
+        for index, item in enumerate(value):
             if item is None and not items.nullable and items.default is not UNSET:
                 value[index] = item = copy_json(items.default)
             if isinstance(item, (dict, list)):

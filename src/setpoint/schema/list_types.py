@@ -7,8 +7,6 @@ from typing import Final
 
 import msgspec
 
-from setpoint.slices import pace
-
 from .errors import LONGEST_PATH, Errors, FieldError, duplicate, invalid, shortened
 from .node import JSON, Schema
 
@@ -31,7 +29,7 @@ def _walk(schema: Schema, value: JSON, path: str, errors: list[FieldError]) -> N
     if len(path) > LONGEST_PATH:
         path = shortened(path)
     if isinstance(value, dict):
-        for key, item in pace(value.items()):
+        for key, item in value.items():
             if isinstance(item, (dict, list)):
                 child = schema.properties.get(key)
                 if child is not None:
@@ -44,17 +42,17 @@ def _walk(schema: Schema, value: JSON, path: str, errors: list[FieldError]) -> N
         elif schema.list_type == "map":
             _map_errors(schema, value, path, errors)
         if schema.items is not None:
-            for index, item in enumerate(pace(value)):
+            for index, item in enumerate(value):
                 if isinstance(item, (dict, list)):
                     _walk(schema.items, item, f"{path}[{index}]", errors)
 
 
 def _map_errors(schema: Schema, value: list[JSON], path: str, errors: list[FieldError]) -> None:
-    for index, item in enumerate(pace(value)):
+    for index, item in enumerate(value):
         if item is not None and not isinstance(item, dict):
             errors.append(invalid(f"{path}[{index}]", item, "must be an object for an array of list-type map"))
             return
-    keys = [{name: item[name] for name in schema.list_map_keys if name in item} if item else {} for item in pace(value)]
+    keys = [{name: item[name] for name in schema.list_map_keys if name in item} if item else {} for item in value]
     errors.extend(duplicate(f"{path}[{index}]", keys[index]) for index in _repeated(keys))
 
 
@@ -64,7 +62,7 @@ def _repeated(values: list[JSON]) -> list[int]:
         return []
     seen: dict[Hashable, bool] = {}
     found: list[int] = []
-    for index, value in enumerate(pace(values)):
+    for index, value in enumerate(values):
         key = value if type(value) is str or type(value) is int else _text(value)
         repeated = seen.get(key)
         if repeated is None:

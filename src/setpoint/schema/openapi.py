@@ -10,14 +10,11 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from setpoint.slices import spend
-
 from .node import ANYTHING, JSON, UNSET, ListType, MapType, Schema, Type
 from .object_meta import with_object_meta
 
 __all__ = ["Schemas", "load_openapi"]
 
-_NODE: Final = 5 * 64
 """The number of bytes of JSON that take as long to process as one node."""
 
 _EXTENSIONS_V1: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
@@ -144,7 +141,6 @@ class _Reading:
 
     def node(self, definition: Mapping[str, JSON], owner: str) -> Schema:
         """The node of a definition that is part of the definition ``owner``, or of none if that is empty."""
-        spend(_NODE)
         reference = definition.get("$ref")
         if reference is None and "properties" not in definition and len(definition.get("allOf", ())) == 1:
             reference = definition["allOf"][0].get("$ref")  # OpenAPI v3 wraps references that have siblings

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from setpoint.slices import pace
-
 from .errors import LONGEST_PATH, shortened
 from .node import JSON, Schema
 
@@ -26,7 +24,7 @@ def prune(schema: Schema, value: JSON) -> list[str]:
     and ``metadata`` of embedded resources are kept, too. Paths look like ``spec.containers[0].foo``; a removed field is
     listed once, without the fields in it.
     """
-    return sorted(path.removeprefix(".") for path in pace(_walk(schema, value, True) or ()))
+    return sorted(path.removeprefix(".") for path in _walk(schema, value, True) or ())
 
 
 def unknown_fields(schema: Schema, value: JSON) -> list[str]:
@@ -39,14 +37,14 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
     found: list[str] | None = None
     if isinstance(value, dict):
         if schema is None:
-            found = [f".{key}" for key in pace(value)]
+            found = [f".{key}" for key in value]
             if remove:
                 value.clear()
             return found
         properties, additional = schema.properties, schema.additional
         preserve = preserve or schema.preserve_unknown
         unknown: list[str] | None = None
-        for key, item in pace(value.items()):
+        for key, item in value.items():
             child = properties.get(key)
             if child is None:
                 child = additional
@@ -65,16 +63,16 @@ def _walk(schema: Schema | None, value: JSON, remove: bool, preserve: bool = Fal
                     found += _inside(f".{key}", inner)
         if unknown:
             found = found or []
-            found += [f".{key}" for key in pace(unknown)]
+            found += [f".{key}" for key in unknown]
             if remove:
-                for key in pace(unknown):
+                for key in unknown:
                     del value[key]
     elif isinstance(value, list):
         preserve = preserve or (schema is not None and schema.preserve_unknown)
         items = None if schema is None else schema.items
         if items is None and preserve:
             return None
-        for index, item in enumerate(pace(value)):
+        for index, item in enumerate(value):
             if isinstance(item, (dict, list)):
                 inner = _walk(items, item, remove, preserve)
                 if inner:
@@ -90,4 +88,4 @@ def _inside(step: str, inner: list[str]) -> list[str]:
     size = sum(map(len, inner)) + len(step) * len(inner)
     if size > _ROOM:
         inner = inner[: max(len(inner) * _ROOM // size, 1)]
-    return [f"{step}{path}" for path in pace(inner)]
+    return [f"{step}{path}" for path in inner]

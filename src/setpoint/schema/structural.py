@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from setpoint.slices import spend
-
 from .errors import FieldError, forbidden, invalid
 from .node import JSON, UNSET, Schema
 from .object_meta import with_object_meta
@@ -80,7 +78,6 @@ def _default_errors(schema: Schema, path: str) -> list[FieldError]:
     """The errors in defaults, which must be valid values without unknown fields. Defaults below
     ``additionalProperties`` are not checked.
     """
-    spend(64)
     errors: list[FieldError] = []
     if schema.default is not UNSET and schema.default is not None:
         pruned = copy_json(schema.default)

@@ -7,15 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from setpoint.slices import in_order, pace, spend
-
 from .errors import FieldError, forbidden, invalid, required
 from .node import JSON
 from .pattern import PatternError, compile_pattern
 
 __all__ = ["form_errors"]
 
-_NODE: Final = 5 * 64
 """The number of bytes of JSON that take as long to process as one node."""
 
 _Definition = Mapping[str, JSON]
@@ -50,12 +47,11 @@ def form_errors(definition: _Definition, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     _structure(definition, "root", path, errors)
     _complete(definition, definition, path, path, errors)
-    told = {str(error): error for error in pace(errors)}
-    return [told[text] for text in pace(in_order(told))]
+    told = {str(error): error for error in errors}
+    return [told[text] for text in sorted(told)]
 
 
 def _structure(node: _Definition, level: str, path: str, errors: list[FieldError]) -> None:
-    spend(_NODE)
     kind: str = node.get("type") or ""
     properties: Mapping[str, _Definition] = node.get("properties") or {}
     additional = node.get("additionalProperties")
@@ -142,7 +138,6 @@ def _values(
 
 
 def _logic(node: _Definition, skip_any_of: bool, path: str, errors: list[FieldError]) -> None:
-    spend(_NODE)
     _values(node, skip_any_of, False, path, errors)
     if isinstance(node.get("items"), Mapping):
         _logic(node["items"], False, f"{path}.items", errors)
@@ -170,7 +165,6 @@ def _complete(logic: _Definition, node: _Definition, path: str, said_at: str, er
 
 
 def _complete_part(part: _Definition, node: _Definition, path: str, said_at: str, errors: list[FieldError]) -> None:
-    spend(_NODE)
     _complete(part, node, path, said_at, errors)
     if isinstance(part.get("items"), Mapping):
         if isinstance(node.get("items"), Mapping):

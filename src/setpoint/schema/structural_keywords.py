@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from setpoint.slices import pace, spend
-
 from .errors import FieldError, forbidden, invalid, not_supported, required
 from .node import JSON
 from .values import repeats
 
 __all__ = ["keyword_errors"]
 
-_NODE: Final = 5 * 64
 """The number of bytes of JSON that take as long to process as one node."""
 
 _Definition = Mapping[str, JSON]
@@ -46,7 +43,6 @@ class _Place:
 def _check(node: JSON, path: str, place: _Place, errors: list[FieldError]) -> None:
     if not isinstance(node, Mapping):
         return
-    spend(_NODE)
     _keywords(node, path, place, errors)
     _lists_and_maps(node, path, errors)
     _rules(node, path, errors)
@@ -149,7 +145,7 @@ def _map_list(node: _Definition, keys: list[str], path: str, errors: list[FieldE
         return
     properties: Mapping[str, _Definition] = item.get("properties") or {}
     again = set(repeats(keys))
-    for index, key in enumerate(pace(keys)):
+    for index, key in enumerate(keys):
         if index in again:
             errors.append(invalid(f"{path}.{_MAP_KEYS}", keys, "must not contain duplicate entries"))
         field = properties.get(key)

@@ -6,7 +6,6 @@ import json
 from typing import Final
 
 from setpoint.meta.text import quote
-from setpoint.slices import pace
 
 from .errors import (
     LONGEST_PATH,
@@ -167,13 +166,13 @@ class _Checker:
         count = 0
         if schema.items is not None:
             before = _old_items(schema, value, old)
-            for index, item in enumerate(pace(value)):
+            for index, item in enumerate(value):
                 count += self.check(schema.items, item, f"{path}[{index}]", before[index] if before else UNSET)
         if schema.min_items is not None and len(value) < schema.min_items:
             self.fail(path, len(value), f"should have at least {schema.min_items} items")
         if schema.max_items is not None and len(value) > schema.max_items:
             self.errors.append(too_many(self.at(path), len(value), schema.max_items))
-        if schema.unique_items and len({token(item) for item in pace(value)}) < len(value):
+        if schema.unique_items and len({token(item) for item in value}) < len(value):
             self.errors.append(
                 FieldError(ErrorType.INVALID, self.at(path), f"{path} in body shouldn't contain duplicates", "")
             )
@@ -188,7 +187,7 @@ class _Checker:
             self.errors.append(too_many(self.at(path), size, schema.max_properties))
         properties, additional = schema.properties, schema.additional
         before = old if isinstance(old, dict) else None
-        for key, item in pace(value.items()):
+        for key, item in value.items():
             child = properties.get(key, additional)
             if child is not None:
                 inner = f"{path}.{key}" if path or key not in properties else key
@@ -269,5 +268,5 @@ def _old_items(schema: Schema, value: list[JSON], old: JSON) -> list[JSON] | Non
     def key(item: JSON) -> str:
         return json.dumps([item.get(name) for name in schema.list_map_keys]) if isinstance(item, dict) else ""
 
-    known = {key(item): item for item in pace(old)}
-    return [known.get(key(item), UNSET) for item in pace(value)]
+    known = {key(item): item for item in old}
+    return [known.get(key(item), UNSET) for item in value]

@@ -9,8 +9,6 @@ from typing import Final
 
 import msgspec
 
-from setpoint.slices import pace, spend
-
 from .node import JSON
 
 __all__ = [
@@ -27,16 +25,15 @@ __all__ = [
 
 MAX_INT64: Final = 2**63 - 1
 MIN_INT64: Final = -(2**63)
-_LARGE: Final = 1 << 12
 _encode: Final = msgspec.json.Encoder().encode
 
 
 def copy_json(value: JSON) -> JSON:
     """A copy that shares nothing mutable with ``value``; several times faster than ``copy.deepcopy``."""
     if isinstance(value, dict):
-        return {key: copy_json(item) if isinstance(item, (dict, list)) else item for key, item in pace(value.items())}
+        return {key: copy_json(item) if isinstance(item, (dict, list)) else item for key, item in value.items()}
     if isinstance(value, list):
-        return [copy_json(item) if isinstance(item, (dict, list)) else item for item in pace(value)]
+        return [copy_json(item) if isinstance(item, (dict, list)) else item for item in value]
     return value
 
 
@@ -44,7 +41,7 @@ def repeats(values: Collection[Hashable]) -> list[int]:
     """The index of each value that also occurs earlier in ``values``; the indexes are in ascending order."""
     seen: set[Hashable] = set()
     found: list[int] = []
-    for index, value in enumerate(pace(values)):
+    for index, value in enumerate(values):
         if value in seen:
             found.append(index)
         seen.add(value)
@@ -62,8 +59,6 @@ def json_equal(left: JSON, right: JSON) -> bool:
             if left != right:
                 return False
             encoded = _encode(left)
-            if len(encoded) > _LARGE:
-                spend(2 * len(encoded))
             if encoded == _encode(right):  # tells true from 1, which == does not
                 return True
         except (RecursionError, OverflowError, TypeError, ValueError):  # what the fast encoder does not know
@@ -77,13 +72,13 @@ def _same_parts(left: JSON, right: JSON) -> bool:
         return (
             isinstance(right, dict)
             and len(left) == len(right)
-            and all(key in right and _same_parts(item, right[key]) for key, item in pace(left.items()))
+            and all(key in right and _same_parts(item, right[key]) for key, item in left.items())
         )
     if isinstance(left, list):
         return (
             isinstance(right, list)
             and len(left) == len(right)
-            and all(_same_parts(a, b) for a, b in zip(pace(left), right, strict=True))
+            and all(_same_parts(a, b) for a, b in zip(left, right, strict=True))
         )
     return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
 
@@ -93,9 +88,9 @@ def token(value: JSON) -> Hashable:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return (dict, frozenset((key, token(item)) for key, item in pace(value.items())))
+        return (dict, frozenset((key, token(item)) for key, item in value.items()))
     if isinstance(value, list):
-        return (list, *[token(item) for item in pace(value)])
+        return (list, *[token(item) for item in value])
     return (bool, value) if isinstance(value, bool) else (float, value)
 
 
@@ -107,8 +102,8 @@ def nested_over(value: JSON, levels: int) -> bool:
             return False
         layer = [
             item
-            for outer in pace(layer)
-            for item in pace(outer.values() if isinstance(outer, dict) else outer)
+            for outer in layer
+            for item in (outer.values() if isinstance(outer, dict) else outer)
             if isinstance(item, (dict, list))
         ]
     return bool(layer)

@@ -20,7 +20,6 @@ from setpoint.apiserver.objects.codec import decode, escaped
 from setpoint.apiserver.objects.go_types import EXTENSIONS, META, GoField, is_message, numbered
 from setpoint.meta import GroupVersion, GroupVersionKind, parse_time
 from setpoint.models import UnknownKindError, definition_name
-from setpoint.slices import pace, spend
 
 __all__ = ["chunk", "encode", "frame", "varint"]
 
@@ -84,8 +83,7 @@ def _message_of(api_version: str, kind: str) -> str | None:
 
 
 def _listed(message: str, items: Sequence[Raw]) -> Iterable[bytes]:
-    for item in pace(items):
-        spend(len(item))
+    for item in items:
         yield _ITEMS
         encoded = _remembered_item(message, bytes(item)) if len(item) < _LARGE else _item(message, bytes(item))
         yield varint(len(encoded))
@@ -120,7 +118,6 @@ class _Message:
         if plan is None:
             plan = self._plan = [_planned(number, field) for number, field in sorted(numbered(self._name).items())]
         value = value or {}
-        spend(len(plan) << 6)
         parts = []
         get = value.get
         for name, write, absent in plan:
@@ -174,7 +171,7 @@ def _writer(tag: bytes, kind: str) -> Encoder:
 
 def _repeated(tag: bytes, kind: str) -> Encoder:
     write = _writer(tag, kind)
-    return lambda values: b"".join([write(value) for value in pace(values)])
+    return lambda values: b"".join([write(value) for value in values])
 
 
 def _mapping(tag: bytes, kind: str) -> Encoder:
@@ -184,7 +181,7 @@ def _mapping(tag: bytes, kind: str) -> Encoder:
         return b"".join(
             [
                 chunk(tag, chunk(b"\x0a", key.encode()) + write(zero if values[key] is None else values[key]))
-                for key in pace(sorted(values, key=str.encode))
+                for key in sorted(values, key=str.encode)
             ]
         )
 

@@ -18,7 +18,6 @@ from setpoint.apiserver.requests.accept import MEDIA_TYPES, Media, accepted, med
 from setpoint.apiserver.requests.body import JSON_TYPE
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
-from setpoint.slices import pace, spend
 
 __all__ = ["Representation", "respond"]
 
@@ -178,7 +177,7 @@ class Representation:
             if self.wanted != "PartialObjectMetadataList":
                 raise _not_of_that_kind(self.wanted, served, served.list_kind, "a list")
             version = self.version.encode()
-            raw = (bytes(_raw_metadata.decode(value).metadata) for value in pace(values))
+            raw = (bytes(_raw_metadata.decode(value).metadata) for value in values)
             parts = b",".join(_PARTIAL % (version, one) for one in raw)
             head = b'{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/%s","metadata":%s,"items":['
             return b"".join((head % (version, meta), parts, b"]}\n"))
@@ -216,8 +215,7 @@ def _not_of_that_kind(wanted: str, served: ServedResource, kind: str, what: str)
 
 def _decoded(values: Sequence[bytes]) -> Iterator[Any]:
     """The decoded values, one after another, so they are not all in memory at once."""
-    for value in pace(values):
-        spend(len(value))
+    for value in values:
         yield decode(value)
 
 
@@ -228,7 +226,7 @@ def _joined(served: ServedResource, values: Sequence[bytes]) -> bytes:
     if served.custom or not values:
         return b",".join(values)
     cut = len(served.head)
-    return b"{" + b",{".join([value[cut:] for value in pace(values)])
+    return b"{" + b",{".join([value[cut:] for value in values])
 
 
 _PLAIN: Final = Representation()

@@ -14,12 +14,9 @@ from setpoint.apiserver.answers.printers.core import SCALE
 from setpoint.apiserver.answers.printers.json_path import compile_path
 from setpoint.apiserver.answers.printers.printer import NAME, Column, Printer, description
 from setpoint.meta import Resource
-from setpoint.slices import spend
 
 Include = Literal["None", "Metadata", "Object"]
 API_VERSION: Final = "meta.k8s.io/v1"
-_ROW: Final = 40 * 64
-"""The cost of one row for `spend`: the number of bytes of JSON that take as long to process."""
 _AGE_OF_CUSTOM: Final = {
     "name": "Age",
     "type": "date",
@@ -66,7 +63,6 @@ def _printer(resource: Resource, columns: Sequence[Mapping[str, Any]] | None, su
 
 
 def _row(printer: Printer, obj: Wire, include: Include, now: datetime) -> dict[str, Any]:
-    spend(_ROW)
     row: dict[str, Any] = {"cells": printer.cells(obj, now)}
     if printer.conditions is not None and (conditions := printer.conditions(obj)):
         row["conditions"] = conditions

@@ -224,7 +224,7 @@ class CustomResources:
             COLLECTION,
             "",
             record.name,
-            lambda revision: encode(home, crd, revision, flat=True),
+            lambda revision: encode(home, crd, revision),
             expected=record.revision,
         )
         self.deleted(last)
@@ -297,7 +297,7 @@ class CustomResources:
             COLLECTION,
             "",
             record.name,
-            lambda revision: encode(home, crd, revision, flat=True),
+            lambda revision: encode(home, crd, revision),
             expected=record.revision,
         )
 

@@ -114,7 +114,6 @@ def _openapi(state: State, request: IncomingRequest, path: str, accept: str) -> 
     kind = next((clause.kind for clause in accepted(accept) if clause.kind in _described_as(path)), None)
     if kind is None:
         return Response(406, {"cache-control": "no-cache, private"}, b"")
-    state.lengthy()
     issuer = bool(state.account_tokens.jwks)
     found = openapi.respond(path, state.registry, protobuf=kind in openapi.PROTOBUF_TYPES, issuer=issuer)
     if found is None:

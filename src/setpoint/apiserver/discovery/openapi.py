@@ -28,7 +28,6 @@ from setpoint.apiserver.discovery.openapi_definitions import (
 from setpoint.apiserver.discovery.openapi_operations import JSON_TYPES, Operation, operations
 from setpoint.apiserver.discovery.openapi_roots import Reading, root_documents
 from setpoint.meta import GroupVersionKind
-from setpoint.slices import spend
 
 JSON: Final = "application/json"
 PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
@@ -36,8 +35,6 @@ PROTOBUF_TYPES: Final = (PROTOBUF, "application/com.github.proto-openapi.spec.v2
 """The media types of protobuf documents. The second is an older name, with a character that is invalid in
 media types.
 """
-_OPERATION: Final = 4096
-"""The cost of one operation for `spend`: the number of bytes of JSON that take as long to process."""
 _INFO: Final = {"title": "Kubernetes", "version": "v1.37.0"}
 
 
@@ -132,7 +129,6 @@ def _paths(contents: _Contents) -> dict[str, dict[str, Any]]:
     paths: dict[str, dict[str, Any]] = {}
     for item in contents.described:
         for path, operation in operations(item.resource, custom=item.schema_document is not None):
-            spend(_OPERATION)
             paths.setdefault(path, {})[operation.method] = render(operation)
     for reading in contents.readings:
         paths[reading.path] = {"get": reading.operation(contents.form)}

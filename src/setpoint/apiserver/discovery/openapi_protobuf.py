@@ -14,15 +14,12 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.apiserver.answers.protobuf import chunk, varint
-from setpoint.slices import spend
 
 __all__ = ["encode"]
 
 
 Writer = Callable[[Any], Iterable[bytes]]
 """A function that returns the encoded entries of one field; a repeated field has several."""
-_COST: Final = 256
-"""The cost of one message for `spend`: the number of bytes of JSON that take as long to process."""
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
@@ -31,7 +28,6 @@ def encode(document: Mapping[str, Any]) -> bytes:
 
 
 def _message(fields: Mapping[str, tuple[int, Writer]], value: Mapping[str, Any]) -> bytes:
-    spend(_COST)
     numbered: list[tuple[int, bytes]] = []
     for key, content in value.items():
         number, write = fields.get(key) or (fields["x-"] if key.startswith("x-") else (0, None))

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.json import decode
 
 from setpoint.apiserver.errors import request_entity_too_large
 from setpoint.apiserver.nesting import check_stored, too_deep
 from setpoint.apiserver.resources.registry import ServedResource
-from setpoint.schema import decode_valid as decode
 
 __all__ = ["JsonObject", "decode", "encode", "escaped", "labels_of", "metadata_of", "uid_of"]
 
@@ -67,12 +67,11 @@ def uid_of(obj: JsonObject) -> str:
     return uid
 
 
-def encode(served: ServedResource, obj: JsonObject, revision: int, *, flat: bool = False) -> bytes:
+def encode(served: ServedResource, obj: JsonObject, revision: int) -> bytes:
     """The bytes of ``obj``, which begin with apiVersion, kind and metadata. ``revision`` is set as the resourceVersion,
     in ``obj`` too; if it is 0, the object has no resourceVersion.
 
-    ``flat``: the caller has already checked that the object is not nested too deeply (see `check_depth`), so the check,
-    which takes time, is skipped. Raises ApiStatusError: 413 if the object is too large, 422 if it is nested too deeply.
+    Raises ApiStatusError: 413 if the object is too large, 422 if it is nested too deeply.
     """
     metadata = obj["metadata"]
     metadata.pop("resourceVersion", None)
@@ -92,8 +91,7 @@ def encode(served: ServedResource, obj: JsonObject, revision: int, *, flat: bool
         raise too_deep(served.resource, obj) from None
     if served.collection == _REVISIONS:
         made = escaped(made)  # Go clients compare the bytes of the data with those that they make themselves
-    if not flat:
-        check_stored(served.resource, ordered, made)
+    check_stored(served.resource, ordered, made)
     if len(made) > MAX_STORED:
         raise request_entity_too_large(f"the object has {len(made)} bytes, the limit is {MAX_STORED}")
     return made

@@ -19,7 +19,6 @@ from setpoint.apiserver.objects.go_types import GoField, go_fields
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, format_micro_time, format_time, parse_time
 from setpoint.models import definition_name
 from setpoint.schema import copy_json
-from setpoint.slices import pace, spend
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.registry import ServedResource
@@ -36,8 +35,6 @@ _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _SECONDS: Final = len("2006-01-02T15:04:05")
 _MICROS: Final = re.compile(r"\.\d{6}(?!\d)", re.ASCII)
 _SCALARS: Final[dict[str, Any]] = {"string": "", "bytes": "", "int": 0, "double": 0, "bool": False}
-_COST: Final = 1 << 10
-"""The cost of parsing one quantity for `spend`: the number of bytes that C code reads in the same time."""
 _LEAVES: Final[dict[str, Any]] = {**_SCALARS, _QUANTITY: "0", _INT_OR_STRING: 0, _TIME: None, _MICRO_TIME: None}
 
 
@@ -122,7 +119,7 @@ def _says_something(message: str) -> bool:
         if name in seen or name == _META:
             continue
         seen.add(name)
-        for item in pace(go_fields(name) or ()):
+        for item in go_fields(name) or ():
             if item.always or not (item.pointer or item.repeated or item.mapping or item.type in _SCALARS):
                 return True
             ahead.append(item.type)
@@ -178,7 +175,7 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
             elif kind == "bytes":
                 obj[key] = _one_line(value)
         elif sort == _LIST:
-            for item in pace(value):
+            for item in value:
                 if type(item) is dict:
                     _shorten(_plan(kind) or _Plan(), item)
         elif sort == _STRUCT:
@@ -190,14 +187,14 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
             if not value:
                 doomed = [key] if doomed is None else [*doomed, key]
             elif kind == "bytes" and type(value) is dict:
-                obj[key] = {name: _one_line(item) for name, item in pace(value.items())}
+                obj[key] = {name: _one_line(item) for name, item in value.items()}
             elif sort == _LEAVES_OF:
                 if type(value) is dict:
-                    obj[key] = {name: _leaf(kind, item) for name, item in pace(value.items())}
+                    obj[key] = {name: _leaf(kind, item) for name, item in value.items()}
                 else:
-                    obj[key] = [_leaf(kind, item) for item in pace(value)]
+                    obj[key] = [_leaf(kind, item) for item in value]
             elif sort == _STRUCTS_OF and (inner := _plan(kind)) is not None:
-                for item in pace(value.values() if type(value) is dict else value):
+                for item in value.values() if type(value) is dict else value:
                     if type(item) is dict:
                         _shorten(inner, item)
     if doomed is not None:
@@ -237,7 +234,6 @@ def _one_line(value: Any) -> Any:
 
 def _leaf(kind: str, value: Any) -> Any:
     if kind == _QUANTITY:
-        spend(_COST)
         try:
             return str(Quantity(value)) if value is not None else "0"
         except ValueError:
@@ -269,13 +265,13 @@ def _complete(plan: _Plan, obj: JsonObject) -> None:
         if inner is None:
             continue
         if type(value) is list:
-            for item in pace(value):
+            for item in value:
                 if type(item) is dict:
                     _complete(inner, item)
         elif plan.fields[key][0] == _STRUCT:
             _complete(inner, value)
         else:
-            for item in pace(value.values()):
+            for item in value.values():
                 if type(item) is dict:
                     _complete(inner, item)
     for key, zero in plan.always.items():

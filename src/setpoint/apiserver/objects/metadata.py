@@ -13,7 +13,6 @@ from setpoint.meta import GroupVersion
 from setpoint.meta.names import dns1123_label, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required, too_long
-from setpoint.slices import pace
 
 __all__ = [
     "FINALIZER_FOREGROUND",
@@ -92,14 +91,14 @@ def metadata_errors(
     generation = metadata.get("generation") or 0
     if generation < 0:
         errors.append(invalid("metadata.generation", generation, "must be greater than or equal to 0"))
-    for key, value in pace((metadata.get("labels") or {}).items()):
+    for key, value in (metadata.get("labels") or {}).items():
         errors += [invalid("metadata.labels", key, text) for text in _qualified(key)]
         errors += [invalid("metadata.labels", value, text) for text in _label_value(value)]
     annotations = metadata.get("annotations")
     if annotations:
-        for key in pace(annotations):
+        for key in annotations:
             errors += [invalid("metadata.annotations", key, text) for text in _qualified(key.lower())]
-        if sum(len(key.encode()) + len(value.encode()) for key, value in pace(annotations.items())) > _MAX_ANNOTATIONS:
+        if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
             errors.append(too_long("metadata.annotations", _MAX_ANNOTATIONS))
     if metadata.get("ownerReferences"):
         errors += _owner_errors(metadata["ownerReferences"])
@@ -116,7 +115,7 @@ def _owner_errors(owners: list[dict[str, Any]]) -> list[FieldError]:
     errors: list[FieldError] = []
     controllers: list[str] = []
     path = "metadata.ownerReferences"
-    for index, owner in enumerate(pace(owners)):
+    for index, owner in enumerate(owners):
         version, where = owner.get("apiVersion") or "", f"{path}[{index}]"
         if version and (version.count("/") > 1 or not GroupVersion.parse(version).version):
             errors.append(invalid(f"{where}.apiVersion", version, "must be <group>/<version> or <version>"))
@@ -141,7 +140,7 @@ def _owner_errors(owners: list[dict[str, Any]]) -> list[FieldError]:
 def _finalizer_errors(finalizers: list[str], custom: bool) -> list[FieldError]:
     path = "metadata.finalizers"
     errors: list[FieldError] = []
-    for index, finalizer in enumerate(pace(finalizers)):
+    for index, finalizer in enumerate(finalizers):
         problems = _qualified(finalizer)
         errors += [invalid(path, finalizer, text) for text in problems]
         if not custom and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
@@ -169,7 +168,7 @@ def update_errors(new: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
         errors.append(invalid("metadata.deletionGracePeriodSeconds", value, "field is immutable"))
     if old.get("deletionTimestamp"):
         had: list[str] = old.get("finalizers") or []
-        added = sorted({str(name) for name in pace(new.get("finalizers") or ())}.difference(had))
+        added = sorted({str(name) for name in new.get("finalizers") or ()}.difference(had))
         if added:
             text = (
                 f"no new finalizers can be added if the object is being deleted, found new finalizers {_go_list(added)}"

@@ -8,13 +8,11 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from setpoint.apiserver.nesting import check_depth
 from setpoint.apiserver.objects.codec import decode, encode
 from setpoint.apiserver.replay import Replay
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Record
 from setpoint.schema import apply_defaults, copy_json
-from setpoint.slices import pace, spend
 
 __all__ = ["PLAIN", "Versions", "stores_after", "written_version"]
 
@@ -59,7 +57,6 @@ class Versions:
         stored = served.stored_as
         if record.revision < stored.defaults_since or (served.has_defaults and stored is not served):
             source = written_version(served, record.value)
-            spend(len(record.value))
             obj: JsonObject = decode(record.value)
             apply_defaults(source.schema, obj)
             if source is not served:
@@ -73,13 +70,12 @@ class Versions:
     def encoded_all(self, served: ServedResource, records: Sequence[Record]) -> list[bytes]:
         """Like `encoded`, for many objects; a conversion webhook receives them together, not one by one."""
         if not served.asks or self._replay is None:
-            return [self.encoded(served, record) for record in pace(records)]
-        return self._replay.batch(lambda: [self.encoded(served, record) for record in pace(records)])
+            return [self.encoded(served, record) for record in records]
+        return self._replay.batch(lambda: [self.encoded(served, record) for record in records])
 
     def decoded(self, served: ServedResource, record: Record) -> JsonObject:
         """A fresh copy of a stored object, in the served version."""
         value = self.encoded(served, record)
-        spend(len(value))
         obj: JsonObject = decode(value)
         return obj
 
@@ -90,7 +86,6 @@ class Versions:
             return value
         if served.custom and not served.asks:
             return served.head + value[len(source.head) :]  # only the apiVersion differs
-        spend(len(value))
         obj = source.convert(decode(value), served, self._replay)
         revision = obj["metadata"].get("resourceVersion")
         return encode(served, obj, int(revision) if revision else 0)
@@ -103,15 +98,12 @@ class Versions:
         """Returns the stored form of ``obj``, which is in the served version. May change ``obj``.
 
         If a webhook converts the object, the stored form is also converted back, because an object that can't be
-        converted back must not be stored. If the request runs in slices, the nesting is checked too. Raises
-        ApiStatusError (422).
+        converted back must not be stored.
         """
         stored = served.stored_as
         document = served.convert(obj, stored, self._replay)
         if served.asks and stored is not served:
             stored.convert(copy_json(document), served, self._replay)
-        if self._replay is not None:
-            check_depth(served.resource, document)
         return document
 
 

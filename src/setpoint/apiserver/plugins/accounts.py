@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from setpoint.apiserver.objects.metadata import generate_name
 from setpoint.apiserver.requests.admission import AdmissionAttributes
-from setpoint.slices import pace
 
 __all__ = ["mount_token"]
 
@@ -51,7 +50,7 @@ def _mount(attributes: AdmissionAttributes, spec: JsonObject) -> None:
     name = there or generate_name(_PREFIX, attributes.call.random)
     needed = False
     for kind in ("initContainers", "containers"):
-        for container in pace(spec.get(kind) or []):
+        for container in spec.get(kind) or []:
             mounts = container.get("volumeMounts") or []
             if all(mount.get("mountPath") != _PATH for mount in mounts):
                 container["volumeMounts"] = [*mounts, {"name": name, "readOnly": True, "mountPath": _PATH}]

@@ -10,7 +10,6 @@ from typing import Any, Final
 from setpoint.apiserver.plugins.pod_amounts import Amounts, amounts_of, pod_amounts
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
-from setpoint.slices import pace
 
 __all__ = ["check_limits", "default_limits"]
 
@@ -35,7 +34,7 @@ def _default(attributes: AdmissionAttributes, limit_range: JsonObject) -> None:
         defaults["limits"] |= limit.get("default") or {}
     told: list[str] = []
     for field, word in (("containers", "container"), ("initContainers", "init container")):
-        for container in pace(attributes.spec.get(field) or ()):
+        for container in attributes.spec.get(field) or ():
             told += _merge(container, defaults, word)
     if told:
         metadata = attributes.new["metadata"]
@@ -69,7 +68,7 @@ def check_limits(attributes: AdmissionAttributes) -> None:
 
 
 def _pod_errors(spec: JsonObject, limit_range: JsonObject) -> Iterator[str]:
-    for limit in pace((limit_range.get("spec") or {}).get("limits") or ()):
+    for limit in (limit_range.get("spec") or {}).get("limits") or ():
         if limit.get("type") == "Container":
             for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
                 yield from _errors(limit, amounts_of(container, "requests"), amounts_of(container, "limits"))
@@ -128,7 +127,7 @@ def _head(word: str, limit: JsonObject, name: str, amount: Quantity) -> str:
 
 
 def _limits(limit_range: JsonObject, type: str) -> list[JsonObject]:
-    return [each for each in pace((limit_range.get("spec") or {}).get("limits") or ()) if each.get("type") == type]
+    return [each for each in (limit_range.get("spec") or {}).get("limits") or () if each.get("type") == type]
 
 
 def _amounts(limit: JsonObject, field: str) -> list[tuple[str, Quantity]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from setpoint.meta import Quantity
-from setpoint.slices import pace
 
 __all__ = ["Amounts", "Side", "amounts_of", "pod_amounts"]
 
@@ -18,7 +17,7 @@ Side = Literal["requests", "limits"]
 def amounts_of(holder: JsonObject, side: Side) -> Amounts:
     """The requests or limits of a container, of a claim, or of a pod itself."""
     given = (holder.get("resources") or {}).get(side) or {}
-    return {name: Quantity(value) for name, value in pace(given.items())}
+    return {name: Quantity(value) for name, value in given.items()}
 
 
 def pod_amounts(spec: JsonObject, side: Side, *, overhead: bool = True) -> Amounts:
@@ -31,7 +30,7 @@ def pod_amounts(spec: JsonObject, side: Side, *, overhead: bool = True) -> Amoun
     """
     running: Amounts = {}
     beginning: Amounts = {}
-    for container in pace(spec.get("initContainers") or ()):
+    for container in spec.get("initContainers") or ():
         wanted = amounts_of(container, side)
         if container.get("restartPolicy") == "Always":
             _add(running, wanted)
@@ -40,22 +39,22 @@ def pod_amounts(spec: JsonObject, side: Side, *, overhead: bool = True) -> Amoun
             together = dict(running)
             _add(together, wanted)
             _raise(beginning, together)
-    for container in pace(spec.get("containers") or ()):
+    for container in spec.get("containers") or ():
         _add(running, amounts_of(container, side))
     _raise(running, beginning)
     running |= amounts_of(spec, side)
     if overhead:
-        more = {name: Quantity(value) for name, value in pace((spec.get("overhead") or {}).items())}
+        more = {name: Quantity(value) for name, value in (spec.get("overhead") or {}).items()}
         _add(running, more if side == "requests" else {name: more[name] for name in more if name in running})
     return running
 
 
 def _add(into: Amounts, more: Amounts) -> None:
-    for name, amount in pace(more.items()):
+    for name, amount in more.items():
         into[name] = into[name] + amount if name in into else amount
 
 
 def _raise(into: Amounts, others: Amounts) -> None:
-    for name, amount in pace(others.items()):
+    for name, amount in others.items():
         if name not in into or into[name] < amount:
             into[name] = amount

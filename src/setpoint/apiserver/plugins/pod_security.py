@@ -16,7 +16,6 @@ from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import GroupKind
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
-from setpoint.slices import pace
 
 __all__ = ["TEMPLATES", "check_namespace", "check_pod", "check_template"]
 
@@ -160,13 +159,11 @@ def check_pod(attributes: AdmissionAttributes) -> None:
 def _other_images(new: JsonObject, old: JsonObject) -> bool:
     """Whether an update of a pod changes images or adds containers; other updates are not checked."""
     for kind in _IMAGES:
-        one, other = ([item.get("image") for item in pace(spec.get(kind) or ())] for spec in (new, old))
+        one, other = ([item.get("image") for item in spec.get(kind) or ()] for spec in (new, old))
         if one != other:
             return True
-    before = {item.get("name"): item.get("image") for item in pace(old.get("ephemeralContainers") or ())}
-    return any(
-        before.get(item.get("name"), item) != item.get("image") for item in pace(new.get("ephemeralContainers") or ())
-    )
+    before = {item.get("name"): item.get("image") for item in old.get("ephemeralContainers") or ()}
+    return any(before.get(item.get("name"), item) != item.get("image") for item in new.get("ephemeralContainers") or ())
 
 
 def check_template(attributes: AdmissionAttributes) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 from setpoint.apiserver.plugins.pod_view import PodView, named, quoted, who_sets
-from setpoint.slices import pace
 
 __all__ = ["LEVELS", "NEWEST", "violations"]
 
@@ -90,7 +89,7 @@ def _app_armor(pod: PodView) -> _Finding:
 
 def _added(pod: PodView, allowed: frozenset[str]) -> str:
     found = {
-        name: [item for item in pace((security.get("capabilities") or {}).get("add") or ()) if item not in allowed]
+        name: [item for item in (security.get("capabilities") or {}).get("add") or () if item not in allowed]
         for name, _, security in pod.containers
     }
     bad = [name for name, items in found.items() if items]
@@ -111,13 +110,13 @@ def _host_namespaces(pod: PodView) -> _Finding:
 
 
 def _host_paths(pod: PodView) -> _Finding:
-    found = [item.get("name", "") for item in pace(pod.spec.get("volumes") or ()) if item.get("hostPath") is not None]
+    found = [item.get("name", "") for item in pod.spec.get("volumes") or () if item.get("hostPath") is not None]
     return ("hostPath volumes", named("volume", found)) if found else None
 
 
 def _host_ports(pod: PodView) -> _Finding:
     found = {
-        name: [str(port["hostPort"]) for port in pace(container.get("ports") or ()) if port.get("hostPort")]
+        name: [str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")]
         for name, container, _ in pod.containers
     }
     bad = [name for name, ports in found.items() if ports]
@@ -222,7 +221,7 @@ def _seccomp_annotations(pod: PodView) -> _Finding:
 
 
 def _sysctls(pod: PodView) -> _Finding:
-    names = [item.get("name", "") for item in pace(pod.security.get("sysctls") or ())]
+    names = [item.get("name", "") for item in pod.security.get("sysctls") or ()]
     bad = [name for name in names if _SYSCTLS.get(name, 99) > pod.version]
     return ("forbidden sysctls", ", ".join(bad)) if bad else None
 
@@ -264,8 +263,8 @@ def _capabilities_restricted(pod: PodView) -> _Finding:
 def _volumes(pod: PodView) -> _Finding:
     bad: list[str] = []
     kinds: set[str] = set()
-    for volume in pace(pod.spec.get("volumes") or ()):
-        given = [name for name, value in pace(volume.items()) if name != "name" and value is not None]
+    for volume in pod.spec.get("volumes") or ():
+        given = [name for name, value in volume.items() if name != "name" and value is not None]
         if not _FREE_VOLUMES & {*given}:
             bad.append(volume.get("name", ""))
             kinds.add(given[0] if given else "unknown")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from setpoint.slices import pace
-
 __all__ = ["CONTAINERS", "PodView", "named", "quoted", "who_sets"]
 
 JsonObject = dict[str, Any]
@@ -26,7 +24,7 @@ class PodView:
         self.containers: list[tuple[str, JsonObject, JsonObject]] = [
             (container.get("name", ""), container, container.get("securityContext") or {})
             for kind in CONTAINERS
-            for container in pace(spec.get(kind) or ())
+            for container in spec.get(kind) or ()
         ]
         """The name of each container, the container, and its security context."""
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 from setpoint.apiserver.plugins.pod_amounts import Side, amounts_of, pod_amounts
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
-from setpoint.slices import pace
 
 __all__ = ["check_allocatable", "check_declared_features"]
 
@@ -32,10 +31,10 @@ def check_declared_features(attributes: AdmissionAttributes) -> None:
     assert attributes.old is not None
     old, new = attributes.old["spec"], attributes.spec
     needed = [_OF_PODS] if _differ(old, new) else []
-    before = {item["name"]: item for item in pace(old.get("initContainers") or ())}
+    before = {item["name"]: item for item in old.get("initContainers") or ()}
     if any(
         item.get("restartPolicy") != "Always" and _differ(before.get(item["name"], {}), item)
-        for item in pace(new.get("initContainers") or ())
+        for item in new.get("initContainers") or ()
     ):
         needed.append(_OF_INIT_CONTAINERS)
     if not needed:

@@ -6,7 +6,6 @@ from typing import Any
 
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
-from setpoint.slices import pace
 
 __all__ = ["apply_runtime_class", "validate_overhead"]
 
@@ -31,7 +30,7 @@ def apply_runtime_class(attributes: AdmissionAttributes) -> None:
     if scheduling is None:
         return
     selector: JsonObject = dict(spec.get("nodeSelector") or {})
-    for key, value in pace((scheduling.get("nodeSelector") or {}).items()):
+    for key, value in (scheduling.get("nodeSelector") or {}).items():
         if selector.get(key, value) != value:
             raise attributes.forbidden(
                 f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = "
@@ -41,8 +40,8 @@ def apply_runtime_class(attributes: AdmissionAttributes) -> None:
     if selector:
         spec["nodeSelector"] = selector
     had: list[JsonObject] = spec.get("tolerations") or []
-    known = {_key(each) for each in pace(had)}
-    tolerations = had + [each for each in pace(scheduling.get("tolerations") or ()) if _key(each) not in known]
+    known = {_key(each) for each in had}
+    tolerations = had + [each for each in scheduling.get("tolerations") or () if _key(each) not in known]
     if tolerations:
         spec["tolerations"] = tolerations
 

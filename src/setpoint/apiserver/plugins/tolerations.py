@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from setpoint.apiserver.requests.admission import AdmissionAttributes
-from setpoint.slices import pace
 
 __all__ = ["tolerate"]
 
@@ -24,7 +23,7 @@ def tolerate(attributes: AdmissionAttributes) -> None:
         {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
         for key in _TAINTS
         if not any(
-            item.get("key") in (None, "", key) and item.get("effect") in (None, "", "NoExecute") for item in pace(given)
+            item.get("key") in (None, "", key) and item.get("effect") in (None, "", "NoExecute") for item in given
         )
     ]
     if missing:

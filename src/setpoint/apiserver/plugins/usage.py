@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from setpoint.apiserver.plugins.pod_amounts import Amounts, amounts_of, pod_amounts
 from setpoint.meta import Quantity, parse_time
-from setpoint.slices import pace
 
 __all__ = ["CLASS", "EVALUATED", "Amounts", "concerned", "has_scope", "matches", "pod_usage", "unsaid", "usage"]
 
@@ -81,7 +80,7 @@ def pod_usage(pod: JsonObject, now: datetime) -> Amounts:
 
 def _compute(requests: Amounts, limits: Amounts) -> Amounts:
     found: Amounts = {"pods": _ONE}
-    for name, amount in pace(requests.items()):
+    for name, amount in requests.items():
         if name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-"):
             found[name] = found[f"requests.{name}"] = amount
         elif "/" in name:
@@ -149,7 +148,7 @@ def _claim(claim: JsonObject) -> Amounts:
 def matches(quota: JsonObject, collection: str, obj: JsonObject) -> bool:
     """Whether the object is in all scopes of the quota."""
     spec = quota.get("spec") or {}
-    wanted = [{"scopeName": name, "operator": "Exists"} for name in pace(spec.get("scopes") or ())]
+    wanted = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
     wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
     return all(has_scope(each, collection, obj) for each in wanted)
 

@@ -6,14 +6,13 @@ from collections.abc import Collection
 from datetime import datetime
 from ipaddress import IPv4Network
 from random import Random
-from typing import Final, cast
+from typing import Final
 
 from setpoint.apiserver.access.attributes import requested
 from setpoint.apiserver.access.authorizer import Authorizer
 from setpoint.apiserver.errors import not_found
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 from setpoint.apiserver.objects.versions import PLAIN, Versions
-from setpoint.apiserver.reads import Reads
 from setpoint.apiserver.replay import Replay
 from setpoint.apiserver.requests.admission import Admission
 from setpoint.apiserver.requests.options import Query
@@ -21,7 +20,7 @@ from setpoint.apiserver.requests.path import ResourcePath
 from setpoint.apiserver.resources.behaviour import AdmissionConfigurations, Definitions
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.state import State
-from setpoint.apiserver.storage import Record, Storage
+from setpoint.apiserver.storage import Record
 from setpoint.meta import format_time
 from setpoint.schema import FieldError
 
@@ -68,7 +67,7 @@ class Call:
         self.missing: list[FieldError] = []
         self.admission: Admission | None = None
         self.replay = replay
-        self.storage: Storage = state.storage if replay is None else cast("Reads", replay.attempt)
+        self.storage = state.storage
         self.versions = PLAIN if replay is None else Versions(replay)
 
     @property

@@ -24,7 +24,6 @@ from setpoint.models import definition_name
 from setpoint.patch.go_text import go_kind
 from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, apply_defaults, drop_nulls, prune, validate
 from setpoint.schema.errors import OMITTED
-from setpoint.slices import pace
 
 __all__ = [
     "TYPE_META",
@@ -217,8 +216,7 @@ def coerce(
         sort = go_kind(metadata)
         problem = f"json: cannot unmarshal {sort} into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
     else:
-        grown = patch and call.replay is not None
-        problem, call.missing = type_errors(served, obj, call.request.body or b"", grown=grown)
+        problem, call.missing = type_errors(served, obj, call.request.body or b"")
     if problem:
         raise _malformed(what, problem, patch)
     check_fields(call, served.schema, obj, validation, duplicates, what, patch=patch)
@@ -257,14 +255,14 @@ def check_fields(
     unknown = prune(schema, obj)
     repeated = [text for text in duplicates if isinstance(text, RepeatedKey)]
     others = [text for text in duplicates if not isinstance(text, RepeatedKey)]
-    strict = [f'unknown field "{path}"' for path in pace(unknown)]
+    strict = [f'unknown field "{path}"' for path in unknown]
     strict = others + strict if patch else strict + others
     if (strict or repeated) and validation == "Strict":
         texts = [*(["\n  ".join(("yaml: unmarshal errors:", *repeated))] if repeated else []), *strict]
         raise _malformed(what, f"strict decoding error: {', '.join(texts)}", patch)
     strict = [*repeated, *strict]
     if strict and validation == "Warn":
-        for text in pace(strict):
+        for text in strict:
             call.warn(text)
 
 
@@ -286,7 +284,7 @@ def dedupe_owners(call: Call, metadata: JsonObject) -> None:
         return
     kept: dict[bytes, Any] = {}
     twice: list[str] = []
-    for owner in pace(owners):
+    for owner in owners:
         if kept.setdefault(msgspec.json.encode(owner, order="sorted"), owner) is not owner:
             twice.append(owner.get("uid", ""))
     if twice:

@@ -20,7 +20,6 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
 from setpoint.models import UnknownKindError, kind_for
 from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, drop_nulls, validate
-from setpoint.slices import pace, spend
 
 __all__ = ["empty_nulls", "type_errors"]
 
@@ -40,8 +39,6 @@ _NOT_REALLY_REQUIRED: Final = frozenset(
         "drivers",
     }
 )
-_LONG: Final = 1 << 17
-_MANY: Final = 2000
 _ODD_NUMBER: Final = re.compile(rb"[-+:,\[\s][0-9](?:[0-9]{9}|[0-9.]*[eE]|[0-9]*\.[0-9]+\s*(?:[,}\]\r\n]|$))")
 """A number that may not fit into an integer, though the models' decoder takes it."""
 
@@ -56,13 +53,11 @@ class _ManagedFields(msgspec.Struct, rename="camel"):
     subresource: str | None = None
 
 
-def type_errors(
-    served: ServedResource, obj: dict[str, Any], raw: bytes = b"", *, grown: bool = False
-) -> tuple[str, list[FieldError]]:
+def type_errors(served: ServedResource, obj: dict[str, Any], raw: bytes = b"") -> tuple[str, list[FieldError]]:
     """The error of Go's decoder (empty if there is none), and an error for each missing field.
 
     ``raw`` is the document from which the object was decoded, or the patch that produced it; it is needed to check odd
-    numbers more closely. ``grown``: the work is done in slices, and the object may be large even if ``raw`` is small.
+    numbers more closely.
     For custom resources only the metadata is checked, because their schema covers the rest. Nulls in lists and maps,
     which Go treats as empty values, are replaced by empty values (in place).
     """
@@ -73,16 +68,13 @@ def type_errors(
         spec = schema.properties.get("spec")
         if spec is not None and spec.required and obj.get("spec") is None:
             obj["spec"] = {}
-        # The model's decoder can't be interrupted: what it would hold the loop with, validation looks at in slices.
-        many = (grown or len(raw) > _LONG) and _has_many(obj)
-        spend(len(raw))
-        if not many and _fits(served.resource.gvk, obj) and not _odd_number(raw):
+        if _fits(served.resource.gvk, obj) and not _ODD_NUMBER.search(raw):
             return "", []
     errors = validate(schema, value, path)
-    wrong = any(error.type is ErrorType.TYPE_INVALID for error in pace(errors))
+    wrong = any(error.type is ErrorType.TYPE_INVALID for error in errors)
     if wrong and not served.custom and join_bytes(served, obj):
         errors = validate(schema, value, path)
-    for error in pace(errors):
+    for error in errors:
         if error.type is ErrorType.TYPE_INVALID and error.bad_value != "null":
             problem = go_words.type_problem(served, obj, error, raw)
             if problem:
@@ -90,10 +82,10 @@ def type_errors(
         if error.type is ErrorType.INVALID and "must be of type integer" in error.detail:
             located = FieldError(error.type, error.detail.rpartition(" in ")[2], error.detail)
             return go_words.type_problem(served, obj, located, raw), []
-    if any(error.bad_value == "null" for error in pace(errors)):
+    if any(error.bad_value == "null" for error in errors):
         empty_nulls(schema, value)
         errors = validate(schema, value, path)
-    return "", [error for error in pace(errors) if error.type is ErrorType.REQUIRED and _really_required(error.field)]
+    return "", [error for error in errors if error.type is ErrorType.REQUIRED and _really_required(error.field)]
 
 
 def empty_nulls(schema: Schema, value: Any) -> None:
@@ -106,13 +98,13 @@ def empty_nulls(schema: Schema, value: Any) -> None:
 
 def _fill_nulls(schema: Schema | None, value: Any) -> None:
     if isinstance(value, dict) and schema is not None:
-        for key, item in pace(value.items()):
+        for key, item in value.items():
             if item is None and key not in schema.properties and schema.additional is not None:
                 value[key] = _zero(schema.additional)
             elif isinstance(item, dict | list):
                 _fill_nulls(schema.field(key), item)
     elif isinstance(value, list) and schema is not None and schema.items is not None:
-        for index, item in enumerate(pace(value)):
+        for index, item in enumerate(value):
             if item is None:
                 value[index] = _zero(schema.items)
             elif isinstance(item, dict | list):
@@ -141,21 +133,6 @@ def _really_required(field: str) -> bool:
     )
 
 
-def _has_many(obj: dict[str, Any]) -> bool:
-    """Whether ``obj`` contains thousands of objects and lists, at any depth."""
-    parts: list[Any] = [obj]
-    count = 1
-    while parts and count <= _MANY:
-        parts = [
-            item
-            for part in parts
-            for item in pace(part.values() if type(part) is dict else part)
-            if type(item) is dict or type(item) is list
-        ]
-        count += len(parts)
-    return count > _MANY
-
-
 def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:
     model = _model(kind)
     if model is None:
@@ -170,14 +147,6 @@ def _fits(kind: GroupVersionKind, obj: dict[str, Any]) -> bool:
     except (msgspec.ValidationError, RecursionError):
         return False
     return kind.kind != "StatefulSet" or _names_fit(obj)
-
-
-def _odd_number(raw: bytes) -> bool:
-    for start in range(0, len(raw), _LONG):
-        spend(min(len(raw), _LONG))  # a search can't be interrupted
-        if _ODD_NUMBER.search(raw, start, start + _LONG + 10):  # a match may begin at the end of one part
-            return True
-    return False
 
 
 def _names_fit(obj: dict[str, Any]) -> bool:

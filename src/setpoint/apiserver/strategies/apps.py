@@ -17,7 +17,6 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
-from setpoint.slices import pace
 
 __all__ = ["DaemonSets", "Deployments", "ReplicaSets", "ReplicationControllers", "StatefulSets"]
 
@@ -165,7 +164,7 @@ class StatefulSets(_Workload):
         retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
         for when in ("whenDeleted", "whenScaled"):
             retention[when] = retention.get(when) or "Retain"
-        for claim in pace(spec.get("volumeClaimTemplates") or ()):
+        for claim in spec.get("volumeClaimTemplates") or ():
             claim["apiVersion"], claim["kind"] = "v1", "PersistentVolumeClaim"
             status = claim.setdefault("status", {})
             status["phase"] = status.get("phase") or "Pending"

@@ -21,7 +21,6 @@ from setpoint.apiserver.strategies.rules.row import (
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required
-from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.meta import Resource
@@ -139,7 +138,7 @@ def _cpu_metric(percentage: int, *, current: bool = False) -> JsonObject:
 
 
 def _cpu_of(metrics: Any, key: str) -> int | None:
-    for metric in pace(metrics or ()):
+    for metric in metrics or ():
         resource = metric.get("resource") or {}
         value = (resource.get(key) or {}).get("averageUtilization")
         if metric.get("type") == "Resource" and resource.get("name") == "cpu" and value is not None:
@@ -150,13 +149,13 @@ def _cpu_of(metrics: Any, key: str) -> int | None:
 def _to_v1(obj: JsonObject) -> JsonObject:
     metadata = dict(obj["metadata"])
     own = {_PREFIX + annotation for _, _, annotation in _REST}
-    annotations = {name: text for name, text in pace((metadata.get("annotations") or {}).items()) if name not in own}
+    annotations = {name: text for name, text in (metadata.get("annotations") or {}).items() if name not in own}
     made = {**obj, "metadata": metadata}
     for section, name, annotation in _REST:
         part = dict(made.get(section) or {})
         value = part.pop(name, None)
         if name == "metrics":
-            value = [metric for metric in pace(value or ()) if _cpu_of([metric], "target") is None]
+            value = [metric for metric in value or () if _cpu_of([metric], "target") is None]
         if value or (name == "behavior" and value is not None):
             annotations[_PREFIX + annotation] = written_annotation(name, value)
         if section in made:

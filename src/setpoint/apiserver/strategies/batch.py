@@ -12,7 +12,6 @@ from setpoint.apiserver.strategies.rules.row import Table, at_least, row
 from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, not_supported, required
-from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -47,8 +46,8 @@ def _default_job_spec(spec: JsonObject) -> None:
 
 
 def _default_failures(policy: JsonObject | None) -> None:
-    for rule in pace((policy or {}).get("rules") or ()):
-        for pattern in pace(rule.get("onPodConditions") or ()):
+    for rule in (policy or {}).get("rules") or ():
+        for pattern in rule.get("onPodConditions") or ():
             pattern.setdefault("status", "True")
 
 

@@ -10,7 +10,6 @@ from setpoint.meta.names import path_segment
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError, json_equal
 from setpoint.schema.errors import invalid
-from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -63,8 +62,8 @@ class SigningRequests(Strategy):
         if subresource == "approval":
             made["status"] = {**before, "conditions": sent.get("conditions") or []}
             return made
-        kept = [item for item in pace(before.get("conditions") or ()) if item.get("type") in _DECISIONS]
-        others = [item for item in pace(sent.get("conditions") or ()) if item.get("type") not in _DECISIONS]
+        kept = [item for item in before.get("conditions") or () if item.get("type") in _DECISIONS]
+        others = [item for item in sent.get("conditions") or () if item.get("type") not in _DECISIONS]
         made["status"] = {**sent, **({"conditions": kept + others} if kept or others else {})}
         return made
 

@@ -33,7 +33,6 @@ from setpoint.schema.errors import (
     too_long,
     too_many,
 )
-from setpoint.slices import pace
 
 __all__ = ["changed_drivers", "claim_status_errors", "without_deallocated"]
 
@@ -60,9 +59,9 @@ def claim_status_errors(obj: JsonObject, old: JsonObject) -> Errors:
     errors = _consumers(status.get("reservedFor") or [], "status.reservedFor")
     allocated = _allocated(status)
     devices = status.get("devices") or []
-    for index, device in enumerate(pace(devices)):
+    for index, device in enumerate(devices):
         errors += _device(device, f"status.devices[{index}]", allocated)
-    errors += _repeated([_identity(item) for item in pace(devices)], devices, "status.devices")
+    errors += _repeated([_identity(item) for item in devices], devices, "status.devices")
     if status.get("reservedFor"):
         if allocation is None:
             errors.append(forbidden("status.reservedFor", "may not be specified when `allocated` is not set"))
@@ -82,7 +81,7 @@ def claim_status_errors(obj: JsonObject, old: JsonObject) -> Errors:
 def _added(consumers: Sequence[JsonObject], before: Sequence[JsonObject] | None) -> bool:
     """Whether ``consumers`` has an entry that is not in ``before``."""
     known = {frozenset(item.items()) for item in before or ()}
-    return any(frozenset(item.items()) not in known for item in pace(consumers))
+    return any(frozenset(item.items()) not in known for item in consumers)
 
 
 def _identity(device: JsonObject) -> Device:
@@ -96,26 +95,26 @@ def _identity(device: JsonObject) -> Device:
 
 def _allocated(status: JsonObject) -> set[Device]:
     allocation = status.get("allocation") or {}
-    return {_identity(result) for result in pace((allocation.get("devices") or {}).get("results") or ())}
+    return {_identity(result) for result in (allocation.get("devices") or {}).get("results") or ()}
 
 
 def without_deallocated(status: JsonObject, before: JsonObject) -> JsonObject:
     """``status`` without the drivers' reports on devices that were allocated before but no longer are."""
     gone = _allocated(before) - _allocated(status)
-    kept = [item for item in pace(status.get("devices") or ()) if _identity(item) not in gone]
+    kept = [item for item in status.get("devices") or () if _identity(item) not in gone]
     made = {name: value for name, value in status.items() if name != "devices"}
     return {**made, "devices": kept} if kept else made
 
 
 def changed_drivers(status: JsonObject, before: JsonObject) -> list[str]:
     """The drivers of the devices whose reports were added, changed or removed since ``before``, sorted."""
-    new, old = ({_identity(item): item for item in pace(source.get("devices") or ())} for source in (status, before))
+    new, old = ({_identity(item): item for item in source.get("devices") or ()} for source in (status, before))
     every = new.keys() | old.keys()
-    return sorted({device[0] for device in pace(every) if not json_equal(new.get(device), old.get(device))})
+    return sorted({device[0] for device in every if not json_equal(new.get(device), old.get(device))})
 
 
 def _repeated(keys: Sequence[object], items: Sequence[JsonObject], path: str) -> Errors:
-    return [duplicate(f"{path}[{index}]", Shown(_shown(items[index]))) for index in pace(repeats(keys))]
+    return [duplicate(f"{path}[{index}]", Shown(_shown(items[index]))) for index in repeats(keys)]
 
 
 _shown: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
@@ -126,7 +125,7 @@ def _consumers(consumers: Sequence[JsonObject], path: str) -> Errors:
         return [too_many(path, len(consumers), _CONSUMERS)]
     errors = [
         required(f"{path}[{index}].{name}")
-        for index, consumer in enumerate(pace(consumers))
+        for index, consumer in enumerate(consumers)
         for name in ("resource", "name", "uid")
         if not consumer.get(name)
     ]
@@ -147,12 +146,12 @@ def _allocation(allocation: JsonObject, known: Mapping[str, set[str]]) -> Errors
     if len(results) > _RESULTS:
         errors.append(too_many(f"{path}.devices.results", len(results), _RESULTS))
     else:
-        for index, result in enumerate(pace(results)):
+        for index, result in enumerate(results):
             errors += _result(result, f"{path}.devices.results[{index}]", known)
     if len(configs) > _CONFIGURATIONS:
         errors.append(too_many(f"{path}.devices.config", len(configs), _CONFIGURATIONS))
     else:
-        for index, config in enumerate(pace(configs)):
+        for index, config in enumerate(configs):
             errors += _configuration(config, f"{path}.devices.config[{index}]", known)
     selector = allocation.get("nodeSelector")
     return errors if selector is None else errors + node_selector_errors(selector, f"{path}.nodeSelector")
@@ -164,7 +163,7 @@ def _result(result: JsonObject, path: str, known: Mapping[str, set[str]]) -> Err
     errors += _declared_pool(result.get("pool", ""), f"{path}.pool")
     errors += name_errors(result.get("device", ""), dns1123_label, f"{path}.device")
     errors += _binding(result, path)
-    for index, toleration in enumerate(pace(result.get("tolerations") or ())):
+    for index, toleration in enumerate(result.get("tolerations") or ()):
         errors += toleration_errors(toleration, f"{path}.tolerations[{index}]")
     return errors + _share(result, path)
 
@@ -192,7 +191,7 @@ def _several(items: Sequence[str], most: int, path: str, check: Callable[[str, s
     if len(items) > most:
         errors = [too_many(path, len(items), most)]
     else:
-        errors = [error for index, item in enumerate(pace(items)) for error in check(item, f"{path}[{index}]")]
+        errors = [error for index, item in enumerate(items) for error in check(item, f"{path}[{index}]")]
     return errors + repeated_errors(items, path)
 
 
@@ -205,7 +204,7 @@ def _binding(result: JsonObject, path: str) -> Errors:
         )
     where = f"{path}.bindingFailureConditions"
     text, known = "bindingFailureConditions must not overlap with bindingConditions", set(wanted)
-    errors += [invalid(f"{where}[{index}]", item, text) for index, item in enumerate(pace(failing)) if item in known]
+    errors += [invalid(f"{where}[{index}]", item, text) for index, item in enumerate(failing) if item in known]
     if failing and not wanted:
         text = "bindingConditions are required to use bindingFailureConditions"
         errors.append(invalid(f"{path}.bindingConditions", result.get("bindingConditions"), text))
@@ -264,7 +263,7 @@ def _network(data: JsonObject, path: str) -> Errors:
     addresses = data.get("ips") or []
     if len(addresses) > _ADDRESSES:
         return [*errors, too_many(f"{path}.ips", len(addresses), _ADDRESSES)]
-    for index, address in enumerate(pace(addresses)):
+    for index, address in enumerate(addresses):
         errors += _interface_address(address, f"{path}.ips[{index}]")
     return errors + repeated_errors(addresses, f"{path}.ips")
 

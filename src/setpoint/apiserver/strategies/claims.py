@@ -10,7 +10,6 @@ from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import Shown, forbidden, invalid, not_supported, required
-from setpoint.slices import pace
 
 __all__ = ["access_mode_errors", "claim_errors"]
 
@@ -24,8 +23,8 @@ def access_mode_errors(modes: list[str] | None, path: str, detail: str = "") -> 
     """The errors in the access modes of volumes and claims. ``detail`` is the message if there are no modes."""
     if not modes:
         return [required(path, detail)]
-    errors = [not_supported(path, mode, _MODES) for mode in pace(modes) if mode not in _MODES]
-    known = {mode for mode in pace(modes) if mode in _MODES}
+    errors = [not_supported(path, mode, _MODES) for mode in modes if mode not in _MODES]
+    known = {mode for mode in modes if mode in _MODES}
     if "ReadWriteOncePod" in known and len(known) > 1:
         errors.append(forbidden(path, "may not use ReadWriteOncePod with other access modes"))
     return errors

@@ -11,7 +11,6 @@ from setpoint.cel.types import BOOL, Type
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, internal_error, invalid, required, too_many
-from setpoint.slices import pace
 
 __all__ = ["condition_errors", "expression_errors"]
 
@@ -25,7 +24,7 @@ def condition_errors(conditions: Sequence[JsonObject], path: str, *, params: boo
         errors.append(too_many(path, len(conditions), _MOST))
     environment = admission_environment(params=params)
     seen: set[str] = set()
-    for index, condition in enumerate(pace(conditions)):
+    for index, condition in enumerate(conditions):
         where = f"{path}[{index}]"
         text = (condition.get("expression") or "").strip()
         if not text:

@@ -17,7 +17,6 @@ from setpoint.meta import Resource
 from setpoint.meta.names import config_key, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError, go_syntax_error
 from setpoint.schema.errors import forbidden, invalid, required, too_long
-from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -54,12 +53,12 @@ class ConfigMaps(Strategy):
         data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
         errors = []
         size = 0
-        for key, value in pace(data.items()):
+        for key, value in data.items():
             errors += [invalid(f"data[{key}]", key, text) for text in config_key(key)]
             if key in binary:
                 errors.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
             size += len(value.encode())
-        for key, value in pace(binary.items()):
+        for key, value in binary.items():
             errors += [invalid(f"binaryData[{key}]", key, text) for text in config_key(key)]
             size += len(value) * 3 // 4
         if size > _MAX_DATA:
@@ -81,7 +80,7 @@ class Secrets(Strategy):
         texts = obj.pop("stringData", None)
         if texts:
             data = obj.get("data") or {}
-            data.update({key: base64.b64encode(value.encode()).decode() for key, value in pace(texts.items())})
+            data.update({key: base64.b64encode(value.encode()).decode() for key, value in texts.items()})
             obj["data"] = data
         obj.setdefault("type", "Opaque")
         if not obj["type"]:
@@ -90,7 +89,7 @@ class Secrets(Strategy):
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         data = obj.get("data") or {}
         errors = []
-        for key, value in pace(data.items()):
+        for key, value in data.items():
             errors += [invalid(f"data[{key}]", key, text) for text in config_key(key)]
             try:
                 base64.b64decode(value, validate=True)
@@ -260,8 +259,8 @@ class Endpoints(Strategy):
     create_on_update = True
 
     def default(self, obj: JsonObject) -> None:
-        for subset in pace(obj.get("subsets") or ()):
-            for port in pace(subset.get("ports") or ()):
+        for subset in obj.get("subsets") or ():
+            for port in subset.get("ports") or ():
                 port.setdefault("protocol", "TCP")
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from setpoint.apiserver.strategies.addresses import address_of, address_problem
 from setpoint.apiserver.strategies.strategy import METADATA, JsonObject, Strategy
 from setpoint.meta.names import path_segment
-from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -81,8 +80,8 @@ class NetworkPolicies(Strategy):
     def default(self, obj: JsonObject) -> None:
         spec = obj.setdefault("spec", {})
         for direction in ("ingress", "egress"):
-            for rule in pace(spec.get(direction) or ()):
-                for port in pace(rule.get("ports") or ()):
+            for rule in spec.get(direction) or ():
+                for port in rule.get("ports") or ():
                     port.setdefault("protocol", "TCP")
         if not spec.get("policyTypes"):
             spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
@@ -99,7 +98,7 @@ class EndpointSlices(Strategy):
         return super().wants_something_else(new, old) or labels[0] != labels[1]
 
     def default(self, obj: JsonObject) -> None:
-        for port in pace(obj.get("ports") or ()):
+        for port in obj.get("ports") or ():
             port.setdefault("name", "")
             port.setdefault("protocol", "TCP")
 
@@ -192,15 +191,15 @@ class LimitRanges(Strategy):
     create_on_update = True
 
     def default(self, obj: JsonObject) -> None:
-        for limit in pace((obj.get("spec") or {}).get("limits") or ()):
+        for limit in (obj.get("spec") or {}).get("limits") or ():
             if limit.get("type") != "Container":
                 continue
             default, request = dict(limit.get("default") or {}), dict(limit.get("defaultRequest") or {})
-            for name, amount in pace((limit.get("max") or {}).items()):
+            for name, amount in (limit.get("max") or {}).items():
                 default.setdefault(name, amount)
-            for name, amount in pace(default.items()):
+            for name, amount in default.items():
                 request.setdefault(name, amount)
-            for name, amount in pace((limit.get("min") or {}).items()):
+            for name, amount in (limit.get("min") or {}).items():
                 request.setdefault(name, amount)
             for key, amounts in (("default", default), ("defaultRequest", request)):
                 if amounts:

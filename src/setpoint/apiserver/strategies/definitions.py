@@ -16,7 +16,6 @@ from setpoint.cel.rules import default_errors, rule_errors
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
 from setpoint.schema import FieldError, json_equal, structural
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
-from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -113,9 +112,9 @@ def _name_errors(name: str, spec: JsonObject) -> list[FieldError]:
             errors += [invalid(f"spec.names.{key}", value, f"{text}: {why}") for why in dns1035_label(value.lower())]
     if names.get("kind") and names.get("kind") == names.get("listKind"):
         errors.append(invalid("spec.names.listKind", names["listKind"], "kind and listKind may not be the same"))
-    for index, short in enumerate(pace(names.get("shortNames") or ())):
+    for index, short in enumerate(names.get("shortNames") or ()):
         errors += [invalid(f"spec.names.shortNames[{index}]", short, text) for text in dns1035_label(short)]
-    for index, category in enumerate(pace(names.get("categories") or ())):
+    for index, category in enumerate(names.get("categories") or ()):
         errors += [invalid(f"spec.names.categories[{index}]", category, text) for text in dns1035_label(category)]
     scope = spec.get("scope", "")
     if scope not in ("Cluster", "Namespaced"):
@@ -127,7 +126,7 @@ def _name_errors(name: str, spec: JsonObject) -> list[FieldError]:
 
 def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
     versions = spec.get("versions") or []
-    known = [version.get("schema") for version in pace(before.get("versions") or ())]
+    known = [version.get("schema") for version in before.get("versions") or ()]
     errors: list[FieldError] = []
     if not versions:
         return [required("spec.versions", "must have at least one version")]
@@ -135,7 +134,7 @@ def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
     stored = [version for version in versions if version.get("storage")]
     # API servers keep a schema that all versions share in one place, and name that place in messages.
     several = any(not json_equal(version.get("schema"), versions[0].get("schema")) for version in versions)
-    for index, version in enumerate(pace(versions)):
+    for index, version in enumerate(versions):
         path = f"spec.versions[{index}]"
         schema_path = f"{path}.schema.openAPIV3Schema" if several else "spec.validation.openAPIV3Schema"
         name = version.get("name", "")
@@ -200,7 +199,7 @@ def _scale_errors(scale: Any, path: str) -> list[FieldError]:
 
 def _column_errors(columns: Any, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    for index, column in enumerate(pace(columns)):
+    for index, column in enumerate(columns):
         where = f"{path}[{index}]"
         for key in ("name", "type", "jsonPath"):
             if not column.get(key):
@@ -218,7 +217,7 @@ def _selectable_errors(fields: Any, path: str) -> list[FieldError]:
     if len(fields) > 8:
         errors.append(invalid(path, len(fields), "must have at most 8 selectable fields"))
     seen: set[str] = set()
-    for index, field in enumerate(pace(fields)):
+    for index, field in enumerate(fields):
         value = field.get("jsonPath", "")
         if not value:
             errors.append(required(f"{path}[{index}].jsonPath"))
@@ -256,8 +255,7 @@ def _update_errors(spec: JsonObject, old: JsonObject) -> list[FieldError]:
     if spec.get("group") != before.get("group"):
         errors.append(invalid("spec.group", spec.get("group", ""), "field is immutable"))
     established = any(
-        item.get("type") == "Established" and item.get("status") == "True"
-        for item in pace(status.get("conditions") or ())
+        item.get("type") == "Established" and item.get("status") == "True" for item in status.get("conditions") or ()
     )
     if established:
         if spec.get("scope") != before.get("scope"):
@@ -265,8 +263,8 @@ def _update_errors(spec: JsonObject, old: JsonObject) -> list[FieldError]:
         for key in ("plural", "kind"):
             if not json_equal(spec["names"].get(key), before["names"].get(key)):
                 errors.append(invalid(f"spec.names.{key}", spec["names"].get(key, ""), "field is immutable"))
-    names = {version.get("name") for version in pace(spec.get("versions") or ())}
-    for index, version in enumerate(pace(status.get("storedVersions") or ())):
+    names = {version.get("name") for version in spec.get("versions") or ()}
+    for index, version in enumerate(status.get("storedVersions") or ()):
         if version not in names:
             text = "missing from spec.versions; it must not be removed while it is stored"
             errors.append(invalid(f"status.storedVersions[{index}]", version, f"{text}: storage migration is needed"))

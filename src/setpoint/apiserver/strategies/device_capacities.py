@@ -9,7 +9,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import Quantity
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, forbidden, invalid, required
-from setpoint.slices import pace
 
 __all__ = ["request_policy_errors"]
 
@@ -28,11 +27,11 @@ def request_policy_errors(policy: JsonObject, whole: str, path: str) -> Errors:
         kind = "validValues" if values else "validRange"
         return [required(f"{path}.default", f"required when {kind} is defined")]
     errors: Errors = []
-    for index, (before, value) in enumerate(pairwise(pace(values)), 1):
+    for index, (before, value) in enumerate(pairwise(values), 1):
         if Quantity(before) > Quantity(value):
             errors.append(invalid(f"{path}.validValues[{index}]", value, "values must be sorted in ascending order"))
     again = set(repeats(values))
-    for index, value in enumerate(pace(values)):
+    for index, value in enumerate(values):
         if index in again:
             errors.append(duplicate(f"{path}.validValues[{index}]", value))
         if Quantity(value) > Quantity(whole):

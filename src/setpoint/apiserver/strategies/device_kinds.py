@@ -23,7 +23,6 @@ from setpoint.meta import GroupKind
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
-from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -32,7 +31,7 @@ __all__ = ["ClaimTemplates", "DeviceClasses", "ResourceClaims", "ResourceSlices"
 
 
 def _default_devices(spec: Any) -> None:
-    for request in pace(((spec or {}).get("devices") or {}).get("requests") or []):
+    for request in ((spec or {}).get("devices") or {}).get("requests") or []:
         for part in (request.get("exactly"), *(request.get("firstAvailable") or ())):
             if not isinstance(part, dict):
                 continue
@@ -43,7 +42,7 @@ def _default_devices(spec: Any) -> None:
 
 
 def _default_tolerations(part: JsonObject) -> None:
-    for toleration in pace(part.get("tolerations") or ()):
+    for toleration in part.get("tolerations") or ():
         toleration.setdefault("operator", "Equal")
 
 
@@ -96,7 +95,7 @@ class ResourceClaims(Strategy):
     def default(self, obj: JsonObject) -> None:
         _default_devices(obj.get("spec"))
         allocation = (obj.get("status") or {}).get("allocation") or {}
-        for result in pace((allocation.get("devices") or {}).get("results") or ()):
+        for result in (allocation.get("devices") or {}).get("results") or ():
             _default_tolerations(result)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:

@@ -20,7 +20,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required, too_long, too_many
-from setpoint.slices import pace
 
 __all__ = ["slice_errors"]
 
@@ -58,10 +57,10 @@ def slice_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
     devices = spec.get("devices") or []
     if len(devices) > 128:
         return [*errors, too_many("spec.devices", len(devices), 128)]
-    for index, device in enumerate(pace(devices)):
+    for index, device in enumerate(devices):
         errors += _device(device, f"spec.devices[{index}]", each=bool(spec.get("perDeviceNodeSelection")))
     errors += repeated_errors([device.get("name", "") for device in devices], "spec.devices")
-    for index, counters in enumerate(pace(spec.get("sharedCounters") or ())):
+    for index, counters in enumerate(spec.get("sharedCounters") or ()):
         errors += _counters(counters, "name", f"spec.sharedCounters[{index}]")
     return errors
 
@@ -108,7 +107,7 @@ def _placing(part: JsonObject, path: str, what: str, names: tuple[str, ...]) -> 
 
 def _device(device: JsonObject, path: str, *, each: bool) -> Errors:
     errors = name_errors(device.get("name", ""), dns1123_label, f"{path}.name")
-    for name, attribute in pace((device.get("attributes") or {}).items()):
+    for name, attribute in (device.get("attributes") or {}).items():
         where = f"{path}.attributes[{name}]"
         errors += qualified_errors(name, f"{path}.attributes")
         given = [key for key in _VALUES if attribute.get(key) is not None]
@@ -126,16 +125,16 @@ def _device(device: JsonObject, path: str, *, each: bool) -> Errors:
             errors.append(invalid(f"{where}.version", version, text))
         if version is not None and len(version) > 64:
             errors.append(too_long(f"{where}.version", 64))
-    for name, capacity in pace((device.get("capacity") or {}).items()):
+    for name, capacity in (device.get("capacity") or {}).items():
         errors += qualified_errors(name, f"{path}.capacity")
         policy, where = capacity.get("requestPolicy"), f"{path}.capacity[{name}].requestPolicy"
         if policy is not None and not device.get("allowMultipleAllocations"):
             errors.append(forbidden(where, "allowMultipleAllocations must be true"))
         elif policy is not None:
             errors += request_policy_errors(policy, capacity.get("value", "0"), where)
-    for index, taint in enumerate(pace(device.get("taints") or ())):
+    for index, taint in enumerate(device.get("taints") or ()):
         errors += taint_errors(taint, f"{path}.taints[{index}]")
-    for index, counters in enumerate(pace(device.get("consumesCounters") or ())):
+    for index, counters in enumerate(device.get("consumesCounters") or ()):
         errors += _counters(counters, "counterSet", f"{path}.consumesCounters[{index}]")
     if each:
         errors += _placing(device, path, "device", ("nodeName", "nodeSelector", "allNodes"))
@@ -153,7 +152,7 @@ def _counters(counters: JsonObject, key: str, path: str) -> Errors:
     errors = name_errors(name, dns1123_label, f"{path}.{key}") if name else [required(f"{path}.{key}")]
     if not counters.get("counters"):
         return [*errors, required(f"{path}.counters")]
-    for counter in pace(counters["counters"]):
+    for counter in counters["counters"]:
         errors += name_errors(counter, dns1123_label, f"{path}.counters[{counter}]")
     return errors
 
@@ -165,11 +164,11 @@ def _binding(device: JsonObject, path: str) -> Errors:
         if len(conditions) > 4:
             errors.append(too_many(f"{path}.{name}", len(conditions), 4))
             continue
-        for index, condition in enumerate(pace(conditions)):
+        for index, condition in enumerate(conditions):
             errors += name_errors(condition, qualified_name, f"{path}.{name}[{index}]")
         errors += repeated_errors(conditions, f"{path}.{name}")
     good, bad = set(both["bindingConditions"]), both["bindingFailureConditions"]
-    for index, condition in enumerate(pace(bad)):
+    for index, condition in enumerate(bad):
         if condition in good:
             text = "bindingFailureConditions must not overlap with bindingConditions"
             errors.append(invalid(f"{path}.bindingFailureConditions[{index}]", condition, text))

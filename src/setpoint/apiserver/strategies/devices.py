@@ -27,7 +27,6 @@ from setpoint.cel.types import ANY, BOOL, DYN
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_long, too_many
-from setpoint.slices import pace
 
 __all__ = [
     "ADMIN_RULE",
@@ -64,7 +63,7 @@ def _selectors(selectors: Sequence[JsonObject] | None, path: str) -> Errors:
     errors: Errors = []
     if len(selectors or ()) > _MOST:
         return [too_many(path, len(selectors or ()), _MOST)]
-    for index, selector in enumerate(pace(selectors or ())):
+    for index, selector in enumerate(selectors or ()):
         where, cel = f"{path}[{index}].cel", selector.get("cel")
         if cel is None:
             errors.append(required(where))
@@ -136,8 +135,8 @@ def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
 def request_names(spec: JsonObject) -> dict[str, set[str]]:
     """The names of a claim's requests, each with the names of its alternatives."""
     return {
-        request.get("name", ""): {part.get("name", "") for part in pace(request.get("firstAvailable") or ())}
-        for request in pace((spec.get("devices") or {}).get("requests") or ())
+        request.get("name", ""): {part.get("name", "") for part in request.get("firstAvailable") or ()}
+        for request in (spec.get("devices") or {}).get("requests") or ()
     }
 
 
@@ -146,9 +145,7 @@ def _several(items: Sequence[Any], name: str, path: str) -> Errors:
 
 
 def _references(names: Sequence[str], known: Mapping[str, set[str]], path: str) -> Errors:
-    errors = [
-        error for index, name in enumerate(pace(names)) for error in reference_errors(name, known, f"{path}[{index}]")
-    ]
+    errors = [error for index, name in enumerate(names) for error in reference_errors(name, known, f"{path}[{index}]")]
     return errors + repeated_errors(names, path)
 
 
@@ -172,14 +169,14 @@ def _request(request: JsonObject, path: str) -> Errors:
         return [*errors, required(path, _ONE_WAY)]
     if exactly is not None and first:
         errors.append(invalid(path, None, f"{_ONE_WAY}, but multiple fields are set"))
-        for index, part in enumerate(pace(first)):
+        for index, part in enumerate(first):
             errors += _declared(part, f"{path}.firstAvailable[{index}]")
         return errors
     if exactly is not None:
         return errors + _wanted(exactly, f"{path}.exactly")
     if len(first) > 8:
         errors.append(too_many(f"{path}.firstAvailable", len(first), 8))
-    for index, part in enumerate(pace(first)):
+    for index, part in enumerate(first):
         where = f"{path}.firstAvailable[{index}]"
         errors += name_errors(part.get("name", ""), dns1123_label, f"{where}.name") + _wanted(part, where)
     return errors + repeated_errors([part.get("name", "") for part in first], f"{path}.firstAvailable")
@@ -210,7 +207,7 @@ def _wanted(part: JsonObject, path: str) -> Errors:
             errors.append(invalid(f"{path}.count", count, "must be greater than zero"))
     else:
         errors.append(not_supported(f"{path}.allocationMode", mode, ("All", "ExactCount")))
-    for index, toleration in enumerate(pace(part.get("tolerations") or ())):
+    for index, toleration in enumerate(part.get("tolerations") or ()):
         errors += toleration_errors(toleration, f"{path}.tolerations[{index}]")
     return errors
 
@@ -236,7 +233,7 @@ def toleration_errors(toleration: JsonObject, path: str) -> Errors:
 
 def _said(spec: JsonObject) -> JsonObject:
     """The spec of a claim template without the empty fields of its metadata, which do not count as changes."""
-    return {**spec, "metadata": {key: value for key, value in pace((spec.get("metadata") or {}).items()) if value}}
+    return {**spec, "metadata": {key: value for key, value in (spec.get("metadata") or {}).items() if value}}
 
 
 def claim_template_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
@@ -292,7 +289,7 @@ def taint_rule_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 def admin_errors(spec: JsonObject, namespace: JsonObject) -> Errors:
     """An error if a request asks for administrator access and the namespace lacks the label that allows it."""
     requests = (spec.get("devices") or {}).get("requests") or ()
-    asked = (index for index, item in enumerate(pace(requests)) if (item.get("exactly") or {}).get("adminAccess"))
+    asked = (index for index, item in enumerate(requests) if (item.get("exactly") or {}).get("adminAccess"))
     first = next(asked, None)
     if first is None or allows_admins(namespace):
         return []

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.strategy import JsonObject
-from setpoint.slices import pace
 
 __all__ = ["disabled_fields", "drop_disabled"]
 
@@ -117,11 +116,11 @@ def _drop(tree: Tree, holder: JsonObject) -> None:
             del holder[name]
             continue
         if type(value) is list:
-            for item in pace(value):
+            for item in value:
                 if type(item) is dict:
                     _drop(inner, item)
         elif name == "attributes":  # a map
-            for item in pace(value.values()):
+            for item in value.values():
                 _drop(inner, item)
         elif type(value) is dict:
             before = len(value)

@@ -7,7 +7,6 @@ from typing import Final
 
 from setpoint.meta.numbers import NumberError, parse_int
 from setpoint.meta.text import quote
-from setpoint.slices import pace
 
 __all__ = ["count_indexes", "index_intervals", "indexes_problem"]
 
@@ -22,7 +21,7 @@ def indexes_problem(text: str, completions: int) -> str:
 def count_indexes(text: str, completions: int) -> tuple[int, str]:
     """The number of indexes in a list and an empty string, or 0 and the first error if the list is invalid."""
     total, last = 0, None
-    for part in pace(text.split(",")) if text else ():
+    for part in text.split(",") if text else ():
         found = _interval(part, completions)
         if isinstance(found, str):
             return 0, found
@@ -35,7 +34,7 @@ def count_indexes(text: str, completions: int) -> tuple[int, str]:
 
 def index_intervals(text: str, completions: int) -> Iterator[tuple[int, int]]:
     """The intervals of a list; invalid intervals are left out."""
-    for part in pace(text.split(",")) if text else ():
+    for part in text.split(",") if text else ():
         found = _interval(part, completions)
         if not isinstance(found, str):
             yield found

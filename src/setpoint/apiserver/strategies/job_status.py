@@ -14,7 +14,6 @@ from setpoint.apiserver.strategies.job_indexes import index_intervals, indexes_p
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError, json_equal
 from setpoint.schema.errors import OMITTED, Shown, duplicate, invalid, required
-from setpoint.slices import pace
 
 __all__ = ["job_status_errors"]
 
@@ -30,11 +29,11 @@ class _Job:
         self.spec: JsonObject = obj.get("spec") or {}
         self.status: JsonObject = obj.get("status") or {}
         self.true = {
-            item.get("type", "") for item in pace(self.status.get("conditions") or ()) if item.get("status") == "True"
+            item.get("type", "") for item in self.status.get("conditions") or () if item.get("status") == "True"
         }
         self.resumed = any(
             item.get("type") == "Suspended" and item.get("status") == "False"
-            for item in pace(self.status.get("conditions") or ())
+            for item in self.status.get("conditions") or ()
         )
 
     @property
@@ -61,7 +60,7 @@ def _counts(job: _Job) -> Iterator[FieldError]:
 def _uncounted(job: _Job) -> Iterator[FieldError]:
     seen: set[str] = set()
     for name in ("succeeded", "failed"):
-        for index, uid in enumerate(pace((job.status.get("uncountedTerminatedPods") or {}).get(name) or ())):
+        for index, uid in enumerate((job.status.get("uncountedTerminatedPods") or {}).get(name) or ()):
             path = f"status.uncountedTerminatedPods.{name}[{index}]"
             if not uid:
                 yield invalid(path, uid, "must not be empty")

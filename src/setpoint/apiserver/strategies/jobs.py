@@ -15,7 +15,6 @@ from setpoint.meta import SelectorError
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError, copy_json, repeats
 from setpoint.schema.errors import OMITTED, duplicate, invalid, not_supported, required, too_long, too_many
-from setpoint.slices import pace
 
 __all__ = ["job_change_errors", "job_errors", "job_spec_errors"]
 
@@ -80,7 +79,7 @@ def _generated_errors(obj: JsonObject) -> Errors:
     }
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     errors: Errors = []
-    for key, value in pace(wanted.items()):
+    for key, value in wanted.items():
         where = "spec.template.metadata.labels"
         if key not in labels:
             errors.append(required(where, f"must be '{value}'"))
@@ -192,8 +191,8 @@ def _failure_errors(spec: JsonObject, path: str) -> Errors:
     rules = spec["podFailurePolicy"].get("rules") or []
     errors = [too_many(f"{path}.rules", len(rules), 20)] if len(rules) > 20 else []
     inner = (spec.get("template") or {}).get("spec") or {}
-    names = {item.get("name", "") for key in ("containers", "initContainers") for item in pace(inner.get(key) or [])}
-    for index, rule in enumerate(pace(rules)):
+    names = {item.get("name", "") for key in ("containers", "initContainers") for item in inner.get(key) or []}
+    for index, rule in enumerate(rules):
         where, action = f"{path}.rules[{index}]", rule.get("action", "")
         if not action:
             errors.append(required(f"{where}.action", f"valid values: {_quoted(_ACTIONS)}"))
@@ -223,7 +222,7 @@ def _quoted(values: tuple[str, ...]) -> str:
 
 def _condition_errors(conditions: list[JsonObject], path: str) -> Errors:
     errors = [too_many(path, len(conditions), 20)] if len(conditions) > 20 else []
-    for index, condition in enumerate(pace(conditions)):
+    for index, condition in enumerate(conditions):
         where, kind, status = f"{path}[{index}]", condition.get("type", ""), condition.get("status", "")
         errors += [invalid(f"{where}.type", kind, text) for text in qualified_name(kind)]
         if not status:
@@ -248,7 +247,7 @@ def _exit_code_errors(codes: JsonObject, names: set[str], path: str) -> Errors:
     elif len(values) > 255:
         errors.append(too_many(f"{path}.values", len(values), 255))
     again = set(repeats(values))
-    for index, value in enumerate(pace(values)):
+    for index, value in enumerate(values):
         if operator == "In" and value == 0:
             errors.append(invalid(f"{path}.values[{index}]", value, "must not be 0 for the In operator"))
         if index in again:
@@ -270,7 +269,7 @@ def _success_errors(spec: JsonObject, path: str) -> Errors:
     if len(rules) > 20:
         errors.append(too_many(path, len(rules), 20))
     completions = spec.get("completions") or 0
-    for index, rule in enumerate(pace(rules)):
+    for index, rule in enumerate(rules):
         where, count, indexes = f"{path}[{index}]", rule.get("succeededCount"), rule.get("succeededIndexes")
         if count is None and indexes is None:
             text = "at least one of succeededCount or succeededIndexes must be specified"

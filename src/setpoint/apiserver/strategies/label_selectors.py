@@ -10,7 +10,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required
-from setpoint.slices import pace
 
 __all__ = ["label_selector_errors", "labels_errors"]
 
@@ -21,7 +20,7 @@ _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
 def labels_errors(labels: JsonObject | None, path: str) -> list[FieldError]:
     """The errors in a map of labels."""
     errors: list[FieldError] = []
-    for key, value in pace((labels or {}).items()):
+    for key, value in (labels or {}).items():
         errors += [invalid(path, key, text) for text in qualified_name(key)]
         errors += [invalid(path, value, text) for text in label_value(value)]
     return errors
@@ -32,7 +31,7 @@ def label_selector_errors(selector: Any, path: str) -> list[FieldError]:
     if not isinstance(selector, dict):
         return []
     errors = labels_errors(selector.get("matchLabels"), f"{path}.matchLabels")
-    for index, expression in enumerate(pace(selector.get("matchExpressions") or ())):
+    for index, expression in enumerate(selector.get("matchExpressions") or ()):
         errors += _expression_errors(expression, f"{path}.matchExpressions[{index}]")
     return errors
 
@@ -51,6 +50,6 @@ def _expression_errors(expression: JsonObject, path: str) -> list[FieldError]:
         errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
     key = expression.get("key", "")
     errors += [invalid(f"{path}.key", key, text) for text in qualified_name(key)]
-    for number, value in enumerate(pace(values)):
+    for number, value in enumerate(values):
         errors += [invalid(f"{path}.values[{number}]", value, text) for text in label_value(value)]
     return errors

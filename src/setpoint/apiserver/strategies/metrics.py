@@ -12,7 +12,6 @@ from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
-from setpoint.slices import pace
 
 __all__ = ["metrics_errors", "target_errors"]
 
@@ -47,7 +46,7 @@ def target_errors(reference: JsonObject, path: str) -> Errors:
 def metrics_errors(metrics: list[JsonObject], path: str) -> Errors:
     """The errors in all metrics of an autoscaler."""
     errors: Errors = []
-    for index, metric in enumerate(pace(metrics)):
+    for index, metric in enumerate(metrics):
         errors += _metric(metric, f"{path}[{index}]")
     return errors
 

@@ -10,7 +10,6 @@ from setpoint.meta import GroupResource
 from setpoint.meta.names import dns1123_label, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid
-from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -63,7 +62,7 @@ class Namespaces(Strategy):
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         errors: list[FieldError] = []
-        for name in pace((obj.get("spec") or {}).get("finalizers") or ()):
+        for name in (obj.get("spec") or {}).get("finalizers") or ():
             problems = qualified_name(name)
             errors += [invalid("spec.finalizers", name, text) for text in problems]
             if "/" not in name and name not in ("kubernetes", "orphan", "foregroundDeletion"):

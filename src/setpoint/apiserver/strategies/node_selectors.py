@@ -8,7 +8,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, required
-from setpoint.slices import pace
 
 __all__ = ["node_selector_errors", "node_term_errors"]
 
@@ -21,15 +20,15 @@ def node_selector_errors(selector: JsonObject, path: str) -> Errors:
     terms, path = selector.get("nodeSelectorTerms") or [], f"{path}.nodeSelectorTerms"
     if not terms:
         return [required(path, "must have at least one node selector term")]
-    return [error for index, term in enumerate(pace(terms)) for error in node_term_errors(term, f"{path}[{index}]")]
+    return [error for index, term in enumerate(terms) for error in node_term_errors(term, f"{path}[{index}]")]
 
 
 def node_term_errors(term: JsonObject, path: str, *, values: bool = True) -> Errors:
     """The errors in a term of a node selector. ``values``: whether the values must be valid label values."""
     errors: Errors = []
-    for index, requirement in enumerate(pace(term.get("matchExpressions") or ())):
+    for index, requirement in enumerate(term.get("matchExpressions") or ()):
         errors += _node_requirement_errors(requirement, f"{path}.matchExpressions[{index}]", values=values)
-    for index, requirement in enumerate(pace(term.get("matchFields") or ())):
+    for index, requirement in enumerate(term.get("matchFields") or ()):
         errors += node_field_errors(requirement, f"{path}.matchFields[{index}]")
     return errors
 
@@ -52,7 +51,7 @@ def _node_requirement_errors(requirement: JsonObject, path: str, *, values: bool
         errors.append(invalid(f"{path}.operator", operator, _OPERATORS))
     key = requirement.get("key", "")
     errors += [invalid(f"{path}.key", key, text) for text in qualified_name(key)]
-    for index, value in enumerate(pace(given if values else ())):
+    for index, value in enumerate(given if values else ()):
         errors += [invalid(f"{path}.values[{index}]", value, text) for text in label_value(value)]
     return errors
 
@@ -68,6 +67,6 @@ def node_field_errors(requirement: JsonObject, path: str) -> Errors:
         errors.append(required(f"{path}.values", text))
     if key != "metadata.name":
         return [*errors, invalid(f"{path}.key", key, "not a valid field selector key")]
-    for index, value in enumerate(pace(given)):
+    for index, value in enumerate(given):
         errors += [invalid(f"{path}.values[{index}]", value, text) for text in dns1123_subdomain(value)]
     return errors

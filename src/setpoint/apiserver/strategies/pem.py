@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from setpoint.slices import pace
-
 __all__ = ["Block", "blocks"]
 
 _BEGIN: Final = b"-----BEGIN "
@@ -30,7 +28,7 @@ def blocks(text: bytes) -> Iterator[Block]:
     """The blocks of a text, in order."""
     begun = 0  # the next block can't begin before this position
     ends = [found.start() for found in _END.finditer(text)]
-    for end in pace(ends):
+    for end in ends:
         begin = text.rfind(_BEGIN, begun, end + 1)
         begun = end + 1
         if begin < 0 or (begin > 0 and text[begin - 1 : begin] != b"\n"):

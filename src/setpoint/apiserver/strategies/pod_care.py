@@ -12,7 +12,6 @@ from setpoint.apiserver.strategies.pod_fields import (
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required, too_many
-from setpoint.slices import pace
 
 __all__ = ["care_errors", "restart_errors"]
 
@@ -85,7 +84,7 @@ def _http_get(action: JsonObject, path: str) -> Errors:
     errors += port_errors(action.get("port"), f"{path}.port")
     if action.get("scheme", "") not in ("HTTP", "HTTPS"):
         errors.append(not_supported(f"{path}.scheme", action.get("scheme", ""), ("HTTP", "HTTPS")))
-    for header in pace(action.get("httpHeaders") or ()):
+    for header in action.get("httpHeaders") or ():
         if not _HEADER.fullmatch(header.get("name", "")):
             errors.append(invalid(f"{path}.httpHeaders", header.get("name", ""), _HEADER_RULE))
     return errors
@@ -105,7 +104,7 @@ def restart_errors(container: JsonObject, path: str) -> Errors:
         errors.append(not_supported(f"{path}.restartPolicy", policy, _RESTARTS))
     if len(rules) > 20:
         errors.append(too_many(f"{path}.restartPolicyRules", len(rules), 20))
-    for index, rule in enumerate(pace(rules)):
+    for index, rule in enumerate(rules):
         where, codes = f"{path}.restartPolicyRules[{index}]", rule.get("exitCodes")
         actions = ("Restart", "RestartAllContainers")
         if rule.get("action", "") not in actions:

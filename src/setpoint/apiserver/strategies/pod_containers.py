@@ -18,7 +18,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required
-from setpoint.slices import pace
 
 __all__ = ["containers_errors"]
 
@@ -44,7 +43,7 @@ def containers_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject
     containers = spec.get("containers") or []
     names: set[str] = set()
     errors: Errors = [] if containers else [required(f"{path}.containers")]
-    for index, container in enumerate(pace(containers)):
+    for index, container in enumerate(containers):
         where, name = f"{path}.containers[{index}]", container.get("name", "")
         errors += _common(container, where, spec, volumes)
         if name in names:
@@ -57,7 +56,7 @@ def containers_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject
     errors += _ephemeral_errors(spec, path, volumes)
     if pod:
         for key in ("containers", "initContainers"):
-            for index, container in enumerate(pace(spec.get(key) or ())):
+            for index, container in enumerate(spec.get(key) or ()):
                 image = container.get("image", "")
                 if image != image.strip():
                     text = "must not have leading or trailing whitespace"
@@ -69,7 +68,7 @@ def _init_errors(
     spec: JsonObject, path: str, volumes: dict[str, JsonObject], names: set[str], grace: int | None
 ) -> Errors:
     errors: Errors = []
-    for index, container in enumerate(pace(spec.get("initContainers") or ())):
+    for index, container in enumerate(spec.get("initContainers") or ()):
         where, name = f"{path}.initContainers[{index}]", container.get("name", "")
         errors += _common(container, where, spec, volumes)
         errors += restart_errors(container, where)
@@ -87,7 +86,7 @@ def _init_errors(
                 for key in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
                 if container.get(key) is not None
             ]
-            for number, policy in enumerate(pace(container.get("resizePolicy") or ())):
+            for number, policy in enumerate(container.get("resizePolicy") or ()):
                 if policy.get("restartPolicy") == "RestartContainer":
                     text = "must not be set to 'RestartContainer' for non-sidecar initContainers"
                     errors.append(invalid(f"{where}.resizePolicy[{number}].restartPolicy", "RestartContainer", text))
@@ -96,9 +95,9 @@ def _init_errors(
 
 def _ephemeral_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject]) -> Errors:
     errors: Errors = []
-    others = {item.get("name", "") for key in ("containers", "initContainers") for item in pace(spec.get(key) or ())}
+    others = {item.get("name", "") for key in ("containers", "initContainers") for item in spec.get(key) or ()}
     names = set(others)
-    for index, container in enumerate(pace(spec.get("ephemeralContainers") or ())):
+    for index, container in enumerate(spec.get("ephemeralContainers") or ()):
         where, name = f"{path}.ephemeralContainers[{index}]", container.get("name", "")
         errors += _common(container, where, spec, volumes)
         if container.get("image", "") != container.get("image", "").strip():
@@ -113,7 +112,7 @@ def _ephemeral_errors(spec: JsonObject, path: str, volumes: dict[str, JsonObject
         text = "cannot be set for an Ephemeral Container"
         given = [key for key in _EPHEMERAL if container.get(key) not in _UNSET.get(key, (None,))]
         errors += [forbidden(f"{where}.{key}", text) for key in given]
-        for number, mount in enumerate(pace(container.get("volumeMounts") or ())):
+        for number, mount in enumerate(container.get("volumeMounts") or ()):
             errors += [
                 forbidden(f"{where}.volumeMounts[{number}].{key}", text)
                 for key in ("subPath", "subPathExpr")
@@ -148,7 +147,7 @@ def _common(container: JsonObject, path: str, spec: JsonObject, volumes: dict[st
         errors += device_errors(container, f"{path}.volumeDevices", volumes)
     errors += pull_policy_errors(container.get("imagePullPolicy", ""), f"{path}.imagePullPolicy")
     if container.get("resources"):
-        claims = [item.get("name", "") for item in pace(spec.get("resourceClaims") or [])]
+        claims = [item.get("name", "") for item in spec.get("resourceClaims") or []]
         errors += requirements_errors(container["resources"], claims, f"{path}.resources")
     if container.get("resizePolicy"):
         errors += resizing_errors(container["resizePolicy"], spec.get("restartPolicy", ""), f"{path}.resizePolicy")
@@ -161,7 +160,7 @@ def _common(container: JsonObject, path: str, spec: JsonObject, volumes: dict[st
 def _ports(ports: list[JsonObject], path: str) -> Errors:
     errors: Errors = []
     names: set[str] = set()
-    for index, port in enumerate(pace(ports)):
+    for index, port in enumerate(ports):
         where, name, number = f"{path}[{index}]", port.get("name", ""), port.get("containerPort", 0)
         if name:
             problems = port_name_problems(name)
@@ -187,8 +186,8 @@ def _ports(ports: list[JsonObject], path: str) -> Errors:
 def _host_ports(containers: list[JsonObject], path: str) -> Errors:
     errors: Errors = []
     seen: set[str] = set()
-    for index, container in enumerate(pace(containers)):
-        for number, port in enumerate(pace(container.get("ports") or ())):
+    for index, container in enumerate(containers):
+        for number, port in enumerate(container.get("ports") or ()):
             if not port.get("hostPort"):
                 continue
             text = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"

@@ -10,7 +10,6 @@ from setpoint.apiserver.strategies.pod_fields import (
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_found, not_supported, required
-from setpoint.slices import pace
 
 __all__ = ["device_errors", "mount_errors"]
 
@@ -22,9 +21,9 @@ _RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")
 def mount_errors(container: JsonObject, path: str, volumes: dict[str, JsonObject]) -> Errors:
     """The errors in mounts of volumes as directories."""
     errors: Errors = []
-    devices = {item.get("name", ""): item.get("devicePath", "") for item in pace(container.get("volumeDevices") or ())}
+    devices = {item.get("name", ""): item.get("devicePath", "") for item in container.get("volumeDevices") or ()}
     targets: set[str] = set()
-    for index, mount in enumerate(pace(container["volumeMounts"])):
+    for index, mount in enumerate(container["volumeMounts"]):
         where, name, target = f"{path}[{index}]", mount.get("name", ""), mount.get("mountPath", "")
         if not name:
             errors.append(required(f"{where}.name"))
@@ -84,10 +83,10 @@ def _mount_manner(mount: JsonObject, path: str, *, privileged: bool) -> Errors:
 def device_errors(container: JsonObject, path: str, volumes: dict[str, JsonObject]) -> Errors:
     """The errors in mounts of block devices."""
     errors: Errors = []
-    mounts = {item.get("name", ""): item.get("mountPath", "") for item in pace(container.get("volumeMounts") or ())}
+    mounts = {item.get("name", ""): item.get("mountPath", "") for item in container.get("volumeMounts") or ()}
     names: set[str] = set()
     targets: set[str] = set()
-    for index, device in enumerate(pace(container["volumeDevices"])):
+    for index, device in enumerate(container["volumeDevices"]):
         where, name, target = f"{path}[{index}]", device.get("name", ""), device.get("devicePath", "")
         if not name:
             errors.append(required(f"{where}.name"))

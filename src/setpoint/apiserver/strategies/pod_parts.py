@@ -11,7 +11,6 @@ from setpoint.apiserver.strategies.pod_spec import pod_spec_errors
 from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.schema import FieldError, copy_json, json_equal
 from setpoint.schema.errors import forbidden, invalid
-from setpoint.slices import pace
 
 __all__ = ["EPHEMERAL", "RESIZE", "ephemeral_errors", "resize_errors", "with_ephemeral_containers", "with_resources"]
 
@@ -36,8 +35,8 @@ def with_resources(old: JsonObject, sent: JsonObject) -> JsonObject:
     for key in _LISTS:
         if key not in made and not sent.get(key):
             continue
-        by_name = {item["name"]: item for item in pace(made.get(key) or [])}
-        made[key] = [_with_part(by_name.get(item.get("name", ""), item), item) for item in pace(sent.get(key) or [])]
+        by_name = {item["name"]: item for item in made.get(key) or []}
+        made[key] = [_with_part(by_name.get(item.get("name", ""), item), item) for item in sent.get(key) or []]
     return made
 
 
@@ -69,7 +68,7 @@ def resize_errors(pod: JsonObject, old: JsonObject) -> Errors:
     if quality != qos_class(new):
         errors.append(invalid("spec", quality, "Pod QOS Class may not change as a result of resizing"))
     for key in _LISTS:
-        for index, (container, was) in enumerate(zip(pace(new.get(key) or ()), before.get(key) or (), strict=True)):
+        for index, (container, was) in enumerate(zip(new.get(key) or (), before.get(key) or (), strict=True)):
             for part in ("requests", "limits"):
                 if set(_amounts(was, part)) - set(_amounts(container, part)):
                     text = f"resource {part} cannot be removed"
@@ -84,8 +83,8 @@ def ephemeral_errors(pod: JsonObject, old: JsonObject) -> Errors:
     if _is_static(old):
         return [forbidden(_WHOLE, "static pods do not support ephemeral containers")]
     errors = pod_spec_errors(pod["spec"], "spec", pod=pod["metadata"].get("name", ""))
-    after = {item.get("name"): item for item in pace(pod["spec"].get("ephemeralContainers") or ())}
-    for container in pace(old["spec"].get("ephemeralContainers") or ()):
+    after = {item.get("name"): item for item in pod["spec"].get("ephemeralContainers") or ()}
+    for container in old["spec"].get("ephemeralContainers") or ():
         name = container["name"]
         if not json_equal(after.get(name), container):
             done = "changed" if name in after else "removed"
@@ -102,7 +101,7 @@ def _is_static(pod: JsonObject) -> bool:
 def _other_containers(new: JsonObject, old: JsonObject) -> Errors:
     errors: Errors = []
     for key in _LISTS:
-        now, before = ([item.get("name", "") for item in pace(spec.get(key) or ())] for spec in (new, old))
+        now, before = ([item.get("name", "") for item in spec.get(key) or ()] for spec in (new, old))
         if len(now) != len(before):
             errors.append(forbidden(f"spec.{key}", f"{_said(key)} may not be added or removed on resize"))
             continue
@@ -123,11 +122,11 @@ def _amounts(container: JsonObject, part: str) -> JsonObject:
 
 def _without_resized(spec: JsonObject) -> JsonObject:
     made: JsonObject = copy_json(spec)
-    for whole in (made, *(item for key in _LISTS for item in pace(made.get(key) or ()))):
+    for whole in (made, *(item for key in _LISTS for item in made.get(key) or ())):
         resources = whole.pop("resources", None) or {}
         kept = {name: value for name, value in resources.items() if name not in ("requests", "limits")}
         for part in ("requests", "limits"):
-            others = {name: value for name, value in pace((resources.get(part) or {}).items()) if name not in _RESIZED}
+            others = {name: value for name, value in (resources.get(part) or {}).items() if name not in _RESIZED}
             if others:
                 kept[part] = others
         if kept:

@@ -12,7 +12,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
-from setpoint.slices import pace
 
 __all__ = [
     "affinity_errors",
@@ -46,15 +45,15 @@ def affinity_errors(affinity: JsonObject | None, path: str) -> Errors:
     if nodes.get("requiredDuringSchedulingIgnoredDuringExecution") is not None:
         selector = nodes["requiredDuringSchedulingIgnoredDuringExecution"]
         errors += node_selector_errors(selector, f"{where}.requiredDuringSchedulingIgnoredDuringExecution")
-    for index, term in enumerate(pace(nodes.get("preferredDuringSchedulingIgnoredDuringExecution") or ())):
+    for index, term in enumerate(nodes.get("preferredDuringSchedulingIgnoredDuringExecution") or ()):
         at = f"{where}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
         errors += _weight_errors(term, at)
         errors += node_term_errors(term.get("preference") or {}, f"{at}.preference", values=False)
     for kind in ("podAffinity", "podAntiAffinity"):
         pods, where = affinity.get(kind) or {}, f"{path}.{kind}"
-        for index, term in enumerate(pace(pods.get("requiredDuringSchedulingIgnoredDuringExecution") or ())):
+        for index, term in enumerate(pods.get("requiredDuringSchedulingIgnoredDuringExecution") or ()):
             errors += _pod_term_errors(term, f"{where}.requiredDuringSchedulingIgnoredDuringExecution[{index}]")
-        for index, term in enumerate(pace(pods.get("preferredDuringSchedulingIgnoredDuringExecution") or ())):
+        for index, term in enumerate(pods.get("preferredDuringSchedulingIgnoredDuringExecution") or ()):
             at = f"{where}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
             errors += _weight_errors(term, at)
             errors += _pod_term_errors(term.get("podAffinityTerm") or {}, f"{at}.podAffinityTerm")
@@ -69,7 +68,7 @@ def _weight_errors(term: JsonObject, path: str) -> Errors:
 def _pod_term_errors(term: JsonObject, path: str) -> Errors:
     errors = label_selector_errors(term.get("labelSelector"), f"{path}.labelSelector")
     errors += label_selector_errors(term.get("namespaceSelector"), f"{path}.namespaceSelector")
-    for name in pace(term.get("namespaces") or ()):
+    for name in term.get("namespaces") or ():
         errors += [invalid(f"{path}.namespace", name, text) for text in dns1123_label(name)]
     errors += _label_keys_errors(term, path)
     key = term.get("topologyKey", "")
@@ -87,17 +86,17 @@ def _label_keys_errors(term: JsonObject, path: str) -> Errors:
         if keys and selector is None:
             errors.append(forbidden(f"{path}.{name}", "must not be specified when labelSelector is not set"))
             continue
-        for index, key in enumerate(pace(keys)):
+        for index, key in enumerate(keys):
             errors += [invalid(f"{path}.{name}[{index}]", key, text) for text in qualified_name(key)]
-    last = {key: index for index, key in enumerate(pace(match))}
+    last = {key: index for index, key in enumerate(match)}
     seen = set(((selector or {}).get("matchLabels") or {}).keys())
-    for expression in pace((selector or {}).get("matchExpressions") or ()):
+    for expression in (selector or {}).get("matchExpressions") or ():
         key = expression.get("key", "")
         if key in last and key in seen:
             errors.append(invalid(f"{path}[{last[key]}]", key, "exists in both matchLabelKeys and labelSelector"))
         seen.add(key)
     mismatch = set(term.get("mismatchLabelKeys") or ())
-    for index, key in enumerate(pace(match)):
+    for index, key in enumerate(match):
         if key in mismatch:
             text = "exists in both matchLabelKeys and mismatchLabelKeys"
             errors.append(invalid(f"{path}.matchLabelKeys[{index}]", key, text))
@@ -112,9 +111,9 @@ def spreading_errors(constraints: list[JsonObject] | None, path: str) -> Errors:
     errors: Errors = []
     last = {
         (constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")): index
-        for index, constraint in enumerate(pace(constraints or ()))
+        for index, constraint in enumerate(constraints or ())
     }
-    for index, constraint in enumerate(pace(constraints or ())):
+    for index, constraint in enumerate(constraints or ()):
         where, skew = f"{path}[{index}]", constraint.get("maxSkew", 0)
         if skew <= 0:
             errors.append(invalid(f"{where}.maxSkew", skew, "must be greater than zero"))
@@ -144,7 +143,7 @@ def spreading_errors(constraints: list[JsonObject] | None, path: str) -> Errors:
 def toleration_errors(tolerations: list[JsonObject] | None, path: str) -> Errors:
     """The errors in the tolerations of a pod or a runtime class."""
     errors: Errors = []
-    for index, toleration in enumerate(pace(tolerations or ())):
+    for index, toleration in enumerate(tolerations or ()):
         where, key, operator = f"{path}[{index}]", toleration.get("key", ""), toleration.get("operator", "")
         value, effect = toleration.get("value", ""), toleration.get("effect", "")
         if key:
@@ -189,21 +188,21 @@ def resolving_errors(spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
     if len(servers) > 3:
         errors.append(invalid(f"{where}.nameservers", servers, "must not have more than 3 nameservers"))
-    for index, server in enumerate(pace(servers)):
+    for index, server in enumerate(servers):
         errors += address_errors(server, f"{where}.nameservers[{index}]")
     if len(searches) > 32:
         errors.append(invalid(f"{where}.searches", searches, "must not have more than 32 search paths"))
     if len(" ".join(searches)) > 2048:
         text = "must not have more than 2048 characters (including spaces) in the search list"
         errors.append(invalid(f"{where}.searches", searches, text))
-    for index, search in enumerate(pace(searches)):
+    for index, search in enumerate(searches):
         name = search if search == "." else search.removesuffix(".")
         at = f"{where}.searches[{index}]"
         if name != "." and len(name) > 253:
             errors.append(invalid(at, name, "must be no more than 253 characters"))
         if name != "." and not _SEARCH.fullmatch(name):
             errors.append(invalid(at, name, _SEARCH_RULE))
-    for index, option in enumerate(pace(config.get("options") or ())):
+    for index, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
             errors.append(required(f"{where}.options[{index}]", "must not be empty"))
     return errors

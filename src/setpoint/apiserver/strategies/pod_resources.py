@@ -11,7 +11,6 @@ from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required
-from setpoint.slices import in_order, pace
 
 __all__ = [
     "container_resource_errors",
@@ -96,17 +95,17 @@ def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
     if "claims" in resources:
         errors.append(forbidden(f"{where}.claims", "claims may not be set for Resources at pod-level"))
-    claims = [item.get("name", "") for item in pace(spec.get("resourceClaims") or [])]
+    claims = [item.get("name", "") for item in spec.get("resourceClaims") or []]
     errors += requirements_errors(resources, claims, where, _pod_resource_errors)
-    for name, amount in pace(_together(spec).items()):
+    for name, amount in _together(spec).items():
         asked = (resources.get("requests") or {}).get(name)
         if asked is not None and amount > Quantity(asked):
             text = f"must be greater than or equal to aggregate container requests of {amount}"
             errors.append(invalid(f"{where}.requests[{name}]", str(Quantity(asked)), text))
     containers: list[JsonObject] = spec.get("containers") or []
-    for index, container in enumerate(pace(containers)):
+    for index, container in enumerate(containers):
         limits: JsonObject = (container.get("resources") or {}).get("limits") or {}
-        for name, limit in pace(limits.items()):
+        for name, limit in limits.items():
             most = (resources.get("limits") or {}).get(name)
             if most is not None and Quantity(limit) > Quantity(most):
                 at = f"{where}.containers[{index}][{name}].limits"
@@ -121,14 +120,14 @@ def _together(spec: JsonObject) -> dict[str, Quantity]:
     running: dict[str, Quantity] = {}
     first: dict[str, Quantity] = {}
     for kind in ("initContainers", "containers"):
-        for container in pace(spec.get(kind) or ()):
+        for container in spec.get(kind) or ():
             asked = (container.get("resources") or {}).get("requests") or {}
-            amounts = {name: Quantity(text) for name, text in pace(asked.items())}
+            amounts = {name: Quantity(text) for name, text in asked.items()}
             if kind == "containers" or container.get("restartPolicy") == "Always":
-                for name, amount in pace(amounts.items()):
+                for name, amount in amounts.items():
                     running[name] = Quantity(running[name].value + amount.value) if name in running else amount
             else:
-                for name, amount in pace(amounts.items()):
+                for name, amount in amounts.items():
                     beside = running.get(name, _NOTHING).value
                     first[name] = max(first.get(name, _NOTHING), Quantity(beside + amount.value))
     return {name: max(running.get(name, _NOTHING), first.get(name, _NOTHING)) for name in running.keys() | first.keys()}
@@ -144,12 +143,12 @@ def requirements_errors(
     claims. ``name_errors``: the function that checks the name of a resource.
     """
     errors: Errors = []
-    limits = {name: Quantity(text) for name, text in pace((resources.get("limits") or {}).items())}
-    requests = {name: Quantity(text) for name, text in pace((resources.get("requests") or {}).items())}
-    for name, amount in pace(limits.items()):
+    limits = {name: Quantity(text) for name, text in (resources.get("limits") or {}).items()}
+    requests = {name: Quantity(text) for name, text in (resources.get("requests") or {}).items()}
+    for name, amount in limits.items():
         where = f"{path}.limits[{name}]"
         errors += name_errors(name, where) + _amount_errors(name, amount, where)
-    for name, amount in pace(requests.items()):
+    for name, amount in requests.items():
         where = f"{path}.requests[{name}]"
         errors += name_errors(name, where) + _amount_errors(name, amount, where)
         limit, free = limits.get(name), _native(name) and not name.startswith("hugepages-")
@@ -167,7 +166,7 @@ def requirements_errors(
         errors.append(forbidden(path, "HugePages require cpu or memory"))
     asked = resources.get("claims") or []
     if asked:
-        errors += _claim_errors(asked, {name for name in pace(claims) if name}, f"{path}.claims")
+        errors += _claim_errors(asked, {name for name in claims if name}, f"{path}.claims")
     return errors
 
 
@@ -175,8 +174,8 @@ def _claim_errors(claims: list[JsonObject], known: set[str], path: str) -> Error
     errors: Errors = []
     seen: set[str] = set()
     of_parts: Counter[str] = Counter()
-    names = f": {', '.join(in_order(known))}" if known else " which is empty"
-    for index, claim in enumerate(pace(claims)):
+    names = f": {', '.join(sorted(known))}" if known else " which is empty"
+    for index, claim in enumerate(claims):
         where, name, request = f"{path}[{index}]", claim.get("name", ""), claim.get("request", "")
         if not name:
             errors.append(required(where))
@@ -206,7 +205,7 @@ def resizing_errors(policies: list[JsonObject], restart: str, path: str) -> Erro
     """The errors in a container's ``resizePolicy``."""
     errors: Errors = []
     seen: set[str] = set()
-    for index, policy in enumerate(pace(policies)):
+    for index, policy in enumerate(policies):
         name, manner = policy.get("resourceName", ""), policy.get("restartPolicy", "")
         if name in seen:
             errors.append(duplicate(f"{path}[{index}]", name))
@@ -240,4 +239,4 @@ def qos_class(spec: JsonObject) -> str:
 
 def _given(amounts: JsonObject | None) -> dict[str, Quantity]:
     quantities = {name: Quantity(amounts[name]) for name in _OF_QUALITY if name in amounts} if amounts else {}
-    return {name: quantity for name, quantity in pace(quantities.items()) if quantity > _NOTHING}
+    return {name: quantity for name, quantity in quantities.items() if quantity > _NOTHING}

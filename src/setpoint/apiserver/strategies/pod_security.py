@@ -12,7 +12,6 @@ from setpoint.meta.names import dns1123_subdomain
 from setpoint.meta.text import quote
 from setpoint.schema import FieldError
 from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_long
-from setpoint.slices import pace
 
 __all__ = ["container_security_errors", "host_process_errors", "pod_security_errors", "system_errors"]
 
@@ -50,7 +49,7 @@ def pod_security_errors(spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
     for name in ("fsGroup", "runAsUser", "runAsGroup"):
         errors += id_errors(context.get(name), f"{path}.{name}")
-    for index, group in enumerate(pace(context.get("supplementalGroups") or ())):
+    for index, group in enumerate(context.get("supplementalGroups") or ()):
         errors += id_errors(group, f"{path}.supplementalGroups[{index}]")
     errors += _sysctls(context.get("sysctls") or [], spec, f"{path}.sysctls")
     errors += _one_of(context.get("fsGroupChangePolicy"), ("Always", "OnRootMismatch"), f"{path}.fsGroupChangePolicy")
@@ -68,7 +67,7 @@ def _one_of(value: Any, allowed: tuple[str, ...], path: str) -> Errors:
 def _sysctls(sysctls: list[JsonObject], spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
     seen: set[str] = set()
-    for index, sysctl in enumerate(pace(sysctls)):
+    for index, sysctl in enumerate(sysctls):
         where, name = f"{path}[{index}].name", sysctl.get("name", "")
         if not name:
             errors.append(required(where))
@@ -209,7 +208,7 @@ def _each(spec: JsonObject, path: str) -> list[tuple[JsonObject, str]]:
     return [
         (container, f"{path}.{key}[{index}]")
         for key in ("initContainers", "containers", "ephemeralContainers")
-        for index, container in enumerate(pace(spec.get(key) or ()))
+        for index, container in enumerate(spec.get(key) or ())
     ]
 
 

@@ -24,7 +24,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_found, not_supported, required
-from setpoint.slices import pace
 
 __all__ = ["pod_spec_errors", "template_errors"]
 
@@ -47,7 +46,7 @@ def template_errors(template: Any, path: str, *, restart: tuple[str, ...] = ("Al
     if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
         return []
     errors = labels_errors((template.get("metadata") or {}).get("labels"), f"{path}.labels")
-    for key in pace((template.get("metadata") or {}).get("annotations") or ()):
+    for key in (template.get("metadata") or {}).get("annotations") or ():
         errors += [invalid(f"{path}.annotations", key, text) for text in qualified_name(key.lower())]
     spec = template["spec"]
     errors += pod_spec_errors(spec, f"{path}.spec")
@@ -124,7 +123,7 @@ def _spec_errors(spec: JsonObject, path: str, pod: str | None) -> Errors:
 def _resource_claims(claims: list[JsonObject] | None, path: str) -> Errors:
     errors: Errors = []
     seen: set[str] = set()
-    for index, claim in enumerate(pace(claims or ())):
+    for index, claim in enumerate(claims or ()):
         where, name = f"{path}[{index}]", claim.get("name", "")
         if not name:
             errors.append(required(f"{where}.name"))
@@ -150,19 +149,19 @@ def _resource_claims(claims: list[JsonObject] | None, path: str) -> Errors:
 def _ports_of_the_node(spec: JsonObject, path: str, *, pod: bool) -> Errors:
     return [
         invalid(f"{path}.containers[{index}].ports[{number}].hostPort", port.get("hostPort", 0), _WITH_NODE)
-        for index, container in enumerate(pace(spec.get("containers") or ()))
-        for number, port in enumerate(pace(container.get("ports") or ()))
+        for index, container in enumerate(spec.get("containers") or ())
+        for number, port in enumerate(container.get("ports") or ())
         if (pod or port.get("hostPort")) and port.get("hostPort", 0) != port.get("containerPort", 0)
     ]
 
 
 def _gates(spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
-    for index, gate in enumerate(pace(spec.get("readinessGates") or ())):
+    for index, gate in enumerate(spec.get("readinessGates") or ()):
         name, where = gate.get("conditionType", ""), f"{path}.readinessGates[{index}].conditionType"
         errors += [invalid(where, name, text) for text in qualified_name(name)]
     seen: set[str] = set()
-    for index, gate in enumerate(pace(spec.get("schedulingGates") or ())):
+    for index, gate in enumerate(spec.get("schedulingGates") or ()):
         name, where = gate.get("name", ""), f"{path}.schedulingGates[{index}]"
         errors += [invalid(where, name, text) for text in qualified_name(name)]
         if name in seen:
@@ -175,7 +174,7 @@ def _own_users(spec: JsonObject, path: str) -> Errors:
     shared = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
     errors = [forbidden(f"{path}.{said}", _NOT_APART) for key, said in shared if spec.get(key)]
     for kind in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in enumerate(pace(spec.get(kind) or ())):
+        for index, container in enumerate(spec.get(kind) or ()):
             if container.get("volumeDevices"):
                 errors.append(forbidden(f"{path}.{kind}[{index}].volumeDevices", _NOT_APART))
     return errors
@@ -183,10 +182,10 @@ def _own_users(spec: JsonObject, path: str) -> Errors:
 
 def _rest(spec: JsonObject, path: str) -> Errors:
     errors: Errors = []
-    for index, alias in enumerate(pace(spec.get("hostAliases") or ())):
+    for index, alias in enumerate(spec.get("hostAliases") or ()):
         where = f"{path}.hostAliases[{index}]"
         errors += address_errors(alias.get("ip", ""), f"{where}.ip")
-        for number, name in enumerate(pace(alias.get("hostnames") or ())):
+        for number, name in enumerate(alias.get("hostnames") or ()):
             errors += [invalid(f"{where}.hostnames[{number}]", name, text) for text in dns1123_subdomain(name)]
     for key in ("priorityClassName", "runtimeClassName"):
         name = spec.get(key)
@@ -204,10 +203,10 @@ def _rest(spec: JsonObject, path: str) -> Errors:
 def _file_volumes(spec: JsonObject, path: str) -> Errors:
     """The errors in variables that are read from files; the files must be in an ``emptyDir`` volume."""
     errors: Errors = []
-    volumes = {volume.get("name", ""): volume for volume in pace(spec.get("volumes") or ())}
+    volumes = {volume.get("name", ""): volume for volume in spec.get("volumes") or ()}
     for kind in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in enumerate(pace(spec.get(kind) or ())):
-            for number, variable in enumerate(pace(container.get("env") or ())):
+        for index, container in enumerate(spec.get(kind) or ()):
+            for number, variable in enumerate(container.get("env") or ()):
                 reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
                 if reference is None:
                     continue

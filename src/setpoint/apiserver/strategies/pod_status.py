@@ -18,7 +18,6 @@ from setpoint.schema.errors import (
     required,
     too_long,
 )
-from setpoint.slices import pace
 
 __all__ = ["completed_status", "status_errors"]
 
@@ -38,7 +37,7 @@ def completed_status(status: JsonObject) -> JsonObject:
     """``status`` with ``podIP`` as the first of ``podIPs``. If only one of the two fields is set, the other is
     set from it; if they differ, ``podIP`` takes precedence.
     """
-    addresses = [item.get("ip", "") for item in pace(status.get("podIPs") or ())]
+    addresses = [item.get("ip", "") for item in status.get("podIPs") or ()]
     first = status.get("podIP", "")
     if first and addresses[:1] != [first]:
         return status | {"podIPs": [{"ip": first}]}
@@ -58,7 +57,7 @@ def status_errors(pod: JsonObject, old: JsonObject) -> Errors:
     errors += _containers(spec, status)
     if "qosClass" in before and status.get("qosClass") != before["qosClass"]:
         errors.append(invalid("status.qosClass", status.get("qosClass", ""), "field is immutable"))
-    for index, condition in enumerate(pace(status.get("conditions") or ())):
+    for index, condition in enumerate(status.get("conditions") or ()):
         kind = condition.get("type", "")
         if kind not in _OF_THE_SYSTEM:
             errors += [invalid(f"status.conditions[{index}].Type", kind, text) for text in qualified_name(kind)]
@@ -83,10 +82,10 @@ def _observed(holder: JsonObject, path: str) -> Errors:
 
 def _addresses(items: list[JsonObject], before: list[JsonObject], path: str) -> Errors:
     errors: Errors = []
-    known = {item.get("ip", "") for item in pace(before)}
+    known = {item.get("ip", "") for item in before}
     families: set[int] = set()
     wrong = -1
-    for index, item in enumerate(pace(items)):
+    for index, item in enumerate(items):
         errors += address_errors(item.get("ip", ""), f"{path}[{index}]", known)
         address = address_of(item.get("ip", ""))
         if address is None:
@@ -104,9 +103,9 @@ def _addresses(items: list[JsonObject], before: list[JsonObject], path: str) -> 
 
 def _claims(spec: JsonObject, status: JsonObject) -> Errors:
     errors: Errors = []
-    known = {item.get("name", "") for item in pace(spec.get("resourceClaims") or ())}
+    known = {item.get("name", "") for item in spec.get("resourceClaims") or ()}
     seen: set[str] = set()
-    for index, item in enumerate(pace(status.get("resourceClaimStatuses") or ())):
+    for index, item in enumerate(status.get("resourceClaimStatuses") or ()):
         where, name = f"status.resourceClaimStatuses[{index}]", item.get("name", "")
         if name not in known:
             text = "must match the name of an entry in `spec.resourceClaims`"
@@ -130,9 +129,9 @@ def _extended_claim(spec: JsonObject, status: JsonObject) -> Errors:
     mappings, errors = claim.get("requestMappings") or [], list[FieldError]()
     if not mappings:
         errors.append(required(f"{path}.requestMappings", "at least one request mapping is required"))
-    containers = {item["name"]: item for key in ("initContainers", "containers") for item in pace(spec.get(key) or ())}
+    containers = {item["name"]: item for key in ("initContainers", "containers") for item in spec.get(key) or ()}
     seen: set[tuple[str, ...]] = set()
-    for index, mapping in enumerate(pace(mappings)):
+    for index, mapping in enumerate(mappings):
         where = f"{path}.requestMappings[{index}]"
         named = {name: mapping.get(name, "") for name in ("containerName", "resourceName", "requestName")}
         container = containers.get(named["containerName"])
@@ -165,15 +164,15 @@ def _containers(spec: JsonObject, status: JsonObject) -> Errors:
     errors: Errors = []
     system = (spec.get("os") or {}).get("name", "linux")
     for kind in ("container", "initContainer", "ephemeralContainer"):
-        known = {item["name"]: item for item in pace(spec.get(f"{kind}s") or ())}
-        for index, item in enumerate(pace(status.get(f"{kind}Statuses") or ())):
+        known = {item["name"]: item for item in spec.get(f"{kind}s") or ()}
+        for index, item in enumerate(status.get(f"{kind}Statuses") or ()):
             path = f"status.{kind}Statuses[{index}]"
             errors += _user((item.get("user") or {}).get("linux"), f"{path}.user.linux", system)
             devices, path = item.get("allocatedResourcesStatus") or [], f"{path}.allocatedResourcesStatus"
             if kind == "ephemeralContainer" and devices:
                 errors.append(forbidden(path, "must not be specified in container status"))
                 continue
-            for number, device in enumerate(pace(devices)):
+            for number, device in enumerate(devices):
                 errors += _device(device, known.get(item.get("name", "")), status, f"{path}[{number}]")
     return errors
 
@@ -184,7 +183,7 @@ def _user(user: JsonObject | None, path: str, system: str) -> Errors:
     if system == "windows":
         return [forbidden(path, "cannot be set for a windows pod")]
     numbers = [("uid", user.get("uid", 0), 2**32 - 1), ("gid", user.get("gid", 0), 2**31 - 1)]
-    for index, group in enumerate(pace(user.get("supplementalGroups") or ())):
+    for index, group in enumerate(user.get("supplementalGroups") or ()):
         numbers.append((f"supplementalGroups[{index}]", group, 2**31 - 1))
     return [
         invalid(f"{path}.{name}", number, f"must be between 0 and {most}, inclusive")
@@ -203,7 +202,7 @@ def _device(device: JsonObject, container: JsonObject | None, status: JsonObject
         if not found:
             errors.append(invalid(f"{path}.name", name, text))
     seen: set[str] = set()
-    for index, part in enumerate(pace(device.get("resources") or ())):
+    for index, part in enumerate(device.get("resources") or ()):
         where, health, message = f"{path}.resources[{index}]", part.get("health", ""), part.get("message")
         if health not in _HEALTHS:
             errors.append(not_supported(f"{where}.health", health, _HEALTHS))
@@ -222,7 +221,7 @@ def _claim_names(container: JsonObject, status: JsonObject) -> set[str]:
     claims = (container.get("resources") or {}).get("claims") or ()
     names = {"/".join(filter(None, (f"claim:{item['name']}", item.get("request")))) for item in claims}
     extended = status.get("extendedResourceClaimStatus") or {}
-    for mapping in pace(extended.get("requestMappings") or ()):
+    for mapping in extended.get("requestMappings") or ():
         amount = _wanted(container).get(mapping.get("resourceName", ""))
         if mapping.get("containerName") == container["name"] and amount is not None and Quantity(amount) != Quantity(0):
             names.add(f"claim:{extended.get('resourceClaimName', '')}/{mapping.get('requestName', '')}")
@@ -236,15 +235,15 @@ def _transitions(spec: JsonObject, status: JsonObject, before: JsonObject) -> Er
     for key, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
         restarts = {
             item["name"]
-            for item in pace(spec.get(containers) or ())
+            for item in spec.get(containers) or ()
             if item.get("restartPolicy") or item.get("restartPolicyRules")
         }
         ended = {
             item.get("name", ""): terminated
-            for item in pace(before.get(key) or ())
+            for item in before.get(key) or ()
             if (terminated := (item.get("state") or {}).get("terminated")) is not None
         }
-        for index, item in enumerate(pace(status.get(key) or ())):
+        for index, item in enumerate(status.get(key) or ()):
             was = ended.get(item.get("name", ""))
             if was is None or policy == "Always" or item.get("name", "") in restarts:
                 continue

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from setpoint.apiserver.strategies.strategy import JsonObject
-from setpoint.slices import pace
 
 __all__ = ["default_pod_spec", "default_template"]
 
@@ -42,16 +41,16 @@ def default_pod_spec(spec: JsonObject, *, pod: bool = False) -> None:
     for container in _containers(spec):
         _default_container(container, pod=pod)
         if pod and spec.get("hostNetwork"):
-            for port in pace(container.get("ports") or ()):
+            for port in container.get("ports") or ():
                 port.setdefault("hostPort", port.get("containerPort", 0))
-    for volume in pace(spec.get("volumes") or ()):
+    for volume in spec.get("volumes") or ():
         if isinstance(volume, dict):
             _default_volume(volume)
 
 
 def _containers(spec: JsonObject) -> Iterator[JsonObject]:
     for key in ("containers", "initContainers", "ephemeralContainers"):
-        for container in pace(spec.get(key) or ()):
+        for container in spec.get(key) or ():
             if isinstance(container, dict):
                 yield container
 
@@ -66,11 +65,11 @@ def _default_container(container: JsonObject, *, pod: bool) -> None:
         limits = resources.get("limits")
         if limits:
             requests = resources.setdefault("requests", {})
-            for name, value in pace(limits.items()):
+            for name, value in limits.items():
                 requests.setdefault(name, value)
-    for port in pace(container.get("ports") or ()):
+    for port in container.get("ports") or ():
         port.setdefault("protocol", "TCP")
-    for variable in pace(container.get("env") or ()):
+    for variable in container.get("env") or ():
         source = variable.get("valueFrom") or {}
         if source.get("fieldRef") is not None:
             source["fieldRef"].setdefault("apiVersion", "v1")
@@ -79,7 +78,7 @@ def _default_container(container: JsonObject, *, pod: bool) -> None:
     for key in ("livenessProbe", "readinessProbe", "startupProbe"):
         if isinstance(container.get(key), dict):
             _default_probe(container[key])
-    for hook in pace((container.get("lifecycle") or {}).values()):
+    for hook in (container.get("lifecycle") or {}).values():
         if isinstance(hook, dict):
             _default_action(hook)
 
@@ -123,7 +122,7 @@ def default_volume_source(holder: JsonObject) -> None:
 
 
 def _default_volume(volume: JsonObject) -> None:
-    if not any(key != "name" and value is not None for key, value in pace(volume.items())):
+    if not any(key != "name" and value is not None for key, value in volume.items()):
         volume["emptyDir"] = {}
     for key in ("secret", "configMap", "projected", "downwardAPI"):
         if isinstance(volume.get(key), dict):
@@ -135,11 +134,11 @@ def _default_volume(volume: JsonObject) -> None:
     if isinstance(volume.get("image"), dict):
         volume["image"].setdefault("pullPolicy", _pull_policy(volume["image"].get("reference", "")))
     sources = (volume.get("projected") or {}).get("sources") or ()
-    for part in (volume.get("downwardAPI"), *(source.get("downwardAPI") for source in pace(sources))):
-        for item in pace((part or {}).get("items") or ()):
+    for part in (volume.get("downwardAPI"), *(source.get("downwardAPI") for source in sources)):
+        for item in (part or {}).get("items") or ():
             if item.get("fieldRef") is not None:
                 item["fieldRef"].setdefault("apiVersion", "v1")
-    for source in pace(sources):
+    for source in sources:
         if source.get("serviceAccountToken") is not None:
             source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
 

@@ -14,7 +14,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import config_key, dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, required
-from setpoint.slices import pace
 
 __all__ = ["variables_errors", "variables_from_errors"]
 
@@ -33,7 +32,7 @@ def _variable_errors(name: str, path: str) -> Errors:
 def variables_errors(variables: list[JsonObject], path: str) -> Errors:
     """The errors in ``env``, which lists variables one by one."""
     errors: Errors = []
-    for index, variable in enumerate(pace(variables)):
+    for index, variable in enumerate(variables):
         where, name, source = f"{path}[{index}]", variable.get("name", ""), variable.get("valueFrom")
         errors += _variable_errors(name, f"{where}.name") if name else [required(f"{where}.name")]
         if source is not None:
@@ -83,7 +82,7 @@ def _file_key(part: JsonObject, path: str) -> Errors:
 def variables_from_errors(sources: list[JsonObject], path: str) -> Errors:
     """The errors in ``envFrom``, which takes variables from whole config maps or secrets."""
     errors: Errors = []
-    for index, source in enumerate(pace(sources)):
+    for index, source in enumerate(sources):
         where = f"{path}[{index}]"
         if source.get("prefix"):
             errors += _variable_errors(source["prefix"], f"{where}.prefix")

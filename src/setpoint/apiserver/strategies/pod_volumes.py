@@ -19,7 +19,6 @@ from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
-from setpoint.slices import pace
 
 __all__ = ["caseless", "driver_name_errors", "iscsi_errors", "kind_errors", "source_errors", "volumes_errors"]
 
@@ -46,10 +45,8 @@ def volumes_errors(volumes: list[JsonObject], path: str, pod: str = "") -> tuple
     """
     right: dict[str, JsonObject] = {}
     errors: Errors = []
-    claims = {
-        f"{pod}-{volume.get('name', '')}" for volume in pace(volumes) if volume.get("ephemeral") is not None and pod
-    }
-    for index, volume in enumerate(pace(volumes)):
+    claims = {f"{pod}-{volume.get('name', '')}" for volume in volumes if volume.get("ephemeral") is not None and pod}
+    for index, volume in enumerate(volumes):
         where, name = f"{path}[{index}]", volume.get("name", "")
         found = source_errors(volume, where, pod)
         if not name:
@@ -74,7 +71,7 @@ def source_errors(volume: JsonObject, path: str, pod: str = "") -> Errors:
     errors: Errors = []
     several = False
     name = volume.get("name", "")
-    given = [key for key, source in pace(volume.items()) if source is not None and key in _PLACES]
+    given = [key for key, source in volume.items() if source is not None and key in _PLACES]
     for key in given if len(given) < 2 else sorted(given, key=_PLACES.__getitem__):
         rule, source = _SOURCES[key], volume[key]
         if several:
@@ -238,7 +235,7 @@ def _fibre_channel(source: JsonObject, path: str) -> Errors:
 
 def _flex(source: JsonObject, path: str) -> Errors:
     errors = [] if source.get("driver") else [required(f"{path}.driver")]
-    for key in pace(source.get("options") or {}):
+    for key in source.get("options") or {}:
         domain = f".{key.partition('/')[0].lower()}"
         if domain.endswith((".kubernetes.io", ".k8s.io")):
             errors.append(invalid(f"{path}.options[{key}]", key, "kubernetes.io and k8s.io namespaces are reserved"))

@@ -20,7 +20,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.patch import FieldSet
 from setpoint.schema import FieldError, copy_json, json_equal
 from setpoint.schema.errors import forbidden, invalid, required
-from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -121,8 +120,8 @@ def _token_errors(spec: JsonObject) -> list[FieldError]:
     text = "must not be specified when serviceAccountName is not set"
     return [
         forbidden(f"spec.volumes[{index}].projected.sources[{number}].serviceAccountToken", text)
-        for index, volume in enumerate(pace(spec.get("volumes") or ()))
-        for number, source in enumerate(pace((volume.get("projected") or {}).get("sources") or ()))
+        for index, volume in enumerate(spec.get("volumes") or ())
+        for number, source in enumerate((volume.get("projected") or {}).get("sources") or ())
         if source.get("serviceAccountToken") is not None
     ]
 
@@ -133,7 +132,7 @@ def _change_errors(new: JsonObject, old: JsonObject) -> list[FieldError]:
     for key in ("containers", "initContainers"):
         if len(new.get(key) or ()) != len(old.get(key) or ()):
             return [*errors, forbidden(f"spec.{key}", "pod updates may not add or remove containers")]
-        for index, container in enumerate(pace(new.get(key) or ())):
+        for index, container in enumerate(new.get(key) or ()):
             if not container.get("image"):
                 errors.append(required(f"spec.{key}[{index}].image"))
     now, before = new.get("activeDeadlineSeconds"), old.get("activeDeadlineSeconds")
@@ -146,12 +145,12 @@ def _change_errors(new: JsonObject, old: JsonObject) -> list[FieldError]:
     if now is None and before is not None:
         text = "must not update from a positive integer to nil value"
         errors.append(invalid("spec.activeDeadlineSeconds", None, text))
-    kept = {_timeless(item) for item in pace(new.get("tolerations") or ())}
-    if not all(_timeless(item) in kept for item in pace(old.get("tolerations") or ())):
+    kept = {_timeless(item) for item in new.get("tolerations") or ()}
+    if not all(_timeless(item) in kept for item in old.get("tolerations") or ()):
         text = "existing toleration can not be modified except its tolerationSeconds"
         errors.append(forbidden("spec.tolerations", text))
-    gates = {item.get("name", "") for item in pace(old.get("schedulingGates") or ())}
-    for index, gate in enumerate(pace(new.get("schedulingGates") or ())):
+    gates = {item.get("name", "") for item in old.get("schedulingGates") or ()}
+    for index, gate in enumerate(new.get("schedulingGates") or ()):
         name = gate.get("name", "")
         if name not in gates:
             text = f"only deletion is allowed, but found new scheduling gate '{name}'"
@@ -173,7 +172,7 @@ def _only_allowed_changes(new: JsonObject, old: JsonObject) -> bool:
         return True
     changed: JsonObject = copy_json(new)
     for key in ("containers", "initContainers"):
-        for item, before in zip(pace(changed.get(key) or ()), old.get(key) or (), strict=False):
+        for item, before in zip(changed.get(key) or (), old.get(key) or (), strict=False):
             item["image"] = before.get("image")
     for key in ("activeDeadlineSeconds", "schedulingGates", "tolerations", "nodeSelector", "affinity"):
         if key in ("nodeSelector", "affinity") and not old.get("schedulingGates"):

@@ -17,7 +17,6 @@ from setpoint.cel.types import ANY, BOOL, DYN, NULL, STRING, Type, list_of, stru
 from setpoint.meta.names import dns1035_label, dns1123_subdomain, path_segment, qualified_name
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
-from setpoint.slices import pace
 
 __all__ = ["AdmissionPolicies", "PolicyBindings"]
 
@@ -64,7 +63,7 @@ class AdmissionPolicies(AdmissionConfiguration):
             return errors
         types: dict[str, Type] | None = {} if spec.get("variables") or self._mutating else None
         environment = admission_environment(params=params, variables=types, patches=self._mutating)
-        for index, variable in enumerate(pace(spec.get("variables") or ())):
+        for index, variable in enumerate(spec.get("variables") or ()):
             assert types is not None
             where = f"spec.variables[{index}]"
             name, text = variable.get("name") or "", variable.get("expression") or ""
@@ -114,7 +113,7 @@ def _default_resources(resources: object) -> None:
     resources.setdefault("namespaceSelector", {})
     resources.setdefault("objectSelector", {})
     for key in ("resourceRules", "excludeResourceRules"):
-        for rule in pace(resources.get(key) or ()):
+        for rule in resources.get(key) or ():
             rule.setdefault("scope", "*")
 
 
@@ -154,11 +153,11 @@ def _resources_errors(resources: JsonObject, path: str) -> list[FieldError]:
     for key in ("namespaceSelector", "objectSelector"):
         errors += label_selector_errors(resources.get(key) or {}, f"{path}.{key}")
     for key in ("resourceRules", "excludeResourceRules"):
-        for index, rule in enumerate(pace(resources.get(key) or ())):
+        for index, rule in enumerate(resources.get(key) or ()):
             where = f"{path}.{key}[{index}]"
             names = rule.get("resourceNames") or []
             again = set(repeats(names))
-            for position, name in enumerate(pace(names)):
+            for position, name in enumerate(names):
                 place = f"{where}.resourceNames[{position}]"
                 errors += [invalid(place, name, text) for text in path_segment(name)]
                 if position in again:
@@ -170,8 +169,8 @@ def _resources_errors(resources: JsonObject, path: str) -> list[FieldError]:
 def _operation_errors(resources: JsonObject, path: str) -> list[FieldError]:
     return [
         not_supported(f"{path}.resourceRules.operations", operation, _MUTABLE)
-        for rule in pace(resources.get("resourceRules") or ())
-        for operation in pace(rule.get("operations") or ())
+        for rule in resources.get("resourceRules") or ()
+        for operation in rule.get("operations") or ()
         if operation not in _MUTABLE
     ]
 
@@ -186,7 +185,7 @@ def _validation_errors(
         text = "validations or auditAnnotations must contain at least one item"
         return [required("spec.validations", text), required("spec.auditAnnotations", text)]
     errors: list[FieldError] = []
-    for index, validation in enumerate(pace(validations)):
+    for index, validation in enumerate(validations):
         where = f"spec.validations[{index}]"
         text = validation.get("expression") or ""
         if not text.strip():
@@ -209,7 +208,7 @@ def _validation_errors(
         text = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
         errors.append(invalid("spec.auditAnnotations", annotations, text))
     seen: set[str] = set()
-    for index, annotation in enumerate(pace(annotations)):
+    for index, annotation in enumerate(annotations):
         where = f"spec.auditAnnotations[{index}]"
         key, text = annotation.get("key") or "", (annotation.get("valueExpression") or "").strip()
         name = f"{obj['metadata'].get('name', '')}/{key}"
@@ -236,7 +235,7 @@ def _mutation_errors(spec: JsonObject, params: bool, types: dict[str, Type] | No
         "JSONPatch": ("jsonPatch", list_of(struct("JSONPatch"))),
         "ApplyConfiguration": ("applyConfiguration", struct("Object")),
     }
-    for index, mutation in enumerate(pace(mutations)):
+    for index, mutation in enumerate(mutations):
         where = f"spec.mutations[{index}]"
         kind = mutation.get("patchType") or ""
         if kind not in forms:
@@ -280,7 +279,7 @@ def _action_errors(actions: Iterable[str]) -> list[FieldError]:
     given = list(actions)
     errors: list[FieldError] = []
     again = set(repeats(given))
-    for index, action in enumerate(pace(given)):
+    for index, action in enumerate(given):
         if action not in _ACTIONS:
             errors.append(not_supported(f"{path}[{index}]", action, _ACTIONS))
         if index in again:

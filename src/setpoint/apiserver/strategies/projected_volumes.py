@@ -15,7 +15,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required, too_long
-from setpoint.slices import pace
 
 __all__ = [
     "annotation_errors",
@@ -38,7 +37,7 @@ def _mode(mode: int | None, path: str) -> Errors:
 
 def _items(items: list[JsonObject] | None, path: str) -> Errors:
     errors: Errors = []
-    for index, item in enumerate(pace(items or ())):
+    for index, item in enumerate(items or ()):
         errors += _item(item, f"{path}[{index}]")
     return errors
 
@@ -58,7 +57,7 @@ def files_rule(name: str) -> Callable[[JsonObject, str], Errors]:
 
 def downward_rule(source: JsonObject, path: str) -> Errors:
     errors = _mode(source.get("defaultMode"), f"{path}.defaultMode")
-    for item in pace(source.get("items") or ()):
+    for item in source.get("items") or ():
         errors += _downward_file(item, path)
     return errors
 
@@ -76,7 +75,7 @@ def _downward_file(item: JsonObject, path: str) -> Errors:
 def projected_rule(source: JsonObject, path: str) -> Errors:
     errors = _mode(source.get("defaultMode"), f"{path}.defaultMode")
     paths: set[str] = set()
-    for index, part in enumerate(pace(source.get("sources") or ())):
+    for index, part in enumerate(source.get("sources") or ()):
         where = f"{path}.sources[{index}]"
         given = [key for key in _PROJECTIONS if part.get(key) is not None]
         for key in given:
@@ -95,7 +94,7 @@ def _taken(target: str, shown: Any, path: str, paths: set[str]) -> Errors:
 
 def _projected_files(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
     errors = [] if source.get("name") else [required(f"{where}.name")]
-    for index, item in enumerate(pace(source.get("items") or ())):
+    for index, item in enumerate(source.get("items") or ()):
         errors += _item(item, f"{where}.items[{index}]")
         if item.get("path"):
             errors += _taken(item["path"], source.get("name", ""), path, paths)
@@ -110,7 +109,7 @@ def _item(item: JsonObject, where: str) -> Errors:
 
 def _projected_downward(source: JsonObject, where: str, path: str, paths: set[str]) -> Errors:
     errors: Errors = []
-    for item in pace(source.get("items") or ()):
+    for item in source.get("items") or ():
         errors += _downward_file(item, where)
         if item.get("path"):
             errors += _taken(item["path"], item["path"], path, paths)

@@ -14,7 +14,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta.names import path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid, required
-from setpoint.slices import pace
 
 __all__ = ["Bindings", "Roles"]
 
@@ -55,7 +54,7 @@ class Roles(_Guarded):
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         errors: list[FieldError] = []
-        for index, rule in enumerate(pace(obj.get("rules") or ())):
+        for index, rule in enumerate(obj.get("rules") or ()):
             errors += self._rule_errors(rule, f"rules[{index}]")
         aggregation = obj.get("aggregationRule")
         if aggregation is not None:
@@ -88,7 +87,7 @@ class Bindings(_Guarded):
         reference = obj.setdefault("roleRef", {})
         if isinstance(reference, dict):
             reference.setdefault("apiGroup", _GROUP)
-        for subject in pace(obj.get("subjects") or ()):
+        for subject in obj.get("subjects") or ():
             if subject.get("kind") in ("User", "Group"):
                 subject.setdefault("apiGroup", _GROUP)
 
@@ -102,7 +101,7 @@ def _aggregation_errors(rule: JsonObject) -> list[FieldError]:
     if not selectors:
         return [required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")]
     errors: list[FieldError] = []
-    for index, selector in enumerate(pace(selectors)):
+    for index, selector in enumerate(selectors):
         found = label_selector_errors(selector, f"{path}[{index}]")
         if found:
             found.append(invalid(f"{path}[{index}]", None, "invalid label selector."))

@@ -15,7 +15,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta import GroupKind
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required
-from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -88,9 +87,9 @@ def _keep(spec: JsonObject, before: JsonObject) -> None:
                 spec[name] = before[name]
     if with_node_ports(before) and with_node_ports(spec):
         old, new = before.get("ports") or [], spec.get("ports") or []
-        used = {port.get("nodePort") for port in pace(old)} & {port.get("nodePort") for port in pace(new)}
-        known = {port.get("name", ""): port.get("nodePort", 0) for port in pace(old)}
-        for port in pace(new):
+        used = {port.get("nodePort") for port in old} & {port.get("nodePort") for port in new}
+        known = {port.get("name", ""): port.get("nodePort", 0) for port in old}
+        for port in new:
             number = known.get(port.get("name", ""), 0)
             if not port.get("nodePort") and number and number not in used:
                 port["nodePort"] = number
@@ -130,11 +129,11 @@ def _give_address(spec: JsonObject, before: JsonObject | None, given: Allocator,
 
 def _give_node_ports(spec: JsonObject, before: JsonObject | None, given: Allocator, name: str) -> None:
     gives = spec.get("type") == "NodePort" or spec.get("allocateLoadBalancerNodePorts", True)
-    mine = {port.get("nodePort", 0) for port in pace((before or {}).get("ports") or ())}
+    mine = {port.get("nodePort", 0) for port in (before or {}).get("ports") or ()}
     by_port: dict[int, int] = {}
     ports = spec.get("ports") or []
     said = {port.get("port", 0): port["nodePort"] for port in reversed(ports) if port.get("nodePort")}
-    for index, port in enumerate(pace(ports)):
+    for index, port in enumerate(ports):
         number, wanted = port.get("port", 0), port.get("nodePort", 0)
         if not wanted and not gives:
             continue
@@ -201,7 +200,7 @@ def _family_problems(spec: JsonObject, before: JsonObject | None) -> list[FieldE
         return []
     if policy == "RequireDualStack":
         errors.append(invalid(_POLICY, policy, "this cluster is not configured for dual-stack services"))
-    for index, family in enumerate(pace(families)):
+    for index, family in enumerate(families):
         if family != "IPv4":
             errors.append(invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster"))
     spec["ipFamilies"] = families or ["IPv4"]
@@ -250,7 +249,7 @@ def family_errors(spec: JsonObject, known: Collection[str] = ()) -> list[FieldEr
     elif addresses and not address:
         errors.append(invalid(where, addresses, "must be empty when `clusterIP` is not specified"))
     again = set(repeats(families))
-    for index, family in enumerate(pace(families)):
+    for index, family in enumerate(families):
         if family not in _FAMILIES:
             errors.append(not_supported(f"spec.ipFamilies[{index}]", family, _FAMILIES))
         if index in again:
@@ -259,7 +258,7 @@ def family_errors(spec: JsonObject, known: Collection[str] = ()) -> list[FieldEr
     if policy is not None and policy not in _POLICIES:
         errors.append(not_supported(_POLICY, policy, _POLICIES))
     wrong = False
-    for index, text in enumerate(pace(addresses)):
+    for index, text in enumerate(addresses):
         if index == 0 and text == "None":
             if len(addresses) > 1:
                 wrong = True

@@ -21,7 +21,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject, Strategy
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
-from setpoint.slices import pace
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -83,8 +82,8 @@ def _source_errors(obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
     if ranges:
         wrong = obj["spec"]["type"] != "LoadBalancer"
         errors = [forbidden(path, _BALANCED)] if wrong else []
-        known = {text.strip() for text in pace(stored)}
-        for index, text in enumerate(pace(ranges)):
+        known = {text.strip() for text in stored}
+        for index, text in enumerate(ranges):
             errors += cidr_errors(text.strip(), f"{path}[{index}]", known)
         return errors
     said = (obj["metadata"].get("annotations") or {}).get(_RANGES)
@@ -148,12 +147,12 @@ class Services(Strategy):
         if spec.setdefault("sessionAffinity", "None") == "ClientIP":
             config = spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {})
             config.setdefault("timeoutSeconds", 10800)
-        for port in pace(spec.get("ports") or ()):
+        for port in spec.get("ports") or ():
             port.setdefault("protocol", "TCP")
             if not port.get("targetPort"):
                 port["targetPort"] = port.get("port", 0)
         if kind == "LoadBalancer":
-            for item in pace(((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()):
+            for item in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
                 if item.get("ip"):
                     item.setdefault("ipMode", "VIP")
         if kind != "ExternalName":
@@ -189,7 +188,7 @@ class Services(Strategy):
             if not spec.get("externalName", "").removesuffix("."):
                 errors.append(required("spec.externalName"))
         errors += _port_errors(spec)
-        for key, value in pace((spec.get("selector") or {}).items()):
+        for key, value in (spec.get("selector") or {}).items():
             errors += [invalid("spec.selector", key, text) for text in qualified_name(key)]
             errors += [invalid("spec.selector", value, text) for text in label_value(value)]
         affinity = spec.get("sessionAffinity")
@@ -216,9 +215,9 @@ def _drop(spec: JsonObject, before: JsonObject) -> None:
         for name in ALLOCATED[1:]:
             if same(name):
                 spec.pop(name, None)
-    numbers = [[port.get("nodePort", 0) for port in pace(held.get("ports") or ())] for held in (spec, before)]
+    numbers = [[port.get("nodePort", 0) for port in held.get("ports") or ()] for held in (spec, before)]
     if with_node_ports(before) and not with_node_ports(spec) and numbers[0] == numbers[1]:
-        for port in pace(spec.get("ports") or ()):
+        for port in spec.get("ports") or ():
             port.pop("nodePort", None)
     if needs_health_check(before) and not needs_health_check(spec) and same("healthCheckNodePort"):
         spec.pop("healthCheckNodePort", None)
@@ -266,7 +265,7 @@ def _port_errors(spec: JsonObject) -> list[FieldError]:
     ports = spec.get("ports") or []
     errors: list[FieldError] = []
     names: set[str] = set()
-    for index, port in enumerate(pace(ports)):
+    for index, port in enumerate(ports):
         path = f"spec.ports[{index}]"
         name, number = port.get("name", ""), port.get("port", 0)
         if not name and len(ports) > 1:
@@ -295,13 +294,13 @@ def _twice(spec: JsonObject) -> list[FieldError]:
     """The errors for node ports in a service of type ``ClusterIP``, and for repeated ports and node ports."""
     errors: list[FieldError] = []
     ports = spec.get("ports") or []
-    for index, port in enumerate(pace(ports)):
+    for index, port in enumerate(ports):
         if port.get("nodePort") and spec.get("type") == "ClusterIP":
             text = "may not be used when `type` is 'ClusterIP'"
             errors.append(forbidden(f"spec.ports[{index}].nodePort", text))
     for name, path in (("nodePort", ".nodePort"), ("port", "")):
         seen: set[tuple[Any, ...]] = set()
-        for index, port in enumerate(pace(ports)):
+        for index, port in enumerate(ports):
             key = (port.get(name, 0), port.get("protocol"))
             if name == "nodePort" and not key[0]:
                 continue

@@ -11,7 +11,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid
-from setpoint.slices import pace
 
 __all__ = ["template_metadata_errors"]
 
@@ -27,7 +26,7 @@ def template_metadata_errors(metadata: JsonObject, path: str) -> list[FieldError
     Some of these other fields are refused even if they are empty or zero.
     """
     errors: list[FieldError] = []
-    for key in pace(metadata.get("annotations") or ()):
+    for key in metadata.get("annotations") or ():
         errors += [invalid(f"{path}.annotations", key, text) for text in qualified_name(key.lower())]
     errors += labels_errors(metadata.get("labels"), f"{path}.labels")
     for name in _NOT_SET:

@@ -19,7 +19,6 @@ from setpoint.meta.names import dns1035_label, dns1123_subdomain
 from setpoint.meta.text import quote
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required
-from setpoint.slices import pace
 
 __all__ = [
     "WebhookConfigurations",
@@ -46,7 +45,7 @@ class WebhookConfigurations(AdmissionConfiguration):
     """
 
     def default(self, obj: JsonObject) -> None:
-        for webhook in pace(obj.get("webhooks") or ()):
+        for webhook in obj.get("webhooks") or ():
             webhook.setdefault("failurePolicy", "Fail")
             webhook.setdefault("matchPolicy", "Equivalent")
             webhook.setdefault("namespaceSelector", {})
@@ -54,14 +53,14 @@ class WebhookConfigurations(AdmissionConfiguration):
             webhook.setdefault("timeoutSeconds", 10)
             if self._mutating:
                 webhook.setdefault("reinvocationPolicy", "Never")
-            for rule in pace(webhook.get("rules") or ()):
+            for rule in webhook.get("rules") or ():
                 rule.setdefault("scope", "*")
             default_client_config(webhook.get("clientConfig"))
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         errors: list[FieldError] = []
         seen: set[str] = set()
-        for index, webhook in enumerate(pace(obj.get("webhooks") or ())):
+        for index, webhook in enumerate(obj.get("webhooks") or ()):
             path = f"webhooks[{index}]"
             name = webhook.get("name", "")
             errors += _webhook_errors(webhook, path)
@@ -90,7 +89,7 @@ def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
             text = "should be a domain with at least three segments separated by dots"
             errors.append(invalid(f"{path}.name", name, text))
     errors += review_version_errors(webhook.get("admissionReviewVersions"), f"{path}.admissionReviewVersions")
-    for index, rule in enumerate(pace(webhook.get("rules") or ())):
+    for index, rule in enumerate(webhook.get("rules") or ()):
         errors += rule_errors(rule, f"{path}.rules[{index}]")
     for key, allowed in (
         ("failurePolicy", ("Fail", "Ignore")),
@@ -121,7 +120,7 @@ def review_version_errors(versions: Any, path: str) -> list[FieldError]:
         return [required(path, f"must specify one of {known}")]
     errors: list[FieldError] = []
     again = set(repeats(versions))
-    for index, version in enumerate(pace(versions)):
+    for index, version in enumerate(versions):
         if index in again:
             errors.append(invalid(f"{path}[{index}]", version, "duplicate version"))
         else:
@@ -143,7 +142,7 @@ def rule_errors(rule: JsonObject, path: str) -> list[FieldError]:
     known = ("*", *_OPERATIONS)
     errors += [
         not_supported(f"{path}.operations[{index}]", name, known)
-        for index, name in enumerate(pace(operations))
+        for index, name in enumerate(operations)
         if name not in known
     ]
     for key, what in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
@@ -153,7 +152,7 @@ def rule_errors(rule: JsonObject, path: str) -> list[FieldError]:
         elif "*" in values and len(values) > 1:
             errors.append(invalid(f"{path}.{key}", values, f"if '*' is present, must not specify other {what}"))
         if key == "apiVersions":
-            errors += [required(f"{path}.{key}[{index}]") for index, value in enumerate(pace(values)) if not value]
+            errors += [required(f"{path}.{key}[{index}]") for index, value in enumerate(values) if not value]
     errors += _resource_errors(rule.get("resources") or [], f"{path}.resources")
     scope = rule.get("scope", "*")
     if scope not in ("Cluster", "Namespaced", "*"):
@@ -167,7 +166,7 @@ def _resource_errors(resources: Sequence[str], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     wild_resources = {item.removeprefix("*/") for item in resources if item.startswith("*/")}
     wild_subresources = {item.removesuffix("/*") for item in resources if item.endswith("/*")}
-    for index, item in enumerate(pace(resources)):
+    for index, item in enumerate(resources):
         where = f"{path}[{index}]"
         name, slash, sub = item.partition("/")
         if not item:

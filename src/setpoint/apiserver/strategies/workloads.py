@@ -15,7 +15,6 @@ from setpoint.meta import SelectorError
 from setpoint.meta.names import dns1123_label
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
-from setpoint.slices import in_order, pace
 
 __all__ = ["controller_errors", "daemon_set_errors", "deployment_errors", "replica_set_errors", "stateful_set_errors"]
 
@@ -196,7 +195,7 @@ def stateful_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
         if retention.get(name, "") not in ("Retain", "Delete"):
             where = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
             errors.append(not_supported(where, retention.get(name, ""), ("Retain", "Delete")))
-    for index, claim in enumerate(pace(claims if old is None else ())):  # immutable, so not checked again
+    for index, claim in enumerate(claims if old is None else ()):  # immutable, so not checked again
         errors += claim_errors(claim.get("spec") or {}, f"spec.volumeClaimTemplates[{index}].spec")
     errors += _counts(spec, "replicas", "minReadySeconds")
     start = (spec.get("ordinals") or {}).get("start", 0)
@@ -225,7 +224,7 @@ def _untyped(value: Any) -> Any:
     """A list of claims without kind and apiVersion, which do not count as changes; any other value is unchanged."""
     if not isinstance(value, list):
         return value
-    return [{key: item for key, item in claim.items() if key not in ("apiVersion", "kind")} for claim in pace(value)]
+    return [{key: item for key, item in claim.items() if key not in ("apiVersion", "kind")} for claim in value]
 
 
 def _stateful_strategy(strategy: JsonObject, path: str) -> Errors:
@@ -256,10 +255,8 @@ def _stateful_strategy(strategy: JsonObject, path: str) -> Errors:
 def _with_claims(spec: JsonObject, claims: list[JsonObject]) -> JsonObject:
     """The template as the pods will have it: with a volume for each claim, and without host name and subdomain."""
     template = spec.get("template") or {}
-    inner = {
-        key: value for key, value in pace((template.get("spec") or {}).items()) if key not in ("hostname", "subdomain")
-    }
-    names = {(claim.get("metadata") or {}).get("name", "") for claim in pace(claims)}
-    made = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in pace(in_order(names))]
-    kept = [volume for volume in pace(inner.get("volumes") or ()) if volume.get("name", "") not in names]
+    inner = {key: value for key, value in (template.get("spec") or {}).items() if key not in ("hostname", "subdomain")}
+    names = {(claim.get("metadata") or {}).get("name", "") for claim in claims}
+    made = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in sorted(names)]
+    kept = [volume for volume in inner.get("volumes") or () if volume.get("name", "") not in names]
     return {**template, "spec": {**inner, "volumes": made + kept}}

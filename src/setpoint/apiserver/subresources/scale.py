@@ -131,7 +131,6 @@ def _answer(call: Call, shape: Representation, scale: JsonObject) -> Response:
 
 def _live(call: Call) -> tuple[Record, JsonObject]:
     record = call.existing()
-    call.state.lengthy(len(record.value))
     return record, call.versions.decoded(call.served, record)
 
 

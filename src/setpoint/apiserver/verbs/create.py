@@ -118,18 +118,17 @@ def _store(call: Call, served: ServedResource, obj: JsonObject, options: WriteOp
     document = call.versions.to_store(served, obj)
     served.strategy.foresee(call, document)
     stores_after(served, call.storage.revision)
-    flat = call.replay is not None  # or it is looked at when there are bytes, if there are many
     if options.dry_run:
         taken = call.storage.get(served.collection, namespace, name)
         if taken is None:
-            return encode(stored, document, 0, flat=flat)
+            return encode(stored, document, 0)
     else:
         try:
             record = call.storage.put(
                 served.collection,
                 namespace,
                 name,
-                lambda revision: encode(stored, document, revision, flat=flat),
+                lambda revision: encode(stored, document, revision),
                 expected=0,
             )
         except Conflict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from setpoint.apiserver.answers.representation import Representation, respond
 from setpoint.apiserver.errors import bad_request, conflict
@@ -12,7 +12,6 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import decode, encode, metadata_of
 from setpoint.apiserver.objects.metadata import FINALIZER_FOREGROUND, FINALIZER_ORPHAN
 from setpoint.apiserver.objects.versions import written_version
-from setpoint.apiserver.reads import Reads
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.body import check_size, media_type, parse_or_refuse
 from setpoint.apiserver.requests.call import Call
@@ -22,12 +21,8 @@ from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.create import JsonObject
 from setpoint.apiserver.verbs.get_list import select
 from setpoint.meta import GroupResource, format_time, parse_time
-from setpoint.slices import spend
 
 __all__ = ["delete", "delete_collection", "remove"]
-
-_DELETION: Final = 64 * 64
-"""The cost of one deletion for `spend`: the number of bytes of JSON that take as long to process."""
 
 
 def delete(call: Call) -> Response:
@@ -67,22 +62,14 @@ def delete_collection(call: Call) -> Response:
     lists = ListOptions.parse(call.query)
     options = DeleteOptions.parse(_body(call), call.query)
     records, metadata = select(call, lists)
-    call.state.lengthy(sum(len(record.value) for record in records))
     values = call.versions.encoded_all(served, records)
     admission = call.admission
     if admission is not None:
         admission.deletions([_question(call, served, record, options) for record in records])
-    # Without questions to webhooks, whose answers may have the work done again, each deletion stands for itself.
-    reads = call.storage if isinstance(call.storage, Reads) and admission is None and not served.asks else None
     for record in records:
-        if reads is not None:
-            reads.seal()
         current = call.storage.get(served.collection, record.namespace, record.name)
         if current is not None:
             remove(call, served, current, options.copy())
-        if reads is not None:
-            reads.release()
-            spend(_DELETION)
     return shape.document(call, shape.items(call, values, metadata))
 
 
@@ -101,9 +88,7 @@ def remove(
     ``admit``: whether webhooks are called for the deletion. ``check`` may raise an exception to refuse the deletion; it
     returns whether it changed the object, which is then stored even if it is already being deleted.
     """
-    call.state.lengthy(len(record.value))
     given = options.copy()
-    spend(len(record.value))
     obj: JsonObject = decode(record.value)
     strategy = served.strategy
     metadata = obj["metadata"]
@@ -145,19 +130,15 @@ def _finish(
     call: Call, served: ServedResource, record: Record, obj: JsonObject, *, gone: bool, changed: bool, dry_run: bool
 ) -> tuple[bytes, bool]:
     stored = written_version(served, record.value)
-    spend(len(record.value))
     key = (served.collection, record.namespace, record.name)
     if dry_run or not (gone or changed):
-        return (encode(stored, obj, record.revision, flat=True) if changed else record.value), gone
+        return (encode(stored, obj, record.revision) if changed else record.value), gone
     if gone:
-        deleted = call.storage.delete(
-            *key, lambda revision: encode(stored, obj, revision, flat=True), expected=record.revision
-        )
+        deleted = call.storage.delete(*key, lambda revision: encode(stored, obj, revision), expected=record.revision)
         served.strategy.after_delete(call, deleted)
         return deleted.value, True
     old: JsonObject = decode(record.value)
-    spend(len(record.value))
-    made = call.storage.put(*key, lambda revision: encode(stored, obj, revision, flat=True), expected=record.revision)
+    made = call.storage.put(*key, lambda revision: encode(stored, obj, revision), expected=record.revision)
     left = served.strategy.after_update(call, made, old)
     return left.value, call.storage.get(*key) is None
 

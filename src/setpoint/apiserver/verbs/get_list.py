@@ -15,12 +15,9 @@ from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.options import ListOptions
 from setpoint.apiserver.storage import Compacted, Record
 from setpoint.apiserver.verbs.selection import Matcher
-from setpoint.slices import pace
 
 __all__ = ["get", "list_objects", "select"]
 
-_MANY = 1000
-"""The number of objects that take more than a few milliseconds to filter."""
 _EXPIRED = "The resourceVersion for the provided list is too old."
 _INCONSISTENT = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -39,8 +36,6 @@ def get(call: Call) -> Response:
         if version > call.storage.revision:
             raise too_large_resource_version(version, call.storage.revision)
     record = call.existing()
-    if not shape.plain:
-        call.state.lengthy(len(record.value))
     return shape.document(call, shape.item(call, call.versions.encoded(served, record)))
 
 
@@ -53,8 +48,6 @@ def list_objects(call: Call, options: ListOptions) -> Response:
         values = [record.value for record in records]
     else:
         values = call.versions.encoded_all(served, records)
-    if not shape.plain:
-        call.state.lengthy(sum(map(len, values)))
     return shape.document(call, shape.items(call, values, metadata))
 
 
@@ -78,8 +71,6 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
     if start:
         records = [record for record in records if _key(record) >= start]
     matcher = Matcher.of(call, options)
-    if len(records) > _MANY:
-        call.state.lengthy()
     if call.path.name:  # a list of one, as a watch by name begins with
         records = [record for record in records if record.name == call.path.name]
     metadata: dict[str, Any] = {"resourceVersion": str(revision if at is None else at)}
@@ -89,7 +80,7 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
     limit = 0 if options.resource_version_match == "NotOlderThan" else options.limit
     if limit > 0:
         found: list[Record] = []
-        for index, record in enumerate(pace(records)):
+        for index, record in enumerate(records):
             if matcher.everything or matcher.matches(record.value, call.versions):
                 if len(found) == limit:
                     metadata["continue"] = _token(_key(found[-1]) + "\0", int(metadata["resourceVersion"]))
@@ -99,7 +90,7 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
                 found.append(record)
         return found, metadata
     if not matcher.everything:
-        records = [record for record in pace(records) if matcher.matches(record.value, call.versions)]
+        records = [record for record in records if matcher.matches(record.value, call.versions)]
     return records, metadata
 
 

@@ -42,7 +42,6 @@ from setpoint.patch import (
 from setpoint.patch import apply as server_side_apply
 from setpoint.patch.go_text import go_kind
 from setpoint.schema import prune
-from setpoint.slices import spend
 
 __all__ = ["APPLY", "Change", "patch", "patch_types", "read_configuration", "read_patch", "unfit"]
 
@@ -82,7 +81,6 @@ def patch(call: Call) -> Response:
         return shape.one(call, value, status=201 if created else 200)
     change, repeated = read_patch(call, served, kind, options.field_validation)
     record = call.existing()
-    call.state.lengthy(len(record.value))
     old = call.versions.decoded(served, record)
     base = call.versions.decoded(served, record)  # another copy: what comes out shares parts with it, and is changed
     if served.custom and served.stored_as is not served:
@@ -203,8 +201,6 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     if record is None and uid:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(served.group_resource, path.name, why)
-    if record is not None:
-        call.state.lengthy(len(record.value))
     live = None if record is None else call.versions.decoded(served, record)
     try:
         result = server_side_apply.apply(
@@ -247,7 +243,6 @@ def unfit(problem: InvalidApply, kind: GroupVersionKind, namespace: str, name: s
     """The error for an apply configuration that does not fit the object's schema."""
     what = str(kind) if kind.group else f"/{kind}"
     words = "failed to create typed patch object"
-    spend(len(problem.errors) << 8)
     return bad_request(str(problem).replace(f"{words}:", f"{words} ({namespace}/{name}; {what}):"))
 
 

@@ -14,7 +14,6 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.verbs import field_selectors as fields
 from setpoint.meta import FieldSelector, Selector
 from setpoint.meta.requirements import FieldRequirement
-from setpoint.slices import spend
 
 __all__ = ["Matcher"]
 
@@ -56,7 +55,6 @@ class Matcher:
 
     def matches(self, value: bytes, versions: Versions) -> bool:
         """Whether an object matches; ``value`` is the object as it is stored."""
-        spend(len(value))
         if self._labels and not self._labels.matches(labels_of(value)):
             return False
         return not self._fields or self._fields.matches(self._fields_of(value, versions))

@@ -51,7 +51,6 @@ def update(call: Call) -> Response:
             raise precondition_failed(call, served, call.path.name, "UID", new["metadata"]["uid"], "")
         new["metadata"].pop("resourceVersion", None)
         return shape.one(call, insert(call, served, new, options), status=201)
-    call.state.lengthy(len(record.value))
     uid = new["metadata"].get("uid")
     live = call.versions.decoded(served, record)
     if uid and uid != live["metadata"].get("uid"):
@@ -195,21 +194,16 @@ def store(
     document = call.versions.to_store(served, new)
     served.strategy.foresee(call, document)
     stores_after(served, call.storage.revision)
-    flat = call.replay is not None  # or it is looked at when there are bytes, if there are many
     if dry_run:
-        return encode(stored, document, record.revision, flat=flat)
+        return encode(stored, document, record.revision)
     key = (served.collection, record.namespace, record.name)
     if gone:
         deleted = call.storage.delete(
-            *key, lambda revision: encode(stored, document, revision, flat=flat), expected=record.revision
+            *key, lambda revision: encode(stored, document, revision), expected=record.revision
         )
         served.strategy.after_delete(call, deleted)
-        return encode(
-            stored, document, record.revision, flat=flat
-        )  # as upstream: only watches see the deletion's revision
-    made = call.storage.put(
-        *key, lambda revision: encode(stored, document, revision, flat=flat), expected=record.revision
-    )
+        return encode(stored, document, record.revision)  # as upstream: only watches see the deletion's revision
+    made = call.storage.put(*key, lambda revision: encode(stored, document, revision), expected=record.revision)
     return served.strategy.after_update(call, made, old).value
 
 

@@ -18,7 +18,6 @@ from setpoint.apiserver.requests.options import ListOptions
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.selection import Matcher
 from setpoint.meta import Quantity
-from setpoint.slices import pace, spend
 
 __all__ = ["get_usage", "list_usage"]
 
@@ -46,18 +45,16 @@ def list_usage(call: Call, options: ListOptions) -> Response:
     records = call.storage.scan(call.served.resource.plural, call.path.namespace or None)
     matcher = Matcher.of(call, options)
     if not matcher.everything:
-        records = [record for record in pace(records) if matcher.matches(record.value, call.versions)]
+        records = [record for record in records if matcher.matches(record.value, call.versions)]
     return shape.document(call, shape.items(call, _measured(call, records), {}))
 
 
 def _measured(call: Call, records: list[Record]) -> list[bytes]:
     if call.served.resource.plural == _PODS:
-        call.state.lengthy(sum(len(record.value) for record in records))
-        return [item for record in pace(records) if (item := _pod(call, record)) is not None]
+        return [item for record in records if (item := _pod(call, record)) is not None]
     pods = call.storage.scan(_PODS, None)
-    call.state.lengthy(sum(len(record.value) for record in pods))
     used: dict[str, dict[str, Quantity]] = {record.name: _no_usage() for record in records}
-    for record in pace(pods):
+    for record in pods:
         pod = _opened(record)
         sums = used.get(pod.get("spec", {}).get("nodeName", ""))
         if sums is not None:
@@ -102,6 +99,5 @@ def _add(sums: dict[str, Quantity], usages: Iterable[dict[str, str]]) -> None:
 
 
 def _opened(record: Record) -> dict[str, Any]:
-    spend(len(record.value))
     found: dict[str, Any] = decode(record.value)
     return found

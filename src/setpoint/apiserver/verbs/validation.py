@@ -7,15 +7,12 @@ from typing import Any
 from setpoint.apiserver.errors import ApiStatusError, forbidden, invalid, not_found
 from setpoint.apiserver.objects.codec import metadata_of
 from setpoint.apiserver.objects.metadata import metadata_errors, update_errors
-from setpoint.apiserver.replay import Lengthy
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.strategies.rules import has_rules, rule_errors, status_errors
-from setpoint.cel.errors import TakesLong
 from setpoint.meta import GroupKind, GroupResource
 from setpoint.schema import UNSET, ErrorType, FieldError, validate
 from setpoint.schema.errors import invalid as invalid_field
-from setpoint.slices import pace
 
 __all__ = ["PARTIAL", "check_namespace", "check_new", "check_update"]
 
@@ -31,8 +28,6 @@ _UNCHECKED = (
     "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
     "validation"
 )
-_AT_ONCE = 10_000
-"""The CEL cost up to which rules are evaluated without interruption, which takes a few milliseconds."""
 _GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 
 
@@ -68,7 +63,7 @@ def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
         raise _invalid(
             served,
             obj,
-            [error for error in pace(errors) if not error.field.startswith(strategy.checked_last)] or errors,
+            [error for error in errors if not error.field.startswith(strategy.checked_last)] or errors,
         )
     _warn(call, served, obj, None)
 
@@ -113,11 +108,7 @@ def _schema_errors(
         return errors
     if any(error.type in _BLOCKING for error in errors):
         return [*errors, invalid_field("", None, _UNCHECKED)]
-    at_once = _AT_ONCE if call.state.at_once else None
-    try:
-        broken, warnings = served.rules.validate(obj, old, update=old is not None, at_once=at_once)
-    except TakesLong:
-        raise Lengthy from None
+    broken, warnings = served.rules.validate(obj, old, update=old is not None)
     for text in warnings:
         call.warn(text)
     return errors + broken
@@ -136,7 +127,7 @@ def _warn(call: Call, served: ServedResource, new: JsonObject, old: JsonObject |
     if not served.custom:
         return
     known = set((old or {}).get("metadata", {}).get("finalizers") or ())
-    for finalizer in pace(new["metadata"].get("finalizers") or ()):
+    for finalizer in new["metadata"].get("finalizers") or ():
         if "/" not in finalizer and finalizer not in known and finalizer not in ("foregroundDeletion", "orphan"):
             call.warn(
                 f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name including a path (/) to '

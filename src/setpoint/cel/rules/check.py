@@ -19,7 +19,6 @@ from setpoint.cel.schema_types import MAX_REQUEST, Declared, Definition, declare
 from setpoint.cel.values import MAX_UINT
 from setpoint.schema import FieldError
 from setpoint.schema.errors import Shown, forbidden, internal_error, invalid
-from setpoint.slices import pace
 
 __all__ = ["RULE_LIMIT", "SCHEMA_LIMIT", "rule_errors"]
 
@@ -52,9 +51,9 @@ def rule_errors(definition: Definition, path: str) -> list[FieldError]:
 
 def _has_rules(node: Any) -> bool:
     if isinstance(node, list):
-        return any(_has_rules(item) for item in pace(node))
+        return any(_has_rules(item) for item in node)
     return isinstance(node, (dict, Mapping)) and (
-        bool(node.get(_RULES)) or any(_has_rules(item) for item in pace(node.values()))
+        bool(node.get(_RULES)) or any(_has_rules(item) for item in node.values())
     )
 
 

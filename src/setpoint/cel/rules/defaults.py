@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from setpoint.cel.rules.validate import RuleValidator
 from setpoint.cel.schema_types import Definition
 from setpoint.schema import FieldError
-from setpoint.slices import spend
 
 __all__ = ["default_errors"]
 
@@ -18,7 +17,6 @@ def default_errors(definition: Definition, path: str, *, root: bool = False) -> 
     """The errors that the rules of a schema find in its defaults. Each default is checked as an unchanged value and, if
     this gives no errors, as a new one. Defaults below ``additionalProperties`` are not checked.
     """
-    spend(64)
     default = definition.get("default")
     if default is not None:
         validator = RuleValidator(definition, root=root or bool(definition.get("x-kubernetes-embedded-resource")))

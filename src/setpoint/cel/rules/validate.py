@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from setpoint.cel.errors import CostExceeded, EvaluationError, TakesLong
+from setpoint.cel.errors import CostExceeded, EvaluationError
 from setpoint.cel.names import escaped
-from setpoint.cel.program import Program, Result
+from setpoint.cel.program import Program
 from setpoint.cel.rules.compile import CompiledRule, compile_rules
 from setpoint.cel.rules.correlation import Correlated, by_keys, item_key
 from setpoint.cel.schema_types import Declared, Definition, declare, with_object_meta
@@ -18,7 +18,6 @@ from setpoint.cel.state import Lazy
 from setpoint.cel.values import NONE, Optional, Value
 from setpoint.schema import ErrorType, FieldError
 from setpoint.schema.errors import LONGEST_PATH, OMITTED, Errors, duplicate, forbidden, invalid, required, shortened
-from setpoint.slices import pace
 
 __all__ = ["CALL_LIMIT", "REQUEST_LIMIT", "RuleValidator"]
 
@@ -58,16 +57,14 @@ class RuleValidator:
         path: str = "",
         update: bool = False,
         limit: int = REQUEST_LIMIT,
-        at_once: int | None = None,
     ) -> tuple[list[FieldError], list[str]]:
         """The errors in ``value``, and warnings: the errors in parts that an update did not change.
 
         ``old`` is the previous value, for rules that use ``oldSelf``. With ``update``, errors in unchanged parts are
         only warnings, unless the broken rule uses ``oldSelf``. Evaluation stops with an error when it has cost more
-        than ``limit``. ``at_once`` is for a caller that does not yield to other requests: TakesLong is raised if the
-        rules cost more than ``at_once``; None means that there is no such limit.
+        than ``limit``.
         """
-        run = _Run(limit, at_once)
+        run = _Run(limit)
         if self._node is not None:
             current = Correlated(value, old, self._definition) if update else None
             run.node(self._node, path, value, old, _Ratchet(current, None))
@@ -145,11 +142,10 @@ class _Stop(Exception):
 
 
 class _Run:
-    def __init__(self, budget: int, at_once: int | None) -> None:
+    def __init__(self, budget: int) -> None:
         self.errors = Errors()
         self.warnings: list[str] = []
         self._budget = budget
-        self._at_once = at_once
 
     def node(self, node: _Node, path: str, value: Any, old: Any, ratchet: _Ratchet) -> None:
         try:
@@ -166,7 +162,7 @@ class _Run:
             self._rules(node, path, value, old, ratchet)
         if isinstance(value, dict):
             before = old if isinstance(old, dict) else {}
-            for name, item in pace(value.items()):
+            for name, item in value.items():
                 child = node.properties.get(name)
                 if child is not None:
                     where = f"{path}.{name}" if path else name
@@ -175,7 +171,7 @@ class _Run:
                     self._walk(node.additional, f"{path}[{name}]", item, before.get(name), ratchet.key(name))
         elif isinstance(value, list) and node.items is not None:
             known = by_keys(node.definition, old)
-            for position, item in enumerate(pace(value)):
+            for position, item in enumerate(value):
                 found = known.get(item_key(node.definition, item)) if known else None
                 self._walk(node.items, f"{path}[{position}]", item, found, ratchet.index(position))
 
@@ -203,7 +199,7 @@ class _Run:
         self, rule: CompiledRule, program: Program, variables: Mapping[str, Value], path: str, kind: str
     ) -> bool:
         """Whether the rule holds. Also True if its evaluation fails, because this method then adds the error itself."""
-        result = self._evaluated(program, variables)
+        result = program.evaluate(variables, CALL_LIMIT)
         if result.cost > self._budget:
             self._end(invalid(path, kind, _SPENT))
         self._budget -= result.cost
@@ -247,7 +243,7 @@ class _Run:
         """The value of messageExpression; empty if it is not a usable message."""
         if rule.message_program is None:
             return ""
-        result = self._evaluated(rule.message_program, variables)
+        result = rule.message_program.evaluate(variables, CALL_LIMIT)
         if result.cost > self._budget:
             raise _TooExpensive(
                 "messageExpression evaluation failed due to running out of cost budget, no further validation rules "
@@ -265,16 +261,6 @@ class _Run:
             _log.info("messageExpression gives no message: it is too long or has line breaks")
             return ""
         return text
-
-    def _evaluated(self, program: Program, variables: Mapping[str, Value]) -> Result:
-        at_once = self._at_once
-        if at_once is None:
-            return program.evaluate(variables, CALL_LIMIT)
-        result = program.evaluate(variables, min(at_once, CALL_LIMIT))
-        if at_once < CALL_LIMIT and isinstance(result.error, CostExceeded):
-            raise TakesLong
-        self._at_once = at_once - result.cost
-        return result
 
     def _end(self, error: FieldError) -> None:
         self.errors.append(error)

@@ -19,7 +19,6 @@ from setpoint.apiserver.strategies.rules.row import (
 from setpoint.meta.names import dns1035_label, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import OMITTED, duplicate, invalid, not_supported, required, too_long
-from setpoint.slices import pace
 
 _USAGES: Final = (
     "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment",
@@ -77,7 +76,7 @@ def _usages(place: Place) -> list[FieldError]:
         return [required(place.path)]
     errors = [
         not_supported(f"{place.path}[{index}]", usage, _USAGES)
-        for index, usage in enumerate(pace(usages))
+        for index, usage in enumerate(usages)
         if usage not in _USAGES
     ]
     return errors + [duplicate(f"{place.path}[{index}]", usages[index]) for index in repeats(usages)]

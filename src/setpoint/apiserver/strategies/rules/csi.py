@@ -27,7 +27,6 @@ from setpoint.apiserver.strategies.rules.storage import source_errors
 from setpoint.meta.names import dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
-from setpoint.slices import pace
 
 
 def _attacher(place: Place) -> list[FieldError]:
@@ -78,13 +77,13 @@ def _inline(spec: dict[str, Any], path: str) -> list[FieldError]:
 def _drivers(place: Place) -> list[FieldError]:
     errors: list[FieldError] = []
     names: set[str] = set()
-    before = {item.get("name"): item for item in pace(((place.old or {}).get("spec") or {}).get("drivers") or ())}
+    before = {item.get("name"): item for item in ((place.old or {}).get("spec") or {}).get("drivers") or ()}
     changed = [
         item
-        for item in pace(place.value or ())
+        for item in place.value or ()
         if item.get("name") in before and {**item, "allocatable": None} != {**before[item["name"]], "allocatable": None}
     ]
-    for index, item in enumerate(pace(place.value or ())):
+    for index, item in enumerate(place.value or ()):
         path, name, node = f"{place.path}[{index}]", item.get("name", ""), item.get("nodeID", "")
         errors += driver_name_errors(name, f"{path}.name")
         if not node:
@@ -99,25 +98,25 @@ def _drivers(place: Place) -> list[FieldError]:
         names.add(name)
         keys: list[str] = item.get("topologyKeys") or []
         again = set(repeats(keys))
-        for number, key in enumerate(pace(keys)):
+        for number, key in enumerate(keys):
             if not key:
                 errors.append(required(path))
             errors += [invalid(path, key, text) for text in qualified_name(key)]
             if number in again:
                 errors.append(duplicate(path, key))
-    shown = (dump("storage.CSINodeDriver", {**item, "allocatable": None}) for item in pace(changed))
+    shown = (dump("storage.CSINodeDriver", {**item, "allocatable": None}) for item in changed)
     return errors + [invalid(place.path, item, IMMUTABLE) for item in shown]
 
 
 def _lifecycle_modes(place: Place) -> list[FieldError]:
     allowed = ("Persistent", "Ephemeral")
-    return [not_supported(place.path, mode, allowed) for mode in pace(place.value or ()) if mode not in allowed]
+    return [not_supported(place.path, mode, allowed) for mode in place.value or () if mode not in allowed]
 
 
 def _token_requests(place: Place) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
-    for index, item in enumerate(pace(place.value or ())):
+    for index, item in enumerate(place.value or ()):
         path, audience, seconds = f"{place.path}[{index}]", item.get("audience", ""), item.get("expirationSeconds")
         if audience in seen:
             errors.append(duplicate(f"{path}.audience", audience))

@@ -19,7 +19,6 @@ from setpoint.apiserver.strategies.rules.row import (
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, invalid, required, too_many
-from setpoint.slices import pace
 
 
 def _endpoint_addresses(place: Place) -> list[FieldError]:
@@ -29,7 +28,7 @@ def _endpoint_addresses(place: Place) -> list[FieldError]:
     if len(found) > 100:
         return [too_many(place.path, len(found), 100)]
     errors: list[FieldError] = []
-    for index, text in enumerate(pace(found)):
+    for index, text in enumerate(found):
         where, address = f"{place.path}[{index}]", address_of(text)
         if kind == "FQDN":
             errors += _domain_errors(text.removesuffix("."), where)
@@ -65,7 +64,7 @@ def _unique_names(check: Check) -> Check:
     def of(place: Place) -> list[FieldError]:
         errors: list[FieldError] = []
         seen: set[str] = set()
-        for index, item in enumerate(pace(place.value or ())):
+        for index, item in enumerate(place.value or ()):
             name, where = item.get("name", ""), f"{place.path}[{index}].name"
             if name in seen:
                 errors.append(duplicate(where, name))
@@ -82,14 +81,14 @@ def _subset(place: Place) -> list[FieldError]:
     if not subset.get("addresses") and not subset.get("notReadyAddresses"):
         errors.append(required(place.path, "must specify `addresses` or `notReadyAddresses`"))
     for field in ("addresses", "notReadyAddresses"):
-        for index, item in enumerate(pace(subset.get(field) or ())):
+        for index, item in enumerate(subset.get(field) or ()):
             text, where = item.get("ip", ""), f"{place.path}.{field}[{index}].ip"
             errors += address_errors(text, where)
             if address_of(text) is None:
                 errors.append(invalid(where, text, "must be a valid IP address"))
             errors += special_errors(text, where)
     ports = subset.get("ports") or []
-    for index, port in enumerate(pace(ports)):
+    for index, port in enumerate(ports):
         where = f"{place.path}.ports[{index}]"
         if len(ports) > 1 and not port.get("name"):
             errors.append(required(f"{where}.name"))

@@ -10,7 +10,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
-from setpoint.slices import pace
 
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
 _SUBJECTS: Final = {"ServiceAccount": "serviceAccount", "Group": "group", "User": "user"}
@@ -103,7 +102,7 @@ def _namespaces(place: Place) -> list[FieldError]:
         return [invalid(place.path, values, text)] if len(values) > 1 else []
     return [
         invalid(f"{place.path}[{index}]", name, _EACH_NAMESPACE + text)
-        for index, name in enumerate(pace(values))
+        for index, name in enumerate(values)
         for text in dns1123_label(name)
     ]
 
@@ -113,7 +112,7 @@ def _urls(place: Place) -> list[FieldError]:
     errors = _listed("nonResourceURLs must contain at least one value", "non-resource URLs")(place)
     if errors or "*" in values:
         return list(errors)
-    for index, url in enumerate(pace(values)):
+    for index, url in enumerate(values):
         where = f"{place.path}[{index}]"
         if not url:
             errors.append(invalid(where, url, "must not be empty"))

@@ -24,7 +24,6 @@ from setpoint.apiserver.strategies.strategy import JsonObject
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
-from setpoint.slices import pace
 
 _PATH_PARTS: Final = ("//", "/./", "/../", "%2f", "%2F")
 _PATH_ENDS: Final = ("/..", "/.")
@@ -71,7 +70,7 @@ def _peer(place: Place) -> list[FieldError]:
     outer = network_of(cidr)
     if outer is None:
         return errors
-    for index, text in enumerate(pace(block.get("except") or ())):
+    for index, text in enumerate(block.get("except") or ()):
         where = f"{path}.except[{index}]"
         errors += cidr_errors(text, where, known)
         inner = network_of(text)
@@ -86,10 +85,8 @@ def _peer(place: Place) -> list[FieldError]:
 def _networks_of(policy: JsonObject) -> set[str]:
     """The networks that a network policy names."""
     spec = policy.get("spec") or {}
-    ways = (
-        (rule, peers) for way, peers in (("ingress", "from"), ("egress", "to")) for rule in pace(spec.get(way) or ())
-    )
-    blocks = (peer.get("ipBlock") or {} for rule, peers in ways for peer in pace(rule.get(peers) or ()))
+    ways = ((rule, peers) for way, peers in (("ingress", "from"), ("egress", "to")) for rule in spec.get(way) or ())
+    blocks = (peer.get("ipBlock") or {} for rule, peers in ways for peer in rule.get(peers) or ())
     return {text for block in blocks for text in (block.get("cidr"), *(block.get("except") or ())) if text}
 
 
@@ -99,7 +96,7 @@ def _policy_types(place: Place) -> list[FieldError]:
         return [invalid(place.path, kinds, "may not specify more than two policyTypes")]
     return [
         not_supported(f"{place.path}[{index}]", kind, ("Ingress", "Egress"))
-        for index, kind in enumerate(pace(kinds))
+        for index, kind in enumerate(kinds)
         if kind not in ("Ingress", "Egress")
     ]
 

@@ -16,7 +16,6 @@ from setpoint.meta import Quantity
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required, too_long
-from setpoint.slices import pace
 
 __all__ = [
     "Check", "Place", "Row", "Table", "amount", "at_least", "between", "frozen", "immutable", "labels",
@@ -99,7 +98,7 @@ class Table:
 
     def _add(self, steps: tuple[str, ...], checks: tuple[Check, ...]) -> None:
         fields = self._fields
-        for number, step in enumerate(pace(steps)):
+        for number, step in enumerate(steps):
             name = step.rstrip("[]{}")
             found = next((item for item in fields if item.name == name), None)
             if found is None:
@@ -138,7 +137,7 @@ def _look(fields: list[_Field], place: Place, errors: list[FieldError]) -> None:
         if known.inner:
             _look(known.inner, place.inner(value, where, holder), errors)
         if known.item or known.item_checks:
-            for key, item in pace(value.items()) if isinstance(value, dict) else enumerate(pace(value)):
+            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
                 one = f"{where}[{key}]"
                 for check in known.item_checks:
                     errors += check(place.inner(item, one, holder))

@@ -32,7 +32,6 @@ from setpoint.meta import Quantity
 from setpoint.meta.names import dns1035_label, dns1123_label, dns1123_subdomain, label_value, qualified_name
 from setpoint.schema import FieldError
 from setpoint.schema.errors import duplicate, forbidden, internal_error, invalid, not_supported, required
-from setpoint.slices import pace
 
 _HIGHEST: Final = 1_000_000_000
 _SYSTEM: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
@@ -92,8 +91,8 @@ def _fits(scope: str, name: str) -> bool:
 
 def _unfit(hard: Mapping[str, Any]) -> set[str]:
     """The scopes that can't be combined with the resources of a quota."""
-    names = [name for name in pace(hard) if _standard_quota(name)]
-    return {scope for scope in _SCOPES if not all(_fits(scope, name) for name in pace(names))}
+    names = [name for name in hard if _standard_quota(name)]
+    return {scope for scope in _SCOPES if not all(_fits(scope, name) for name in names)}
 
 
 def node_amounts(place: Place) -> list[FieldError]:
@@ -102,7 +101,7 @@ def node_amounts(place: Place) -> list[FieldError]:
     """
     return [
         replace(error, field=f"{place.path}.{name}")
-        for name, amount in pace((place.value or {}).items())
+        for name, amount in (place.value or {}).items()
         for error in amount_errors(name, amount, place.path)
     ]
 
@@ -110,7 +109,7 @@ def node_amounts(place: Place) -> list[FieldError]:
 def quota_amounts(place: Place) -> list[FieldError]:
     """The errors in the amounts of a quota."""
     errors: list[FieldError] = []
-    for name, given in pace((place.value or {}).items()):
+    for name, given in (place.value or {}).items():
         path = f"{place.path}[{name}]"
         unnamed = [invalid(path, name, text) for text in qualified_name(name)]
         errors += unnamed
@@ -142,7 +141,7 @@ def _scopes(place: Place) -> list[FieldError]:
     scopes, hard = place.value or [], place.holder.get("hard") or {}
     errors: list[FieldError] = []
     unfit = _unfit(hard)
-    for scope in pace(scopes):
+    for scope in scopes:
         if scope not in _SCOPES:
             errors.append(invalid(place.path, scopes, "unsupported scope"))
         if scope in unfit:
@@ -160,7 +159,7 @@ def _scope_selector(place: Place) -> list[FieldError]:
     errors: list[FieldError] = []
     scopes: set[str] = set()
     unfit = _unfit(hard)
-    for item in pace(place.value.get("matchExpressions") or ()):
+    for item in place.value.get("matchExpressions") or ():
         scope, operator, values = item.get("scopeName", ""), item.get("operator", ""), item.get("values") or []
         if scope not in _SCOPES:
             errors.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
@@ -191,7 +190,7 @@ def _scope_selector(place: Place) -> list[FieldError]:
 def _limits(place: Place) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
-    for index, limit in enumerate(pace(place.value or ())):
+    for index, limit in enumerate(place.value or ()):
         path, kind = f"{place.path}[{index}]", limit.get("type", "")
         problems = qualified_name(kind)
         errors += [invalid(f"{path}.type", kind, text) for text in problems]
@@ -214,13 +213,13 @@ def _limit(limit: dict[str, dict[str, str]], kind: str, path: str) -> list[Field
             if values:
                 errors.append(forbidden(f"{path}.{part}", "may not be specified when `type` is 'Pod'"))
             continue
-        for name, amount in pace(values.items()):
+        for name, amount in values.items():
             errors += check(name, f"{path}.{part}[{name}]")
             given.setdefault(name, {})[part] = amount
     if kind == "PersistentVolumeClaim" and not {"min", "max"} & given.get("storage", {}).keys():
         text = "either minimum or maximum storage value is required, but neither was provided"
         errors.append(required(f"{path}.limits", text))
-    for name, amounts in pace(given.items()):
+    for name, amounts in given.items():
         for low, high, field, shown, text in (
             ("min", "max", "min", "min", "min value {} is greater than max value {}"),
             ("min", "defaultRequest", "defaultRequest", "defaultRequest",
@@ -282,7 +281,7 @@ def _migration(place: Place) -> list[FieldError]:
 def _taints(place: Place) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[tuple[str, str]] = set()
-    for index, taint in enumerate(pace(place.value or ())):
+    for index, taint in enumerate(place.value or ()):
         # (upstream says metadata for spec)
         path, key, effect = f"metadata.taints[{index}]", taint.get("key", ""), taint.get("effect", "")
         errors += [invalid(f"{path}.key", key, text) for text in qualified_name(key)]
@@ -302,7 +301,7 @@ def _taints(place: Place) -> list[FieldError]:
 def _tolerations(place: Place) -> list[FieldError]:
     errors = toleration_errors(place.value, place.path)
     seen: set[tuple[str, ...]] = set()
-    for index, toleration in enumerate(pace(place.value)):
+    for index, toleration in enumerate(place.value):
         key = tuple([toleration.get(name, "") for name in ("key", "operator", "value", "effect")])
         if key in seen:
             errors.append(duplicate(f"{place.path}[{index}]", dump("core.Toleration", toleration)))
@@ -327,7 +326,7 @@ def _pod_networks(place: Place) -> list[FieldError]:
             return []
     families: set[int] = set()
     unread = ""
-    for index, text in enumerate(pace(networks)):
+    for index, text in enumerate(networks):
         errors += cidr_errors(text, f"{place.path}[{index}]")
         network = network_of(text)
         if network is not None:

@@ -17,7 +17,6 @@ from setpoint.meta.names import dns1123_subdomain, qualified_name
 from setpoint.meta.text import quote
 from setpoint.schema import FieldError
 from setpoint.schema.errors import Shown, duplicate, forbidden, invalid, not_supported, required, too_long
-from setpoint.slices import pace
 
 __all__ = [
     "address",
@@ -63,7 +62,7 @@ def address(place: Place) -> Errors:
 def _balanced_addresses(obj: JsonObject) -> set[str]:
     """The addresses of a load balancer."""
     points = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-    return {item.get("ip") for item in pace(points)}
+    return {item.get("ip") for item in points}
 
 
 def host_name(place: Place) -> Errors:
@@ -91,7 +90,7 @@ def balanced(place: Place) -> Errors:
     if place.obj["spec"].get("type") != "LoadBalancer":
         return [forbidden(place.path, "may only be used when `spec.type` is 'LoadBalancer'")]
     errors: Errors = []
-    for index, item in enumerate(pace(place.value)):
+    for index, item in enumerate(place.value):
         for name, check in (("ip", address), ("ipMode", _mode), ("hostname", host_name)):
             errors += check(place.inner(item.get(name), f"{place.path}[{index}].{name}", item))
     return errors
@@ -101,7 +100,7 @@ def distinct_addresses(place: Place) -> Errors:
     """The errors for repeated addresses of a node."""
     seen: set[tuple[str, str]] = set()
     errors: Errors = []
-    for index, item in enumerate(pace(place.value or ())):
+    for index, item in enumerate(place.value or ()):
         address = item.get("type", ""), item.get("address", "")
         if address in seen:
             named = dict(zip(("Type", "Address"), address, strict=True))
@@ -118,7 +117,7 @@ def capacity(place: Place) -> Errors:
     """The errors in the size of a claim's volume."""
     return [
         invalid(f"{place.path}[{name}]", int(Quantity(amount).value), _NO_AMOUNT)
-        for name, amount in pace((place.value or {}).items())
+        for name, amount in (place.value or {}).items()
         if Quantity(amount) <= Quantity(-1)
     ]
 
@@ -134,7 +133,7 @@ def _claim_resource(name: str, path: str) -> Errors:
 def allocated(place: Place) -> Errors:
     """The errors in the allocated size of a claim that is being resized."""
     errors: Errors = []
-    for name, amount in pace((place.value or {}).items()):
+    for name, amount in (place.value or {}).items():
         where = f"{place.path}[{name}]"
         unnamed = _claim_resource(name, place.path)
         if unnamed:
@@ -149,7 +148,7 @@ def allocated(place: Place) -> Errors:
 def resizes(place: Place) -> Errors:
     """The errors in the resize states of a claim."""
     errors: Errors = []
-    for name, state in pace((place.value or {}).items()):
+    for name, state in (place.value or {}).items():
         errors += _claim_resource(name, place.path)
         if state not in _CLAIM_RESIZES:
             errors.append(not_supported(place.path, name, _CLAIM_RESIZES))
@@ -183,7 +182,7 @@ def features(place: Place) -> Errors:
     """The errors in the features that a node declares, which must be in alphabetical order."""
     names: list[str] = place.value or []
     errors: Errors = []
-    for index, name in enumerate(pace(names)):
+    for index, name in enumerate(names):
         where = f"{place.path}[{index}]"
         if len(name) > 253 or not _FEATURE.fullmatch(name):
             why = "must be no more than 253 characters" if len(name) > 253 else _NOT_A_FEATURE
@@ -226,7 +225,7 @@ def kept_version(place: Place) -> Errors:
 def migration(place: Place) -> Errors:
     """The errors in the conditions of a migration, which ends only once, in success or failure."""
     now, before = _ends(place.value), _ends(((place.old or {}).get("status") or {}).get("conditions"))
-    shown = Shown(json.dumps([_in_order(item) for item in pace(place.value or ())], separators=(",", ":")))
+    shown = Shown(json.dumps([_in_order(item) for item in place.value or ()], separators=(",", ":")))
     texts = (
         (len(now) == 2, "Both success and failed conditions cannot be true at the same time"),
         ("Succeeded" in before - now, "Success condition cannot be set to false once it is true"),
@@ -236,7 +235,7 @@ def migration(place: Place) -> Errors:
 
 
 def _ends(conditions: Sequence[JsonObject] | None) -> set[str]:
-    true = {item.get("type", "") for item in pace(conditions or ()) if item.get("status") == "True"}
+    true = {item.get("type", "") for item in conditions or () if item.get("status") == "True"}
     return true & {"Succeeded", "Failed"}
 
 

@@ -12,7 +12,6 @@ from setpoint.apiserver.strategies.rules.scheduling import node_amounts, quota_a
 from setpoint.meta.names import qualified_name
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, invalid, not_supported, required, too_long
-from setpoint.slices import pace
 
 __all__ = ["RULES"]
 
@@ -67,7 +66,7 @@ def _message(place: Place) -> Errors:
 
 def _repeated(place: Place) -> Iterator[tuple[int, str]]:
     """The indexes and types of conditions whose type already occurs earlier in the list."""
-    kinds = [condition.get("type", "") for condition in pace(place.value or ())]
+    kinds = [condition.get("type", "") for condition in place.value or ()]
     for index in repeats(kinds):
         yield index, kinds[index]
 

@@ -28,7 +28,6 @@ from setpoint.meta import Quantity
 from setpoint.meta.names import dns1123_label, dns1123_subdomain, qualified_name
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_long
-from setpoint.slices import pace
 
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
 _ONE_TYPE: Final = "may not specify more than 1 volume type"
@@ -61,7 +60,7 @@ def _capacity(place: Place) -> list[FieldError]:
     errors = [] if capacity else [required(place.path)]
     if set(capacity) != {"storage"}:
         errors.append(not_supported(place.path, place.value, ("storage",)))
-    for name, value in pace(capacity.items()):
+    for name, value in capacity.items():
         where = f"{place.path}[{name}]"
         amount = Quantity(value)
         if amount < _ZERO:
@@ -228,7 +227,7 @@ def _parameters(*, needs: bool) -> Check:
         given = place.value or {}
         errors = [too_long(place.path, 512)] if len(given) > 512 else []
         errors += [invalid(place.path, "", "field can not be empty.") for key in given if not key]
-        if sum(len(key.encode()) + len(value.encode()) for key, value in pace(given.items())) > 256 * 1024:
+        if sum(len(key.encode()) + len(value.encode()) for key, value in given.items()) > 256 * 1024:
             errors.append(too_long(place.path, 256 * 1024))
         if needs and not given:
             errors.append(required(place.path, "must contain at least one key/value pair"))
@@ -240,10 +239,10 @@ def _parameters(*, needs: bool) -> Check:
 def _topologies(place: Place) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}
-    for index, term in enumerate(pace(place.value or ())):
+    for index, term in enumerate(place.value or ()):
         path = f"{place.path}[{index}].matchLabelExpressions"
         keys: dict[str, frozenset[str]] = {}
-        for number, item in enumerate(pace(term.get("matchLabelExpressions") or ())):
+        for number, item in enumerate(term.get("matchLabelExpressions") or ()):
             where, key, values = f"{path}[{number}]", item.get("key", ""), item.get("values") or []
             if not values:
                 errors.append(required(f"{where}.values"))
