@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from setpoint.controller.outcome import Outcome, TerminalError
+from setpoint.controller.outcome import InvalidObject, Outcome
 from setpoint.meta import LabelSelector, Object, Selector
 from setpoint.schema.verdict import Verdict
 
@@ -23,10 +23,6 @@ T = TypeVar("T", bound=Object)
 Function: TypeAlias = Callable[[Any, Any], Awaitable[Outcome | None]]
 CheckFunction: TypeAlias = Callable[[K], Awaitable[None] | None] | Callable[[K, Any], Awaitable[None] | None]
 """A function of the object, or of the object and a `Check`."""
-
-
-class InvalidObject(TerminalError):
-    """The object does not pass the controller's own checks. The controller does nothing for it until it changes."""
 
 
 class Check(Verdict):

@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
+from setpoint.cache.indexes import OWNER
 from setpoint.client import ApiError, PatchType, TooManyRequests
 from setpoint.client.configuration import configuration_of
 from setpoint.concurrency import every
@@ -19,7 +20,7 @@ from setpoint.controller.failures import Outdated, describe, is_namesake, maybe_
 from setpoint.controller.memory import Memory
 from setpoint.controller.owner import AdoptionError, is_same_owner, owned_copy
 from setpoint.controller.reconciled import Reconciled
-from setpoint.meta import Object, ObjectKey, Selector, raw_of, resource_of
+from setpoint.meta import Object, ObjectKey, Selector, decode_as_read, raw_of, resource_of
 
 T = TypeVar("T", bound=Object)
 Write: TypeAlias = Callable[[], Awaitable[None]]
@@ -75,9 +76,7 @@ class Children(Generic[T]):
         prepared = [self._prepared(obj) for obj in wanted]
         self._claim(prepared)
         mine = {
-            child.key: child
-            for child in self._context.owned(self._kind)
-            if self._is_mine(child) and self._selector.matches(child.labels)
+            child.key: child for child in self._owned() if self._is_mine(child) and self._selector.matches(child.labels)
         }
         self._drawn.difference_update(mine)
         children = list(self._placed(prepared, mine))
@@ -239,7 +238,21 @@ class Children(Generic[T]):
             if self._live is None:
                 self._live = {item.key: item for item in live[self._resource.gvr]}
             return self._live.get(key)
-        return self._lister.try_get(key)
+        document = self._env.informers[self._resource.gvr].store.get(key)
+        return None if document is None else decode_as_read(self._kind, document)[0]
+
+    def _owned(self) -> list[T]:
+        """The owned children. Those in the cache that do not fit their class are among them, with their values as read,
+        since they are deleted or mended like any other.
+        """
+        owned = self._context.owned(self._kind)
+        live = self._context.live
+        if live is None or self._resource.gvr not in live:
+            keys = {child.key for child in owned}
+            for key in self._lister.keys(index=(OWNER, self._context.object.uid)):
+                if key not in keys and (child := self._cached(key)) is not None:
+                    owned.append(child)
+        return owned
 
     def _is_mine(self, child: T) -> bool:
         controller = child.metadata.controller

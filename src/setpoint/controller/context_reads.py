@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from setpoint.cache import Informer, Lister
 from setpoint.cache.scope import Scope
 from setpoint.client import NotFound
+from setpoint.client.partial import metadata_only
 from setpoint.controller.environment import Environment
 from setpoint.controller.failures import Outdated
 from setpoint.controller.indexing import having
@@ -119,7 +120,9 @@ class ContextReads:
         """
         mine = self.object
         try:
-            found = await self._open_env.client.get(type(mine), mine.name, namespace=mine.namespace or None)
+            found = await self._open_env.client.get(
+                metadata_only(type(mine)), mine.name, namespace=mine.namespace or None
+            )
         except NotFound:
             found = None
         self._read(type(mine).__name__ if found is None else found.kind, found is not None)

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from setpoint.client import Conflict, Invalid, NotFound, PatchType
 from setpoint.client.configuration import configuration_of
+from setpoint.client.partial import metadata_only
 from setpoint.controller.environment import Environment
 from setpoint.controller.failures import Outdated, is_namesake
 from setpoint.controller.memory import Memory
@@ -40,7 +41,9 @@ async def apply_child(env: Environment, memory: Memory, owner: Object, child: T,
             uid = head.uid
         elif not (cached and attempt == 0) and (attempt or not (uid := memory.children.get(owner, gvr, key))):
             try:
-                present = await env.client.get(type(child), child.name, namespace=child.namespace or None)
+                present = await env.client.get(
+                    metadata_only(type(child)), child.name, namespace=child.namespace or None
+                )
             except NotFound:
                 pass
             else:
@@ -81,7 +84,7 @@ async def _confirm(env: Environment, owner: Object) -> None:
     if informer is None or not informer.may_begin_old:
         return
     try:
-        found = await env.client.get(type(owner), owner.name, namespace=owner.namespace or None)
+        found = await env.client.get(metadata_only(type(owner)), owner.name, namespace=owner.namespace or None)
     except NotFound:
         found = None
     if found is None or found.uid != owner.uid or (found.is_deleting and not owner.is_deleting):
@@ -145,7 +148,7 @@ async def patch_exactly(
             unsure = stale or (isinstance(problem, Invalid) and isinstance(body, list))
             if not uid or not (unsure or is_namesake(problem)):
                 raise
-            live = await env.client.get(kind, obj.name, namespace=space)
+            live = await env.client.get(metadata_only(kind), obj.name, namespace=space)
             if live.uid != uid:
                 raise Outdated(f"{obj.kind} {obj.key} is another object by now") from problem
             if not stale or attempt == _TRIES - 1:

@@ -79,6 +79,12 @@ class TerminalError(Exception):
     """
 
 
+class InvalidObject(TerminalError):
+    """The object does not fit its class, or does not pass the controller's own checks. The controller does nothing for
+    it until it changes, except that it cleans up when the object is deleted.
+    """
+
+
 def _checked(seconds: float, function: str) -> float:
     if not isfinite(seconds) or seconds < 0:
         raise ValueError(f"{function}(): seconds must be a finite number from 0 on, not {seconds!r}")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import Token, copy_context
 from threading import current_thread, get_ident
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NoReturn, TypeVar, cast
 
-from setpoint.client import Conflict, Invalid, NotFound, PatchType
+from setpoint.client import Conflict, Invalid, NotFound, ObjectList, PatchType, dynamic
+from setpoint.client.partial import metadata_only
 from setpoint.controller import finalizer
 from setpoint.controller.barriers import Abandoned
 from setpoint.controller.context import Context, current
@@ -21,14 +22,26 @@ from setpoint.controller.environment import Environment
 from setpoint.controller.failures import Outdated, ReconcileTimeout, describe
 from setpoint.controller.hotloop import SOON
 from setpoint.controller.memory import Memory
-from setpoint.controller.outcome import After, Done, Held, Outcome, Retry
+from setpoint.controller.outcome import After, Done, Held, InvalidObject, Outcome, Retry
 from setpoint.controller.status_writer import StatusWriter
 from setpoint.controller.sync_context import SyncContext
 from setpoint.controller.told import Told
 from setpoint.controller.tracing import find_tracer, reconcile_span
-from setpoint.meta import GroupVersionResource, Object, ObjectKey, Resource, resource_of
+from setpoint.meta import (
+    DecodeError,
+    GroupVersionResource,
+    Head,
+    Misfit,
+    Object,
+    ObjectKey,
+    Resource,
+    decode_as_read,
+    raw_of,
+    resource_of,
+)
 
 K = TypeVar("K", bound=Object)
+T = TypeVar("T", bound=Object)
 _UNTRACED = nullcontext()
 
 
@@ -53,12 +66,14 @@ class Reconciler(Generic[K]):
         self._told = told
         self._failures = failures
         self._gvr = declared.resource.gvr
+        self._untyped = dynamic(declared.resource)
         self._pool: ThreadPoolExecutor | None = None
         self._in_threads: dict[ObjectKey, asyncio.Future[Any]] = {}
         self.threads: dict[ObjectKey, int] = {}
         """The identifiers of the threads in which plain functions run, by the keys that they handle."""
         self._reconcile = self._callable(declared.reconcile)
         self._finalize = self._callable(declared.finalizer_function) if declared.finalizer_function else None
+        self._finalize_misfit = self._finalize
         if declared.defaulters or declared.validators:
             from setpoint.controller.checks import checked_first  # brings the schema room along
 
@@ -92,13 +107,14 @@ class Reconciler(Generic[K]):
         obj: K | None
         age = None
         if self._gvr in behind:
-            obj = await self._read_live(key)
+            obj, misfits = await self._read_live(key)
         else:
             informer = self._env.informers[self._gvr]
-            obj = informer.lister.try_get(key)
+            obj, misfits = self._decoded(informer.store.get(key))
             age = informer.age()
             if obj is not None and (memory.orphans.doubts(key) or memory.orphans.is_gone(obj.uid)):
-                cached, obj, age = obj.uid, await self._read_live(key), None
+                cached, age = obj.uid, None
+                obj, misfits = await self._read_live(key)
                 memory.orphans.asked(key, cached, obj.uid if obj is not None else "")
         if obj is None:
             memory.forget(key)
@@ -127,7 +143,9 @@ class Reconciler(Generic[K]):
                     told.metrics.stale_reads += 1
                     await self._prefetch(context, behind)
                 if cleaning:
-                    outcome = await self._clean_up(obj, context)
+                    outcome = await self._clean_up(obj, context, misfits)
+                elif misfits:
+                    await self._refuse(obj, context, misfits)
                 else:
                     if (
                         not deleting
@@ -239,17 +257,38 @@ class Reconciler(Generic[K]):
 
     # -- the object ----------------------------------------------------------------------------------------------------
 
-    async def _read_live(self, key: ObjectKey) -> K | None:
+    def _decoded(self, document: bytes | None) -> tuple[K | None, Sequence[Misfit]]:
+        """The object, and its values that do not fit the class; None if there is no object."""
+        return (None, ()) if document is None else decode_as_read(self._controller.kind, document)
+
+    async def _read_live(self, key: ObjectKey) -> tuple[K | None, Sequence[Misfit]]:
         try:
-            return await self._env.client.get(self._controller.kind, key.name, namespace=key.namespace or None)
+            obj = await self._env.client.get(self._controller.kind, key.name, namespace=key.namespace or None)
         except NotFound:
-            return None
+            return None, ()
+        except DecodeError:
+            return await self._read_misfit(key)
+        return obj, ()
+
+    async def _read_misfit(self, key: ObjectKey) -> tuple[K | None, Sequence[Misfit]]:
+        try:
+            found = await self._env.client.get(self._untyped, key.name, namespace=key.namespace or None)
+        except NotFound:
+            return None, ()
+        return self._decoded(raw_of(found))
+
+    async def _refuse(self, obj: K, context: Context, misfits: Sequence[Misfit]) -> NoReturn:
+        """Reports an object that does not fit its class, by an event and in its status. Raises `InvalidObject`."""
+        problem = InvalidObject(_misfit_message(misfits))
+        context.event("Warning", InvalidObject.__name__, str(problem))
+        await self._status.failed(problem, self._status.draft(obj), obj, context)
+        raise problem
 
     async def _prefetch(self, context: Context, behind: frozenset[GroupVersionResource]) -> None:
         """Reads from the server the resources whose caches are behind, so the context's reads are up to date."""
         env, memory = self._env, self._memory
         kinds = {resource_of(watch.kind).gvr: watch.kind for watch in self._controller.watched}
-        live: dict[GroupVersionResource, list[Any]] = {}
+        live: dict[GroupVersionResource, ObjectList[Any]] = {}
         places: dict[GroupVersionResource, str] = {}
         for gvr in sorted(behind):  # a set has another order in every process
             kind, scope = kinds[gvr], env.informers[gvr].shared.scope
@@ -257,45 +296,50 @@ class Reconciler(Generic[K]):
             answer = await env.client.list(
                 kind, namespace=space or None, selector=scope.selector, field_selector=scope.field_selector
             )
-            live[gvr], places[gvr] = answer.items, space
+            live[gvr], places[gvr] = answer, space
         memory.barriers.forget(context.key)  # no sooner: what could not be read is in doubt at the next attempt, too
-        for gvr, items in live.items():
-            self._catch_up(context.key, resource_of(kinds[gvr]), places[gvr], items)
-        context.live = live
+        for gvr, objects in live.items():
+            self._catch_up(context.key, resource_of(kinds[gvr]), places[gvr], objects.heads)
+        context.live = {gvr: objects.items for gvr, objects in live.items()}
         context.log.warning("the cache is behind, reading live", extra={"resources": sorted(map(str, behind))})
 
-    def _catch_up(self, key: ObjectKey, resource: Resource, namespace: str, items: list[Any]) -> None:
+    def _catch_up(self, key: ObjectKey, resource: Resource, namespace: str, heads: Sequence[Head]) -> None:
         """Makes the next reconcile wait until the cache shows the objects that were read live. Otherwise it could
         see an older state than this reconcile.
         """
         barriers = self._memory.barriers
         store = self._env.informers[resource.gvr].store
         present = set()
-        for item in items:
-            present.add(item.key)
-            version = item.metadata.resource_version
-            known = store.resource_version(item.key)
+        for head in heads:
+            present.add(head.key)
+            version = head.resource_version
+            known = store.resource_version(head.key)
             if known is None or not version.isdecimal() or known < int(version):
-                barriers.wrote(key, resource, item.key, item.uid, version, deletion=False)
+                barriers.wrote(key, resource, head.key, head.uid, version, deletion=False)
         for cached in list(store.namespace(namespace) if namespace else store):
-            if cached not in present and (head := store.head(cached)) is not None:
-                barriers.wrote(key, resource, head.key, head.uid, "", deletion=True)
+            if cached not in present and (gone := store.head(cached)) is not None:
+                barriers.wrote(key, resource, gone.key, gone.uid, "", deletion=True)
 
     # -- finalizer -----------------------------------------------------------------------------------------------------
 
     async def _add_finalizer(self, obj: K, context: Context) -> K:
-        patched = await self._patch_finalizers(obj, finalizer.added(obj, self._controller.finalizer))
+        patch = finalizer.added(obj, self._controller.finalizer)
+        patched = await self._patch_finalizers(self._controller.kind, obj, patch)
         if patched is None:
             raise Outdated(f"{obj.kind} {obj.key} is gone")
         expect_echo(self._memory.echoes, obj, patched, ignoring=("finalizers",))
         context.object = patched
         return patched
 
-    async def _clean_up(self, obj: K, context: Context) -> Outcome | None:
-        assert self._finalize is not None
+    async def _clean_up(self, obj: K, context: Context, misfits: Sequence[Misfit]) -> Outcome | None:
+        # Defaults are made for objects that fit their class, and must not keep another one from going.
+        finalize = self._finalize_misfit if misfits else self._finalize
+        assert finalize is not None
+        if misfits:
+            context.log.warning("cleaning up with the values as read", extra={"problem": _misfit_message(misfits)})
         draft = self._status.draft(obj)
         try:
-            outcome = _checked(await self._limited(self._finalize, obj, context), self._controller.name)
+            outcome = _checked(await self._limited(finalize, obj, context), self._controller.name)
         except Exception as problem:
             await self._status.failed(problem, draft, obj, context)
             raise
@@ -303,21 +347,26 @@ class Reconciler(Generic[K]):
         if not done or any(each != self._controller.finalizer for each in obj.metadata.finalizers):
             await self._status.succeeded(draft, obj, context)  # else the object goes, and its status with it
         if done:
-            await self._patch_finalizers(obj, finalizer.removed(obj, self._controller.finalizer))
+            patch = finalizer.removed(obj, self._controller.finalizer)
+            await self._patch_finalizers(metadata_only(self._controller.resource), obj, patch)
         return outcome
 
-    async def _patch_finalizers(self, obj: K, patch: list[dict[str, Any]]) -> K | None:
-        """Patches the finalizers and returns the resulting object; None if the object is gone. Raises `Outdated` if the
-        object is not the one for which the patch was made.
+    async def _patch_finalizers(self, kind: type[T], obj: K, patch: list[dict[str, Any]]) -> T | None:
+        """Patches the finalizers and returns the resulting object as ``kind``; None if the object is gone. Raises
+        `Outdated` if the object is not the one for which the patch was made.
         """
         try:
             return await self._env.client.patch(
-                self._controller.kind, obj.name, patch, type=PatchType.JSON, namespace=obj.namespace or None
+                kind, obj.name, patch, type=PatchType.JSON, namespace=obj.namespace or None
             )
         except NotFound:
             return None
         except (Invalid, Conflict) as problem:
             raise Outdated(f"{obj.kind} {obj.key} has changed: {problem.message}") from problem
+
+
+def _misfit_message(misfits: Sequence[Misfit]) -> str:
+    return f"the object does not fit its class: {'; '.join(map(str, misfits))}"
 
 
 def _checked(outcome: Any, name: str) -> Outcome | None:

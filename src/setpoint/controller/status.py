@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias, cast, get_args, get_origin
 import msgspec
 
 from setpoint.client.patches import edited
-from setpoint.meta import ApiModel, Condition, Object, decode, raw_of, remove_condition, set_condition, to_wire
-from setpoint.meta.fields import alternatives, bare, fields_of
+from setpoint.meta import ApiModel, Condition, Object, decode_as_read, raw_of, remove_condition, set_condition, to_wire
+from setpoint.meta.fields import alternatives, bare, fields_of, is_record
 from setpoint.patch import merge_patch
 
 RECONCILED = "Reconciled"
@@ -119,14 +119,15 @@ class StatusDraft:
     def _conditions(self) -> list[Any] | None:
         status = getattr(self._obj, "status", None)
         if (
-            status is None
+            not is_record(type(status))
             or not self._owned
             or isinstance(self._obj, ApiModel)
             or not _tells(cast("Hashable", type(status)))
         ):
             return None  # which conditions a built-in kind has, its own API says
-        conditions: list[Any] | None = getattr(status, _CONDITIONS)
-        return conditions
+        conditions: Any = getattr(status, _CONDITIONS)
+        is_typed = isinstance(conditions, list) and all(isinstance(found, Condition) for found in conditions)
+        return conditions if is_typed else None
 
 
 @cache
@@ -141,7 +142,7 @@ def _as_read(obj: Object) -> Object:
     raw = raw_of(obj)
     if raw is None:
         raise ValueError(f"{obj.kind} {obj.key} was not read from a server: there is nothing to patch")
-    return decode(type(obj), raw)
+    return decode_as_read(type(obj), raw)[0]
 
 
 def _edited(read: Json, before: Json, after: Json) -> Json:

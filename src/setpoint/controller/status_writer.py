@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Generic, TypeVar
 
-from setpoint.client import ApiError, Conflict, NotFound, PatchType, TransportError
+from setpoint.client import ApiError, Conflict, NotFound, PatchType, TransportError, dynamic
 from setpoint.controller.context import Context
 from setpoint.controller.declaration import Declaration
 from setpoint.controller.echo import expect_echo
@@ -38,6 +38,7 @@ class StatusWriter(Generic[K]):
         self._env = env
         self._echoes = memory.echoes
         self._controller = declared
+        self._kind = dynamic(declared.resource)  # only the JSON counts, and an object may not fit its class
         self._subresource = "status" if "status" in declared.resource.subresources else ""
 
     def draft(self, obj: K) -> StatusDraft:
@@ -106,7 +107,7 @@ class StatusWriter(Generic[K]):
             context.log.warning("a failure could not be told in the status", extra={"error": describe(problem)})
 
     async def _write(self, draft: StatusDraft, obj: K, context: Context, *, observed: bool) -> None:
-        onto = obj
+        onto: Object = obj
         refusal: ApiError | None = None
         for attempt in range(TRIES):
             # A version that this reconcile has made by itself has no other writer's fields.
@@ -120,7 +121,7 @@ class StatusWriter(Generic[K]):
             metadata = {"uid": onto.uid, "resourceVersion": onto.metadata.resource_version}
             try:
                 answer = await self._env.client.patch(
-                    self._controller.kind,
+                    self._kind,
                     obj.name,
                     {"metadata": metadata, "status": patch},
                     type=PatchType.MERGE,
@@ -153,12 +154,12 @@ class StatusWriter(Generic[K]):
             context.log.debug("another writer was first", extra={"fields": draft.contested})
             raise refusal
 
-    async def _live(self, obj: K) -> K | None:
+    async def _live(self, obj: K) -> Object | None:
         """The same object as the server has it now; None if that object is gone, even if a different object has its
         name.
         """
         try:
-            live = await self._env.client.get(self._controller.kind, obj.name, namespace=obj.namespace or None)
+            live = await self._env.client.get(self._kind, obj.name, namespace=obj.namespace or None)
         except NotFound:
             return None
         return live if live.uid == obj.uid else None

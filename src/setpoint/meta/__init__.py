@@ -9,6 +9,7 @@ from setpoint.meta.duration import Duration
 from setpoint.meta.fields import wire_name
 from setpoint.meta.head import Head, head_in, head_of
 from setpoint.meta.key import ObjectKey
+from setpoint.meta.misfit import Misfit, decode_as_read
 from setpoint.meta.model import ApiModel, Model, Object, resource_of
 from setpoint.meta.object_meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference
 from setpoint.meta.quantity import IntOrString, Quantity
@@ -51,6 +52,7 @@ __all__ = [
     "ListMeta",
     "ManagedFieldsEntry",
     "MicroTime",
+    "Misfit",
     "Model",
     "Object",
     "ObjectKey",
@@ -66,6 +68,7 @@ __all__ = [
     "StatusDetails",
     "TooDeep",
     "decode",
+    "decode_as_read",
     "elements",
     "encode",
     "end_of_value",

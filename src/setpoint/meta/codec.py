@@ -257,7 +257,12 @@ class _ForeignDecoder:
 
 def _convert(value: Any, kind: Any) -> Any:
     # by way of JSON again, because msgspec.convert can't make a Raw
-    return _native(cast("Hashable", kind)).decode(msgspec.json.encode(value))
+    raw = msgspec.json.encode(value)
+    try:
+        decoder = _native(cast("Hashable", kind))
+    except TypeError:  # a field's metadata may be unhashable
+        decoder = _native.__wrapped__(kind)
+    return decoder.decode(raw)
 
 
 # -- the slow attempts ------------------------------------------------------------------------------------------------
@@ -266,14 +271,24 @@ def _convert(value: Any, kind: Any) -> Any:
 def _repaired(kind: type[M], raw: bytes) -> M:
     """Decodes a document that does not fit ``kind``, as Go's decoder would."""
     try:
-        document = plain(raw)
-        return cast("M", _convert(prepare(kind, repaired(kind, document)), kind))
-    except msgspec.ValidationError as problem:
-        raise DecodeError(f"{_described(kind, raw)}: {problem}") from None
+        return cast("M", convert(kind, plain(raw)))
     except DecodeError as problem:
         raise type(problem)(f"{_described(kind, raw)}: {problem}") from None
+
+
+def convert(annotation: Any, value: Any) -> Any:
+    """The value of a field with this annotation from plain JSON values, as Go's decoder would understand them.
+
+    Raises:
+        TooDeep: the values are nested too deeply.
+        DecodeError: a value is not valid for its field.
+    """
+    try:
+        return _convert(prepare(annotation, repaired(annotation, value)), annotation)
+    except msgspec.ValidationError as problem:
+        raise DecodeError(str(problem)) from None
     except RecursionError:
-        raise TooDeep(f"{_described(kind, raw)}: nested too deeply to be decoded") from None
+        raise TooDeep("nested too deeply to be decoded") from None
 
 
 def _described(kind: type, raw: bytes) -> str:
@@ -290,4 +305,15 @@ def _described(kind: type, raw: bytes) -> str:
     )
 
 
-__all__ = ["DecodeError", "TooDeep", "decode", "encode", "from_wire", "json_of", "raw_of", "remember_raw", "to_wire"]
+__all__ = [
+    "DecodeError",
+    "TooDeep",
+    "convert",
+    "decode",
+    "encode",
+    "from_wire",
+    "json_of",
+    "raw_of",
+    "remember_raw",
+    "to_wire",
+]

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_origin
 
 from msgspec import Struct
+from msgspec.structs import FieldInfo
 
 from setpoint.meta.fields import alternatives, fields_of, has_foreign, is_foreign, is_pydantic, key_of
 
-__all__ = ["make_pydantic", "prepare"]
+__all__ = ["make_pydantic", "prepare", "pydantic_field"]
 
 Convert = Callable[[Any, Any], Any]
 """Converts a plain JSON value to an instance of a type: ``convert(value, type)``."""
@@ -54,6 +55,17 @@ def make_pydantic(kind: Any, value: Any, convert: Convert) -> Any:
         ValueError: pydantic rejects the value.
     """
     return kind.model_validate(_keywords(kind, value, convert) if isinstance(value, dict) else value)
+
+
+def pydantic_field(kind: Any, field: FieldInfo, value: Any, convert: Convert) -> Any:
+    """The value of one field of a pydantic model, validated without regard to the other fields.
+
+    Raises:
+        ValueError: pydantic rejects the value. A validator of the model may raise any other exception.
+    """
+    model = kind.model_construct()
+    kind.__pydantic_validator__.validate_assignment(model, field.name, _inside(field.type, value, convert))
+    return getattr(model, field.name)
 
 
 def _keywords(kind: type, value: dict[str, Any], convert: Convert) -> dict[str, Any]:

@@ -1,0 +1,161 @@
+"""An object that does not fit its class is read as far as it fits; the other values stay as they were read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pydantic
+import pytest
+
+import setpoint as sp
+from setpoint.meta import DecodeError, Misfit, decode, decode_as_read, encode, raw_of
+
+
+class Tier(sp.Model):
+    name: Annotated[str, sp.Field(max_length=5)]
+    size: Annotated[int, sp.Field(le=10)] = 1
+    at: datetime | None = None
+
+
+@dataclass
+class Limits:
+    cpu_count: Annotated[int, sp.Field(le=10)] = 1
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Window:
+    begin: int = 0
+    end: int = 1
+
+    def __post_init__(self) -> None:
+        if self.end < self.begin:
+            raise ValueError("end is before begin")
+
+
+class Contact(pydantic.BaseModel):
+    mail: str = pydantic.Field(default="", max_length=10)
+    since: datetime | None = None
+
+
+class Pair(sp.Model):
+    low: int = 0
+    high: int = 1
+
+    def __post_init__(self) -> None:
+        if self.high < self.low:
+            raise ValueError("high is below low")
+
+
+class Spec(sp.Model):
+    n: Annotated[int, sp.Field(le=10)] = 1
+    mode: Literal["a", "b"] = "a"
+    every: sp.Duration = sp.Duration(hours=1)
+    size: sp.Quantity | None = None
+    tier: Tier = Tier(name="x")
+    tiers: list[Tier] = []
+    by_name: dict[str, Tier] = {}
+    limits: Limits = Limits()
+    window: Window = Window()
+    contact: Contact = Contact()
+    pair: Pair = Pair()
+    port: int | str = 0
+    level: Annotated[int, msgspec.Meta(le=10, extra_json_schema={"example": [1]})] = 1
+    free: dict[str, Any] = {}
+
+
+class Thing(sp.CustomResource, group="misfits.example.com", version="v1"):
+    spec: Spec = Spec()
+
+
+def thing(**spec: Any) -> bytes:
+    document = {"apiVersion": "misfits.example.com/v1", "kind": "Thing", "metadata": {"name": "a", "uid": "u"}}
+    return msgspec.json.encode({**document, "spec": spec})
+
+
+CASES: list[tuple[dict[str, Any], str, Any]] = [
+    ({"n": 50}, "spec.n", lambda spec: spec.n == 50),
+    ({"n": "many"}, "spec.n", lambda spec: spec.n == "many"),
+    ({"mode": "c"}, "spec.mode", lambda spec: spec.mode == "c"),
+    ({"every": "1d"}, "spec.every", lambda spec: spec.every == "1d"),
+    ({"size": "much"}, "spec.size", lambda spec: spec.size == "much"),
+    ({"tier": {"name": "too long"}}, "spec.tier.name", lambda spec: spec.tier.name == "too long"),
+    (
+        {"tier": {"name": "x", "at": "noon"}},
+        "spec.tier.at",
+        lambda spec: (spec.tier.at, spec.tier.name) == ("noon", "x"),
+    ),
+    ({"tier": [1]}, "spec.tier", lambda spec: spec.tier == [1]),
+    (
+        {"tiers": [{"name": "x"}, {"name": "y", "size": 11}]},
+        "spec.tiers[1].size",
+        lambda spec: spec.tiers == [Tier(name="x"), Tier(name="y", size=11)],
+    ),
+    ({"byName": {"q": {"name": "x", "size": 11}}}, "spec.byName[q].size", lambda spec: spec.by_name["q"].size == 11),
+    (
+        {"limits": {"cpuCount": 11, "notes": ["x"]}},
+        "spec.limits.cpuCount",
+        lambda spec: spec.limits == Limits(11, ["x"]),
+    ),
+    ({"window": {"begin": 2, "end": 1}}, "spec.window", lambda spec: (spec.window.begin, spec.window.end) == (2, 1)),
+    (
+        {"contact": {"mail": "x" * 11, "since": "2026-01-01T00:00:00Z"}},
+        "spec.contact.mail",
+        lambda spec: spec.contact.mail == "x" * 11 and spec.contact.since.year == 2026,
+    ),
+    ({"pair": {"low": 2, "high": 1}}, "spec.pair", lambda spec: isinstance(spec.pair, Pair) and spec.pair.low == 2),
+    ({"level": 11}, "spec.level", lambda spec: spec.level == 11),
+    ({"port": []}, "spec.port", lambda spec: spec.port == []),
+]
+
+
+@pytest.mark.parametrize(("spec", "path", "holds"), CASES, ids=lambda case: str(case)[:40])
+def test_a_value_that_does_not_fit_stays_as_read_and_all_others_are_typed(
+    spec: dict[str, Any], path: str, holds: Any
+) -> None:
+    raw = thing(**spec, free={"other": [1]})
+    with pytest.raises(DecodeError):
+        decode(Thing, raw)
+    obj, misfits = decode_as_read(Thing, raw)
+    assert isinstance(obj, Thing)
+    assert [misfit.path for misfit in misfits] == [path]
+    assert misfits[0].problem
+    assert "\n" not in str(misfits[0])
+    assert holds(obj.spec)
+    assert (obj.key, obj.uid, obj.spec.free) == ("a", "u", {"other": [1]})
+    assert raw_of(obj) == raw
+    assert decode_as_read(Thing, encode(obj)) == (obj, misfits)
+
+
+def test_an_object_that_fits_is_read_as_by_decode() -> None:
+    raw = thing(n=3, every="5m", tiers=[{"name": "x"}])
+    assert decode_as_read(Thing, raw) == (decode(Thing, raw), [])
+
+
+def test_what_only_gos_decoder_accepts_is_repaired_beside_a_misfit() -> None:
+    obj, misfits = decode_as_read(Thing, thing(n=50, tiers=None, size=1, tier={}))
+    assert misfits == [Misfit("spec.n", "Expected `int` <= 10")]
+    assert (obj.spec.tiers, obj.spec.size, obj.spec.tier) == ([], sp.Quantity("1"), Tier(name=""))
+
+
+def test_all_fields_that_do_not_fit_are_named() -> None:
+    _, misfits = decode_as_read(Thing, thing(n=50, mode="c", every="1d"))
+    assert [misfit.path for misfit in misfits] == ["spec.n", "spec.mode", "spec.every"]
+
+
+def test_only_the_field_that_is_nested_too_deeply_stays_raw() -> None:
+    deep = b'{"x":' * 5000 + b"1" + b"}" * 5000
+    raw = thing(n=3, free={}).replace(b'"free":{}', b'"free":' + deep)
+    obj, misfits = decode_as_read(Thing, raw)
+    assert obj.spec.n == 3
+    assert obj.spec.free == msgspec.Raw(deep)
+    assert [misfit.path for misfit in misfits] == ["spec.free"]
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"{", b'"x"'])
+def test_what_is_not_an_object_is_refused(raw: bytes) -> None:
+    with pytest.raises(DecodeError):
+        decode_as_read(Thing, raw)
