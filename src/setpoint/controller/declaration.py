@@ -324,7 +324,9 @@ class Declaration(Generic[K]):
         When the deletion of an object is requested, ``function(object, context)`` is called until it returns `done` (or
         None); only then is the object removed. To guarantee this, a finalizer is added before the first reconcile of
         every object. The function must be safe to run again after it has succeeded, because a crash may come before the
-        finalizer is removed.
+        finalizer is removed. It is also called for an object that does not fit its class, because a bound was tightened
+        for example: a field that does not fit then holds the plain JSON value as it was read
+        (`setpoint.meta.decode_as_read`).
 
         ``name`` is the name of the finalizer, by default ``GROUP/CONTROLLER``.
 

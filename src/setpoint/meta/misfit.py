@@ -30,11 +30,12 @@ _NULL = b"null"
 
 class Misfit(NamedTuple):
     """A value that does not fit its field. ``path`` names the field (``spec.tiers[2].size``); it is ``""`` if no single
-    field is at fault.
+    field is at fault. ``value`` is the value as it was read.
     """
 
     path: str
     problem: str
+    value: Any = None
 
     def __str__(self) -> str:
         return f"{self.path}: {self.problem}" if self.path else self.problem
@@ -56,11 +57,11 @@ def decode_as_read(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> tupl
         obj = _record(kind, raw, "", misfits)
         if isinstance(obj, Object):
             remember_raw(obj, raw)
-        return cast("M", obj), misfits or [Misfit("", str(problem))]
+        return cast("M", obj), misfits or [Misfit("", str(problem), obj)]
 
 
 def _read(annotation: Any, raw: bytes, path: str, misfits: list[Misfit]) -> Any:
-    """The value of a field. What is in it is read by itself, so only the values that do not fit stay as they are."""
+    """The value of a field. Its parts are read one by one, so only the parts that do not fit stay as they are."""
     try:
         return convert(annotation, plain(raw))
     except DecodeError as problem:
@@ -70,7 +71,7 @@ def _read(annotation: Any, raw: bytes, path: str, misfits: list[Misfit]) -> Any:
         except RecursionError:
             value = msgspec.Raw(raw)
         if len(misfits) == before:
-            misfits.append(Misfit(path, str(problem)))
+            misfits.append(Misfit(path, str(problem), value))
         return value
 
 
@@ -116,7 +117,7 @@ def _read_pydantic(kind: Any, field: FieldInfo, raw: bytes, path: str, misfits: 
     try:
         return pydantic_field(kind, field, value, convert)
     except Exception as problem:  # noqa: BLE001 - a validator of the user's may raise anything
-        misfits.append(Misfit(path, " ".join(str(problem).split())))
+        misfits.append(Misfit(path, " ".join(str(problem).split()), value))
         return value
 
 

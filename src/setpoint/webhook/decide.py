@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from setpoint.client.patches import edited
 from setpoint.crd import CustomResource, Versions
-from setpoint.meta import DecodeError, Object, Status, StatusCause, StatusDetails, decode, to_wire
+from setpoint.meta import DecodeError, Misfit, Object, Status, StatusCause, StatusDetails, decode_as_read, to_wire
 from setpoint.schema import validate
 from setpoint.schema.errors import FieldError, forbidden, to_aggregate_message
 from setpoint.webhook.admission import Admission, Function, Role
@@ -30,6 +32,7 @@ _OPERATIONS: dict[str, Operation] = {
     "DELETE": "delete",
     "CONNECT": "connect",
 }
+_INDEX = re.compile(r"\[\d+\]")
 _BOOKKEEPING = ("finalizers", "managedFields", "resourceVersion", "generation")
 
 
@@ -85,10 +88,11 @@ async def decide(
 ) -> AdmissionResponse:
     """The decision on a request.
 
-    An object that does not fit its class is refused, unless the update only removes finalizers of an
-    object that is being deleted. If the object breaks the schema of the class, the refusal has code 422
-    and the message that an API server would give; otherwise, or if the object is nested too deeply, the
-    code is 400. (API servers call mutating webhooks before they check the schema.)
+    An object with a new value that does not fit its class is refused. If it breaks the schema of the class, the refusal
+    has code 422 and the message that an API server would give; otherwise, or if the object is nested too deeply, the
+    code is 400. (API servers call mutating webhooks before they check the schema.) Values that are stored already don't
+    matter, as in API servers (KEP-4008): an update that leaves them alone, and a deletion, are decided by the
+    functions, which find in such a field the plain JSON value.
 
     Raises:
         Misdirected: the request is for a different admission.
@@ -96,11 +100,9 @@ async def decide(
     """
     operation = _operation(admission, request)
     try:
-        obj, old, raw = _objects(admission, operation, request)
+        obj, old, raw, fits = _objects(admission, operation, request)
         options = msgspec.json.decode(request.options) if bytes(request.options) not in _ABSENT else {}
     except (*UNREADABLE, DecodeError) as problem:
-        if operation == "update" and isinstance(problem, DecodeError) and _goes(request):
-            return AdmissionResponse(uid=request.uid, allowed=True)
         return AdmissionResponse(uid=request.uid, allowed=False, status=_misfit(admission, request, problem))
     if probe := probed(request, obj, role):
         return AdmissionResponse(uid=request.uid, allowed=False, status=probe)
@@ -116,7 +118,8 @@ async def decide(
         options=options if isinstance(options, dict) else {},
         reads=reads,
     )
-    if role == "mutate" or not _only_goes(obj, old, request):
+    # A function must not keep an object from going: neither by a stricter rule, nor by failing for odd values.
+    if (role == "mutate" and fits) or not _only_goes(obj, old, request):
         await _run(admission.functions(role), obj, review)
     response = AdmissionResponse(
         uid=request.uid,
@@ -144,7 +147,7 @@ def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
     Members that the class of ``obj`` does not declare are never changed, not even within items of lists. The zero
     values and defaults of the class are not added.
     """
-    pristine = decode(type(obj), raw)
+    pristine, _ = decode_as_read(type(obj), raw)
     if pristine == obj:
         return []
     document = msgspec.json.decode(raw)
@@ -207,18 +210,33 @@ def _subresource(name: str) -> str:
     return f"the subresource {name}" if name else "the object itself"
 
 
-def _objects(admission: Admission[K], operation: Operation, request: AdmissionRequest) -> tuple[K, K | None, bytes]:
-    """The object, the stored object (on update), and the object's JSON."""
+def _objects(
+    admission: Admission[K], operation: Operation, request: AdmissionRequest
+) -> tuple[K, K | None, bytes, bool]:
+    """The object, the stored object (on update), the object's JSON, and whether the object fits its class."""
     new, stored = bytes(request.object), bytes(request.old_object)
     kind = admission.kind
     if operation == "delete":
         if stored in _ABSENT:
             raise DecodeError("the request has no oldObject, which a delete needs")
-        return decode(kind, stored), None, stored
+        obj, misfits = decode_as_read(kind, stored)
+        return obj, None, stored, not misfits
     if new in _ABSENT:
         raise DecodeError(f"the request has no object, which a {operation} needs")
-    old = decode(kind, stored) if operation == "update" and stored not in _ABSENT else None
-    return decode(kind, new), old, new
+    old: K | None = None
+    stored_misfits: Sequence[Misfit] = ()
+    if operation == "update" and stored not in _ABSENT:
+        old, stored_misfits = decode_as_read(kind, stored)
+    obj, misfits = decode_as_read(kind, new)
+    known = list(map(_without_indexes, stored_misfits))
+    if fresh := [misfit for misfit in misfits if _without_indexes(misfit) not in known]:
+        raise DecodeError(f"{kind.__name__} {obj.key}: {'; '.join(map(str, fresh))}")
+    return obj, old, new, not misfits
+
+
+def _without_indexes(misfit: Misfit) -> Misfit:
+    """The misfit without its place in lists, whose items may move."""
+    return misfit._replace(path=_INDEX.sub("[]", misfit.path))
 
 
 def _only_goes(obj: Object, old: Object | None, request: AdmissionRequest) -> bool:
@@ -229,29 +247,24 @@ def _only_goes(obj: Object, old: Object | None, request: AdmissionRequest) -> bo
     return rest is not None and rest == _rest(request.old_object)
 
 
-def _goes(request: AdmissionRequest) -> bool:
-    """Like `_only_goes`, but for an object that is not decoded because it does not fit its class."""
-    new = _rest(request.object)
-    metadata = new.get("metadata") if new is not None else None
-    return isinstance(metadata, dict) and "deletionTimestamp" in metadata and new == _rest(request.old_object)
-
-
 def _misfit(admission: Admission[Any], request: AdmissionRequest, problem: Exception) -> Status:
     if isinstance(problem, RecursionError):
         return status(400, "BadRequest", "nested too deeply")
     if isinstance(problem, DecodeError) and issubclass(admission.kind, CustomResource):
         raw = bytes(request.old_object if request.operation == "DELETE" else request.object)
         schema = Versions.of(admission.kind).schemas[admission.gvk.version]
-        document = _document(raw) if raw not in _ABSENT else None
-        if document is not None and (errors := validate(schema, document)):
+        document, stored = _document(raw), _document(request.old_object)
+        if document is not None and (errors := validate(schema, document, old=UNSET if stored is None else stored)):
             return invalid(admission, request.name, errors)
     return status(400, "BadRequest", str(problem))
 
 
 def _document(raw: msgspec.Raw | bytes) -> Any:
-    """The decoded JSON; None if it can't be read: it is nested too deeply, is not Unicode, or contains a number too
-    large for a float.
+    """The decoded JSON; None if there is none or it can't be read: it is nested too deeply, is not Unicode, or contains
+    a number too large for a float.
     """
+    if bytes(raw) in _ABSENT:
+        return None
     try:
         return msgspec.json.decode(raw)
     except UNREADABLE:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from setpoint.client.patches import edited
@@ -122,15 +123,15 @@ class Translation:
 
     def _misfit(self, request: AdmissionRequest) -> Status | None:
         """The refusal of an object that the schema of its own version does not allow, with the messages and field paths
-        of that schema; None if the schema allows the object.
+        of that schema; None if the schema allows the object, or its change.
         """
         try:
-            document = _document(request.old_object if request.operation == "DELETE" else request.object)
+            document, stored = _document(request.object), _document(request.old_object)
         except UNREADABLE:
             return None
         if document is None:
             return None
-        errors = validate(self._versions.schemas[self._version], document)
+        errors = validate(self._versions.schemas[self._version], document, old=UNSET if stored is None else stored)
         return invalid(self._admission, request.name, errors) if errors else None
 
 
