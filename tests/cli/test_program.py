@@ -9,6 +9,7 @@ import pytest
 from tests.programs import program as program_of
 
 import setpoint as sp
+from setpoint.apps.failures import UsageError
 from setpoint.cli.program import program
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.deploy.roles import role_of_declarations
@@ -23,7 +24,7 @@ async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
 
 def test_shards_and_an_election_exclude_each_other() -> None:
     app = program("mykind.py", [sp.Controller(ConfigMap, reconcile)])
-    with pytest.raises(SystemExit, match="--shards and --leader-elect exclude each other"):
+    with pytest.raises(UsageError, match="--shards and --leader-elect exclude each other"):
         app(["run", "--shards", "--leader-elect"])
 
 
@@ -50,7 +51,7 @@ def test_the_role_allows_to_ask_who_may_read_metrics_and_debug_pages() -> None:
 
 def test_clusters_of_a_folder_and_an_embedded_one_exclude_each_other() -> None:
     app = program("mykind.py", [sp.Controller(ConfigMap, reconcile)])
-    with pytest.raises(SystemExit, match="--clusters and --embedded exclude each other"):
+    with pytest.raises(UsageError, match="--clusters and --embedded exclude each other"):
         app(["run", "--clusters", "folder", "--embedded"])
 
 

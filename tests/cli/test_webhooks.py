@@ -16,6 +16,7 @@ from mykinds import Mykind, MykindSpec, MykindV1alpha1, MykindV1alpha1Spec, admi
 from tests.ports import reserved_port
 from tests.programs import program, server
 
+from setpoint.apps.failures import UsageError
 from setpoint.cli.program import program as controller_program
 from setpoint.cli.webhook import command
 from setpoint.client import ApiError, Client, Invalid, NotFound
@@ -164,7 +165,7 @@ async def test_a_manager_serves_its_webhooks_when_it_has_a_certificate(tmp_path:
 def test_webhooks_are_served_over_https_only_where_that_makes_sense(more: tuple[str, ...]) -> None:
     app = controller_program("mykinds.py", [controller], [admission])
     with pytest.raises(
-        SystemExit, match="--webhook-cert-dir and --webhook-service go neither with --embedded nor with --clusters"
+        UsageError, match="--webhook-cert-dir and --webhook-service go neither with --embedded nor with --clusters"
     ):
         app(["run", "--webhook-cert-dir", "/nowhere", *more])
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
-from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.manager import Manager
 from setpoint.manager.debugging import PATH as CONTROLLERS
 from setpoint.manager.documents import PATH as DOCUMENT
@@ -18,6 +18,9 @@ from setpoint.manager.processes.merged import METRICS, exported
 from setpoint.manager.processes.messages import State
 from setpoint.manager.processes.parent import Seat
 from setpoint.manager.profiling import PATH as PROFILE
+
+if TYPE_CHECKING:
+    from setpoint.cluster.embedded import EmbeddedCluster
 
 
 def launcher() -> Launcher:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import inspect
+import dataclasses
 import socket
-from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 from uuid import uuid4
-
-from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from setpoint.apps.failures import UsageError
 from setpoint.apps.running import run
+from setpoint.cli.connection import connected
 from setpoint.cli.measure import Measuring
 from setpoint.cli.naming import manager_name, program_name, shard_group, webhook_name
 from setpoint.cli.own_options import bound, with_options
 from setpoint.cli.parts import Parts
 from setpoint.cli.processes import connect, kubeconfig_of, launcher, shared_with
-from setpoint.cli.serving import serve_webhooks, server
+from setpoint.cli.run_flags import ClusterFlags, LogFlags, ReplicaFlags, ServingFlags, WebhookFlags
+from setpoint.cli.serving import serve_webhooks
+from setpoint.client import Client
 from setpoint.controller import watched_kinds
 from setpoint.manager import (
     Fleet,
@@ -32,224 +31,182 @@ from setpoint.manager import (
     Sharding,
 )
 from setpoint.manager.logging import configure
-from setpoint.manager.processes import ParentLease, Supervisor
+from setpoint.manager.processes import Launcher, ParentLease, Supervisor
 from setpoint.manager.processes.parent import Seat
-from setpoint.webhook import Admission, Webhooks, with_conversions
+from setpoint.webhook import Admission, Converter, Webhooks, with_conversions
+
+__all__ = ["run_command"]
 
 BLOCKED_AFTER = 1.0
 """The event loop counts as blocked after this many seconds."""
+_GROUPS: Final = (ClusterFlags, ReplicaFlags, ServingFlags, WebhookFlags, LogFlags)
+_CLUSTER, _REPLICAS, _SERVING, _WEBHOOKS, _LOG = (group() for group in _GROUPS)
 
 
 def run_command(parts: Parts) -> Callable[..., None]:
     """The command ``run`` of a program with these parts. The fields of the program's options become flags of the
     command.
     """
-    command, controllers, admissions, given = parts[:4]
-    runnables, options, lifespan, registry = parts[4:]
 
     def run_the_controllers(
         *,
-        kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None,
-        context: str | None = None,
-        namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None,
         name: str | None = None,
-        embedded: Annotated[bool, Parameter(negative="")] = False,
-        port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 0,
-        write_kubeconfig: Path | None = None,
-        leader_elect: bool = False,
-        leader_election_id: str | None = None,
-        leader_election_namespace: str | None = None,
-        shards: Annotated[bool, Parameter(negative="")] = False,
-        processes: Annotated[int, Parameter(validator=Number(gte=1, lte=256))] = 1,
-        clusters: Path | None = None,
-        metrics_bind_address: str = "0",
-        metrics_secure: Annotated[bool, Parameter(negative="")] = False,
-        metrics_cert_dir: Path | None = None,
-        profiling: Annotated[bool, Parameter(negative="")] = False,
-        ui: Annotated[bool, Parameter(negative="")] = False,
-        health_probe_bind_address: str = "0",
-        webhook_cert_dir: Path | None = None,
-        webhook_service: str | None = None,
-        webhook_port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 9443,
-        measure: Path | None = None,
-        log_format: Literal["text", "json"] = "text",
-        log_level: Literal["debug", "info", "warning", "error"] = "info",
+        cluster: ClusterFlags = _CLUSTER,
+        replicas: ReplicaFlags = _REPLICAS,
+        serving: ServingFlags = _SERVING,
+        webhooks: WebhookFlags = _WEBHOOKS,
+        log: LogFlags = _LOG,
         own: Any = None,
     ) -> None:
         """Run the controllers until Ctrl-C or SIGTERM.
 
         Parameters
         ----------
-        kubeconfig
-            The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
-        context
-            The kubeconfig's context to use.
-        namespace
-            Watch only this namespace; default: all.
         name
             The program's name in the cluster; default: the first controller and its API group.
-        embedded
-            Use an API server in this process, with the CustomResourceDefinitions installed, instead of a cluster.
-        port
-            With --embedded: the server's port; 0 picks a free one.
-        write_kubeconfig
-            With --embedded: write a kubeconfig for kubectl to this file.
-        leader_elect
-            Run only while this process is the elected leader.
-        leader_election_id
-            The name of the Lease; default: the program's name.
-        leader_election_namespace
-            The Lease's namespace; default: that of the kubeconfig's context.
-        shards
-            Share the objects with all other processes of this program that run with --shards, instead of electing a
-            leader. The name and namespace of their Leases are set by the flags of leader election.
-        processes
-            Split the objects among this many processes, so that as many cores are used. This process starts them,
-            replaces those that die, takes part in the election for them, and serves their metrics and health.
-        clusters
-            Run in every cluster that has a kubeconfig in this folder (files may come and go), instead of in the cluster
-            of --kubeconfig, which then holds only the Leases.
-        metrics_bind_address
-            The address for Prometheus metrics, such as :8080; 0 means off.
-        metrics_secure
-            Serve metrics over TLS, and only to authorized users (token and access reviews).
-        metrics_cert_dir
-            With --metrics-secure: the directory of tls.crt and tls.key; they are read again when they change.
-        profiling
-            Also serve profiles of CPU, heap and tasks below /debug/profile, beside the metrics.
-        ui
-            Also serve a web page at /ui/, beside the metrics: controllers, objects, and why an object is stuck.
-        health_probe_bind_address
-            The address for /healthz and /readyz, such as :8081; 0 means off.
-        webhook_cert_dir
-            Also serve the webhooks, over HTTPS with tls.crt and tls.key from this directory; they are read again when
-            they change.
-        webhook_service
-            Also serve the webhooks behind this Service of the client's namespace: make certificates in the Secret
-            SERVICE-tls, and have API servers trust them. To serve the webhooks separately, use setpoint webhook.
-        webhook_port
-            The port to serve webhooks on.
-        measure
-            Write to this file, at the end, how much CPU and memory the run used, for manifests --resources.
-        log_format
-            text, or json for one JSON object per line.
-        log_level
-            The lowest level that is logged.
         """
-        if not embedded and (port or write_kubeconfig):
-            raise SystemExit(f"{command}: --port and --write-kubeconfig go with --embedded")
-        if shards and leader_elect:
-            raise SystemExit(
-                f"{command}: --shards and --leader-elect exclude each other: with shards every process works"
-            )
-        if clusters and embedded:
-            raise SystemExit(f"{command}: --clusters and --embedded exclude each other")
-        if (webhook_cert_dir or webhook_service) and (embedded or clusters):
-            raise SystemExit(
-                f"{command}: --webhook-cert-dir and --webhook-service go neither with --embedded nor with --clusters"
-            )
-        if webhook_cert_dir and webhook_service:
-            raise SystemExit(f"{command}: --webhook-cert-dir and --webhook-service exclude each other")
-        if measure and embedded:
-            raise SystemExit(
-                f"{command}: --measure and --embedded exclude each other: the server would be measured, too"
-            )
-        if measure and processes > 1:
-            raise SystemExit(f"{command}: --measure and --processes exclude each other: it measures one process")
-        name = name or given
-        elects = leader_elect or shards
-        if not controllers:
-            if elects or processes > 1 or clusters:
-                raise SystemExit(
-                    f"{command}: it has no controller: every replica serves its webhooks, so --leader-elect, --shards, "
-                    "--processes and --clusters don't apply"
-                )
-            if not (embedded or webhook_cert_dir or webhook_service):
-                raise SystemExit(
-                    f"{command}: it has no controller, only webhooks: say how they are served, with --webhook-service, "
-                    "--webhook-cert-dir or --embedded"
-                )
-        kinds = [*watched_kinds(controllers), *(each.kind for each in admissions)]
-        served = with_conversions(admissions, kinds)
-        lease = leader_election_id or (program_name(controllers, name) if elects else "")
-        group = leader_election_id or shard_group(lease)
-        field_manager = manager_name(controllers, name, served)
-        if (webhook_cert_dir or webhook_service) and not served:
-            raise SystemExit(f"{command}: there is no admission and no conversion to serve webhooks for")
-        if metrics_secure is (metrics_cert_dir is None):
-            raise SystemExit(f"{command}: --metrics-secure and --metrics-cert-dir go together")
-        seat = Seat.taken() if processes > 1 else None
-        launch = launcher() if processes > 1 and seat is None else None
-        supervisor = Supervisor(processes, launch) if launch is not None else None
-        parent = ParentLease(seat.partition) if seat is not None else None
-        configure(log_format, log_level.upper(), fields={} if seat is None else {"process": seat.index})
-        serves = metrics_bind_address not in ("", "0")
-        if seat is not None:  # everything that several processes have in common is their supervisor's
-            kubeconfig, context, embedded = kubeconfig_of(seat) or kubeconfig, None if embedded else context, False
-            metrics_bind_address = health_probe_bind_address = "0"
-            metrics_cert_dir, profiling, ui = None, False, False
-            webhook_cert_dir, webhook_service = None, None
-        managers: list[Manager] = []
+        _Run(parts, name or parts.name, own, cluster, replicas, serving, webhooks).run(log)
 
-        async def work() -> None:
-            started = server(kinds, field_manager, kubeconfig, context, embedded, port, write_kubeconfig)
-            async with started as (client, cluster):
-                space = leader_election_namespace or client.namespace
-                me = f"{socket.gethostname()}_{uuid4()}"
-                try:
-                    election = LeaderElection(name=lease, identity=me, namespace=space) if leader_elect else None
-                    metrics = None
-                    if registry is not None or serves:
-                        metrics = ProcessMetrics(registry)
-                        metrics.add_process()
-                    manager = Manager(
-                        client,
-                        lifespan=bound(lifespan, options, own) if supervisor is None else None,
-                        controllers=controllers if supervisor is None and not clusters else (),
-                        fleet=Fleet(*controllers, provider=KubeconfigFolder(clusters))
-                        if supervisor is None and clusters
-                        else None,
-                        processes=supervisor,
-                        leader_election=parent if parent is not None and not shards else election,
-                        sharding=Sharding(name=group, identity=me, namespace=space)
-                        if shards and supervisor is None
-                        else None,
-                        namespace=namespace,
-                        serving=Serving(
-                            metrics=metrics,
-                            metrics_bind_address=metrics_bind_address,
-                            metrics_cert_dir=metrics_cert_dir,
-                            profiling=profiling,
-                            ui=ui,
-                            health_probe_bind_address=health_probe_bind_address,
-                        ),
-                        runtime=Runtime(blocked_after=BLOCKED_AFTER),
-                    )
-                except ValueError as problem:
-                    raise UsageError(str(problem)) from None
-                if cluster is not None and served:
-                    await cluster.serve(Webhooks(*served, factory=manager.factory))
-                elif webhook_cert_dir is not None or webhook_service is not None:
-                    place = webhook_cert_dir or webhook_service or ""
-                    admits = any(isinstance(each, Admission) for each in served)
-                    serve_webhooks(manager, served, place, webhook_port, webhook_name(served, name) if admits else "")
-                if measure is not None:
-                    manager.add(Measuring(measure))
-                if seat is not None and parent is not None:
-                    connect(manager, seat, parent)
-                if supervisor is None and (seat is None or seat.index == 0):
-                    for runnable in runnables:
-                        manager.add(runnable)
-                managers.append(manager)
-                with shared_with(launch, cluster):
-                    await manager.run()
+    names = {"name", "own"} | {field.name for group in _GROUPS for field in dataclasses.fields(group)}
+    return with_options(run_the_controllers, parts.options, names)
 
+
+class _Run:
+    """One run of a program: this process, which may be the supervisor of others, or one of these."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        name: str | None,
+        own: Any,
+        cluster: ClusterFlags,
+        replicas: ReplicaFlags,
+        serving: ServingFlags,
+        webhooks: WebhookFlags,
+    ) -> None:
+        self._parts = parts
+        self._own = own
+        self._cluster = cluster
+        self._replicas = replicas
+        self._serving = serving
+        self._webhooks = webhooks
+        self._check()
+        controllers, admissions = parts.controllers, parts.admissions
+        self._kinds = [*watched_kinds(controllers), *(admission.kind for admission in admissions)]
+        self._served: Sequence[Admission[Any] | Converter] = with_conversions(admissions, self._kinds)
+        if webhooks.place and not self._served:
+            raise UsageError("there is no admission and no conversion to serve webhooks for")
+        self._lease = replicas.leader_election_id or (program_name(controllers, name) if replicas.elects else "")
+        self._field_manager = manager_name(controllers, name, self._served)
+        admits = bool(admissions) and bool(webhooks.place)
+        self._configuration = webhook_name(self._served, name) if admits else ""
+        self._collects = parts.registry is not None or serving.serves_metrics
+        self._seat = Seat.taken() if replicas.processes > 1 else None
+        self._launcher: Launcher | None = None
+        self._supervisor: Supervisor | None = None
+        self._parent: ParentLease | None = None
+        if self._seat is not None:  # everything that several processes have in common is their supervisor's
+            self._parent = ParentLease(self._seat.partition)
+            self._cluster = cluster.of_child(kubeconfig_of(self._seat))
+            self._serving = ServingFlags()
+            self._webhooks = WebhookFlags()
+        elif replicas.processes > 1:
+            self._launcher = launcher()
+            self._supervisor = Supervisor(replicas.processes, self._launcher)
+        self._managers: list[Manager] = []
+
+    def _check(self) -> None:
+        """Raises `UsageError` if flags of different groups exclude each other, or don't apply to these parts."""
+        cluster, replicas, serving, webhooks = self._cluster, self._replicas, self._serving, self._webhooks
+        for group in (cluster, replicas, serving, webhooks):
+            group.check()
+        if webhooks.place and (cluster.embedded or cluster.clusters):
+            raise UsageError("--webhook-cert-dir and --webhook-service go neither with --embedded nor with --clusters")
+        if serving.measure and cluster.embedded:
+            raise UsageError("--measure and --embedded exclude each other: the server would be measured, too")
+        if serving.measure and replicas.processes > 1:
+            raise UsageError("--measure and --processes exclude each other: it measures one process")
+        if self._parts.controllers:
+            return
+        if replicas.elects or replicas.processes > 1 or cluster.clusters:
+            raise UsageError(
+                "it has no controller: every replica serves its webhooks, so --leader-elect, --shards, --processes and "
+                "--clusters don't apply"
+            )
+        if not (cluster.embedded or webhooks.place):
+            raise UsageError(
+                "it has no controller, only webhooks: say how they are served, with --webhook-service, "
+                "--webhook-cert-dir or --embedded"
+            )
+
+    def run(self, log: LogFlags) -> None:
+        """Runs the manager until a signal comes or it fails."""
+        fields = {} if self._seat is None else {"process": self._seat.index}
+        configure(log.log_format, log.log_level.upper(), fields=fields)
         run(
-            command,
-            work(),
-            waits_for=lambda: [each for manager in managers for each in manager.under_way()],
-            at_once=supervisor.kill if supervisor is not None else None,
+            self._parts.command,
+            self._work(),
+            waits_for=lambda: [line for manager in self._managers for line in manager.under_way()],
+            at_once=self._supervisor.kill if self._supervisor is not None else None,
         )
 
-    taken = set(inspect.signature(run_the_controllers).parameters)
-    return with_options(run_the_controllers, options, taken)
+    async def _work(self) -> None:
+        async with connected(self._cluster, self._kinds, self._field_manager) as (client, embedded):
+            try:
+                manager = self._manager(client)
+            except ValueError as problem:
+                raise UsageError(str(problem)) from None
+            if embedded is not None and self._served:
+                await embedded.serve(Webhooks(*self._served, factory=manager.factory))
+            elif self._webhooks.place is not None:
+                port = self._webhooks.webhook_port
+                serve_webhooks(manager, self._served, self._webhooks.place, port, self._configuration)
+            if self._serving.measure is not None:
+                manager.add(Measuring(self._serving.measure))
+            if self._seat is not None and self._parent is not None:
+                connect(manager, self._seat, self._parent)
+            if self._supervisor is None and (self._seat is None or self._seat.index == 0):
+                for runnable in self._parts.runnables:
+                    manager.add(runnable)
+            self._managers.append(manager)
+            with shared_with(self._launcher, embedded):
+                await manager.run()
+
+    def _manager(self, client: Client) -> Manager:
+        """The manager of this process. The manager of a supervisor runs the child processes, and nothing else."""
+        parts, clusters, serving = self._parts, self._cluster.clusters, self._serving
+        works = self._supervisor is None
+        metrics = None
+        if self._collects:
+            metrics = ProcessMetrics(parts.registry)
+            metrics.add_process()
+        identity = f"{socket.gethostname()}_{uuid4()}"
+        space = self._replicas.leader_election_namespace or client.namespace
+        election: LeaderElection | ParentLease | None = None
+        sharding = None
+        if self._replicas.shards and works:
+            group = self._replicas.leader_election_id or shard_group(self._lease)
+            sharding = Sharding(name=group, identity=identity, namespace=space)
+        elif self._parent is not None:
+            election = self._parent
+        elif self._replicas.leader_elect:
+            election = LeaderElection(name=self._lease, identity=identity, namespace=space)
+        return Manager(
+            client,
+            lifespan=bound(parts.lifespan, parts.options, self._own) if works else None,
+            controllers=parts.controllers if works and not clusters else (),
+            fleet=Fleet(*parts.controllers, provider=KubeconfigFolder(clusters)) if works and clusters else None,
+            processes=self._supervisor,
+            leader_election=election,
+            sharding=sharding,
+            namespace=self._cluster.namespace,
+            serving=Serving(
+                metrics=metrics,
+                metrics_bind_address=serving.metrics_bind_address,
+                metrics_cert_dir=serving.metrics_cert_dir,
+                profiling=serving.profiling,
+                ui=serving.ui,
+                health_probe_bind_address=serving.health_probe_bind_address,
+            ),
+            runtime=Runtime(blocked_after=BLOCKED_AFTER),
+        )

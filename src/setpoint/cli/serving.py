@@ -1,16 +1,11 @@
-"""Provides the server that a program uses (embedded on request), and serves the program's webhooks."""
+"""Serves a program's webhooks beside its controllers."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from setpoint.client import Client
-from setpoint.cluster.embedded import EmbeddedCluster
-from setpoint.deploy.definitions import definitions_of
 from setpoint.manager import Manager
 from setpoint.webhook import (
     Admission,
@@ -51,27 +46,3 @@ def serve_webhooks(
     server = WebhookServer(webhooks, certificates, port=port, drain_delay=DRAIN_DELAY)
     manager.readyz.add("webhooks", server.problem)
     manager.add(server)
-
-
-@asynccontextmanager
-async def server(
-    kinds: Iterable[type[Any]],
-    field_manager: str,
-    kubeconfig: Path | None,
-    context: str | None,
-    embedded: bool,
-    port: int,
-    write_kubeconfig: Path | None,
-) -> AsyncIterator[tuple[Client, EmbeddedCluster | None]]:
-    if not embedded:
-        async with Client.from_environment(kubeconfig, context=context, field_manager=field_manager) as client:
-            yield client, None
-        return
-    async with EmbeddedCluster(port=port) as cluster:
-        for definition in definitions_of(kinds):
-            await cluster.install(definition)
-        print(f"API server: {cluster.url}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
-        if write_kubeconfig is not None:
-            cluster.write_kubeconfig(write_kubeconfig)
-            print(f"try: kubectl --kubeconfig {write_kubeconfig} get all -A", file=sys.stderr)  # noqa: T201
-        yield cluster.client, cluster

@@ -1,0 +1,191 @@
+"""The flags of the command ``run``, in groups. Each group checks what it alone can know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number
+
+from setpoint.apps.failures import UsageError
+
+__all__ = ["ClusterFlags", "LogFlags", "ReplicaFlags", "ServingFlags", "WebhookFlags"]
+
+_Switch = Annotated[bool, Parameter(negative="")]
+_Port = Annotated[int, Parameter(validator=Number(gte=0, lte=65535))]
+_OFF: Final = "0"
+
+
+@Parameter(name="*", group=Group("Cluster", sort_key=1))
+@dataclass(frozen=True, kw_only=True)
+class ClusterFlags:
+    """The clusters in which the controllers run.
+
+    Parameters
+    ----------
+    kubeconfig
+        The kubeconfig to use; default: KUBECONFIG, ~/.kube/config, or the pod this runs in.
+    context
+        The kubeconfig's context to use.
+    namespace
+        Watch only this namespace; default: all.
+    clusters
+        Run in every cluster that has a kubeconfig in this folder (files may come and go), instead of in the cluster
+        of --kubeconfig, which then holds only the Leases.
+    embedded
+        Use an API server in this process, with the CustomResourceDefinitions installed, instead of a cluster.
+    port
+        With --embedded: the server's port; 0 picks a free one.
+    write_kubeconfig
+        With --embedded: write a kubeconfig for kubectl to this file.
+    """
+
+    kubeconfig: Annotated[Path | None, Parameter(name=["--kubeconfig", "-k"])] = None
+    context: str | None = None
+    namespace: Annotated[str | None, Parameter(name=["--namespace", "-n"])] = None
+    clusters: Path | None = None
+    embedded: _Switch = False
+    port: _Port = 0
+    write_kubeconfig: Path | None = None
+
+    def check(self) -> None:
+        """Raises `UsageError` if two of the flags exclude each other."""
+        if not self.embedded and (self.port or self.write_kubeconfig):
+            raise UsageError("--port and --write-kubeconfig go with --embedded")
+        if self.clusters and self.embedded:
+            raise UsageError("--clusters and --embedded exclude each other")
+
+    def of_child(self, kubeconfig: Path | None) -> ClusterFlags:
+        """The flags of a child process, whose supervisor has the embedded server, with this kubeconfig."""
+        context = None if self.embedded else self.context
+        return replace(self, kubeconfig=kubeconfig or self.kubeconfig, context=context, embedded=False)
+
+
+@Parameter(name="*", group=Group("Replicas and processes", sort_key=2))
+@dataclass(frozen=True, kw_only=True)
+class ReplicaFlags:
+    """The replicas of the program, and the processes of each.
+
+    Parameters
+    ----------
+    leader_elect
+        Run only while this process is the elected leader.
+    leader_election_id
+        The name of the Lease; default: the program's name.
+    leader_election_namespace
+        The Lease's namespace; default: that of the kubeconfig's context.
+    shards
+        Share the objects with all other processes of this program that run with --shards, instead of electing a
+        leader. The name and namespace of their Leases are set by the flags of leader election.
+    processes
+        Split the objects among this many processes, so that as many cores are used. This process starts them,
+        replaces those that die, takes part in the election for them, and serves their metrics and health.
+    """
+
+    leader_elect: bool = False
+    leader_election_id: str | None = None
+    leader_election_namespace: str | None = None
+    shards: _Switch = False
+    processes: Annotated[int, Parameter(validator=Number(gte=1, lte=256))] = 1
+
+    @property
+    def elects(self) -> bool:
+        """Whether the program needs Leases."""
+        return self.leader_elect or self.shards
+
+    def check(self) -> None:
+        """Raises `UsageError` if two of the flags exclude each other."""
+        if self.shards and self.leader_elect:
+            raise UsageError("--shards and --leader-elect exclude each other: with shards every process works")
+
+
+@Parameter(name="*", group=Group("Metrics, health and pages", sort_key=3))
+@dataclass(frozen=True, kw_only=True)
+class ServingFlags:
+    """The metrics, health checks and pages of the process.
+
+    Parameters
+    ----------
+    metrics_bind_address
+        The address for Prometheus metrics, such as :8080; 0 means off.
+    metrics_secure
+        Serve metrics over TLS, and only to authorized users (token and access reviews).
+    metrics_cert_dir
+        With --metrics-secure: the directory of tls.crt and tls.key; they are read again when they change.
+    profiling
+        Also serve profiles of CPU, heap and tasks below /debug/profile, beside the metrics.
+    ui
+        Also serve a web page at /ui/, beside the metrics: controllers, objects, and why an object is stuck.
+    health_probe_bind_address
+        The address for /healthz and /readyz, such as :8081; 0 means off.
+    measure
+        Write to this file, at the end, how much CPU and memory the run used, for manifests --resources.
+    """
+
+    metrics_bind_address: str = _OFF
+    metrics_secure: _Switch = False
+    metrics_cert_dir: Path | None = None
+    profiling: _Switch = False
+    ui: _Switch = False
+    health_probe_bind_address: str = _OFF
+    measure: Path | None = None
+
+    def check(self) -> None:
+        """Raises `UsageError` if a flag lacks the one that it needs."""
+        if self.metrics_secure is (self.metrics_cert_dir is None):
+            raise UsageError("--metrics-secure and --metrics-cert-dir go together")
+
+    @property
+    def serves_metrics(self) -> bool:
+        return self.metrics_bind_address not in ("", _OFF)
+
+
+@Parameter(name="*", group=Group("Webhooks", sort_key=4))
+@dataclass(frozen=True, kw_only=True)
+class WebhookFlags:
+    """The webhooks that this process serves beside the controllers.
+
+    Parameters
+    ----------
+    webhook_cert_dir
+        Also serve the webhooks, over HTTPS with tls.crt and tls.key from this directory; they are read again when
+        they change.
+    webhook_service
+        Also serve the webhooks behind this Service of the client's namespace: make certificates in the Secret
+        SERVICE-tls, and have API servers trust them. To serve the webhooks separately, use setpoint webhook.
+    webhook_port
+        The port to serve webhooks on.
+    """
+
+    webhook_cert_dir: Path | None = None
+    webhook_service: str | None = None
+    webhook_port: _Port = 9443
+
+    def check(self) -> None:
+        """Raises `UsageError` if two of the flags exclude each other."""
+        if self.webhook_cert_dir and self.webhook_service:
+            raise UsageError("--webhook-cert-dir and --webhook-service exclude each other")
+
+    @property
+    def place(self) -> Path | str | None:
+        """The folder with the certificates, or the name of the Service; None if webhooks are not served."""
+        return self.webhook_cert_dir or self.webhook_service
+
+
+@Parameter(name="*", group=Group("Log", sort_key=5))
+@dataclass(frozen=True, kw_only=True)
+class LogFlags:
+    """The log of the process.
+
+    Parameters
+    ----------
+    log_format
+        text, or json for one JSON object per line.
+    log_level
+        The lowest level that is logged.
+    """
+
+    log_format: Literal["text", "json"] = "text"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
