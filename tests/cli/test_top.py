@@ -11,14 +11,18 @@ from rich.console import Console
 from tests.manager.test_looking import looked_at
 from tests.programs import program
 
-from setpoint.cli.asking import Asked
+from setpoint.cli.debug_client import DebugClient
 from setpoint.cli.top import look_at, look_once, shown
 
 
 async def test_a_pipe_gets_plain_lines_with_everything_that_is_stuck(capsys: pytest.CaptureFixture[str]) -> None:
     async with looked_at() as (session, _):
-        asked = Asked.of([str(session._base_url), "127.0.0.1:1"], None, None)
-        await look_once(asked, {})
+        addresses = [str(session._base_url), "127.0.0.1:1"]
+
+        async def look(query: dict[str, str | list[str]]) -> None:
+            await look_once(DebugClient(addresses, token_file=None, ca_file=None), query)
+
+        await look({})
         out, err = capsys.readouterr()
         found = out.splitlines()
         assert found[0] == f"process at {session._base_url}: leads, by the lease default/beat"
@@ -28,25 +32,24 @@ async def test_a_pipe_gets_plain_lines_with_everything_that_is_stuck(capsys: pyt
         later = re.compile(r"ConfigMap default/later: waiting: next in \d+(\.\d+)? s")
         assert later.match(found[4])
         assert found[5].startswith("ConfigMap default/now: idle: nothing to do")
-        assert err.startswith("setpoint top: 127.0.0.1:1: ")
+        assert err.startswith("setpoint top: http://127.0.0.1:1 can't be reached: ")
 
-        await look_once(asked, {"find": "later", "limit": "1"})
+        await look({"find": "later", "limit": "1"})
         counted, line = capsys.readouterr().out.splitlines()[3:]
         assert counted == "objects: 1 waiting"
         assert later.match(line)
-        await look_once(asked, {"limit": "1"})
+        await look({"limit": "1"})
         assert capsys.readouterr().out.splitlines()[-1] == "and 1 more: --find and --state choose among them"
         with pytest.raises(SystemExit):
-            await look_once(asked, {"state": ["sad"]})
+            await look({"state": ["sad"]})
         assert "there is no state 'sad'; there is: backing off" in capsys.readouterr().err
 
 
 async def test_a_terminal_gets_as_many_objects_as_it_has_lines() -> None:
     async with looked_at() as (session, _):
-        asked = Asked.of([str(session._base_url)], None, None)
-        async with asked.session() as asking:
-            (first,), _ = await look_at(asked, asking, {})
-            (second,), _ = await look_at(asked, asking, {})
+        async with DebugClient([str(session._base_url)], token_file=None, ca_file=None) as client:
+            (first,), _ = await look_at(client, {})
+            (second,), _ = await look_at(client, {})
         second = second._replace(at=first.at + 2)
         second.controllers[0].results["success"] += 10
         for height, more in ((40, False), (1, False)):
@@ -68,6 +71,6 @@ async def test_a_process_that_is_not_there_is_named_in_one_line(tmp_path: Path) 
     async with program("-m", "setpoint", "top", "-a", "127.0.0.1:1", home=tmp_path) as asked:
         assert await asked.ended() == 1
         (line,) = asked.err
-        assert line.startswith("setpoint top: 127.0.0.1:1: no connection: ")
+        assert line.startswith("setpoint top: http://127.0.0.1:1 can't be reached: ")
         assert "object at" not in line
         assert line.endswith("is a manager with --metrics-bind-address there?")

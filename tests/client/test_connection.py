@@ -30,8 +30,8 @@ from setpoint.client import (
 )
 from setpoint.client.connection import Broken, Connection
 from setpoint.client.dial import Dialer
+from setpoint.serving.head import HttpRequest
 from setpoint.testing import virtual_time
-from setpoint.webhook.http_head import HttpRequest
 
 from .certificates import make, server_context
 from .conftest import Answer, Server, Thing, answer, listening

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from setpoint.cli.asking import Asked, Refused
+from setpoint.cli.debug_client import DebugClient, ProcessError
 from setpoint.controller.explain import Explanation, Moment
 from setpoint.manager.debugging import PATH
 
@@ -34,7 +34,9 @@ def explain(
         UsageError: the token file or the CA file can't be used, or the token would be sent in plain text.
         SystemExit: no process could be reached, or none has the controller that ``kind`` names.
     """
-    answered, problems = asyncio.run(_ask(kind, key, Asked.of(addresses, token_file, ca_file)))
+    answered, problems = asyncio.run(
+        _answers(kind, key, DebugClient(addresses, token_file=token_file, ca_file=ca_file))
+    )
     found = [(address, explanation) for address, explanations in answered for explanation in explanations]
     for number, (address, explanation) in enumerate(found):
         if number:
@@ -130,14 +132,15 @@ def _clock(moment: datetime) -> str:
     return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
 
 
-async def _ask(kind: str, key: str, asked: Asked) -> tuple[list[tuple[str, list[Explanation]]], list[str]]:
-    answered: list[tuple[str, list[Explanation]]] = []
+async def _answers(kind: str, key: str, client: DebugClient) -> tuple[list[tuple[str, list[Explanation]]], list[str]]:
+    answers: list[tuple[str, list[Explanation]]] = []
     problems: list[str] = []
-    async with asked.session() as session:
-        for address in asked.addresses:
+    async with client:
+        for address in client.addresses:
             try:
-                found = await asked.get(session, address, PATH, {"kind": kind, "key": key}, list[Explanation])
-                answered.append((address, found))
-            except Refused as problem:
+                answers.append(
+                    (address, await client.get(address, PATH, {"kind": kind, "key": key}, list[Explanation]))
+                )
+            except ProcessError as problem:
                 problems.append(str(problem))
-    return answered, problems
+    return answers, problems

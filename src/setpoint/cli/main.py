@@ -249,7 +249,7 @@ def top(
     ca_file
         With https: the CA certificates to trust, instead of the system's.
     """
-    from setpoint.cli.asking import USUAL
+    from setpoint.cli.debug_client import USUAL
     from setpoint.cli.top import top as watch
 
     watch(

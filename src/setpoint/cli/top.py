@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from setpoint.cli.asking import Asked, Refused
+from setpoint.cli.debug_client import DebugClient, ProcessError
 from setpoint.cli.explain import COLOURS
 from setpoint.controller.explain import Summary
 from setpoint.controller.survey import Listed, Listing
@@ -16,7 +16,6 @@ from setpoint.manager.debugging import PATH as CONTROLLERS
 from setpoint.manager.looking import MANAGER, OBJECTS, ManagerTold
 
 if TYPE_CHECKING:
-    from aiohttp import ClientSession
     from rich.console import Console, Group, RenderableType
 
 MOST: Final = 200
@@ -52,25 +51,25 @@ def top(
     from rich.console import Console
 
     console = Console(highlight=False)
-    asked = Asked.of(addresses, token_file, ca_file)
+    client = DebugClient(addresses, token_file=token_file, ca_file=ca_file)
     query: dict[str, str | list[str]] = {"find": find, "state": list(states), "limit": str(MOST)}
     try:
         if once or not console.is_terminal:
-            asyncio.run(look_once(asked, query))
+            asyncio.run(look_once(client, query))
         else:
-            asyncio.run(_watch(asked, query, every, console))
+            asyncio.run(_watch(client, query, every, console))
     except KeyboardInterrupt:
         raise SystemExit(130) from None
 
 
-async def look_once(asked: Asked, query: dict[str, str | list[str]]) -> None:
+async def look_once(client: DebugClient, query: dict[str, str | list[str]]) -> None:
     """Prints the current answers from all processes in the form of `lines`; prints to standard error why a process did
     not answer. Raises `SystemExit` if no process has answered.
     """
-    async with asked.session() as session:
-        looks, problems = await look_at(asked, session, query)
+    async with client:
+        looks, problems = await look_at(client, query)
     for look in looks:
-        for line in lines(look, with_address=len(asked.addresses) > 1):
+        for line in lines(look, with_address=len(client.addresses) > 1):
             print(line)  # noqa: T201 - this is the user's terminal
     for problem in problems:
         print(f"setpoint top: {problem}", file=sys.stderr)  # noqa: T201
@@ -78,31 +77,29 @@ async def look_once(asked: Asked, query: dict[str, str | list[str]]) -> None:
         raise SystemExit(1)
 
 
-async def _watch(asked: Asked, query: dict[str, str | list[str]], every: float, console: Console) -> None:
+async def _watch(client: DebugClient, query: dict[str, str | list[str]], every: float, console: Console) -> None:
     from rich.live import Live
 
     before: dict[str, Look] = {}
-    async with asked.session() as session:
+    async with client:
         with Live(console=console, screen=True, auto_refresh=False) as live:
             while True:
-                looks, problems = await look_at(asked, session, query)
+                looks, problems = await look_at(client, query)
                 live.update(shown(looks, before, problems, console.height), refresh=True)
                 before = {look.address: look for look in looks}
                 await asyncio.sleep(every)
 
 
-async def look_at(
-    asked: Asked, session: ClientSession, query: dict[str, str | list[str]]
-) -> tuple[list[Look], list[str]]:
+async def look_at(client: DebugClient, query: dict[str, str | list[str]]) -> tuple[list[Look], list[str]]:
     """The answers that have arrived, and a message for each process that has not answered."""
     looks: list[Look] = []
     problems: list[str] = []
-    for address in asked.addresses:
+    for address in client.addresses:
         try:
-            manager = await asked.get(session, address, MANAGER, {}, ManagerTold)
-            controllers = await asked.get(session, address, CONTROLLERS, {}, list[Summary])
-            listing = await asked.get(session, address, OBJECTS, query, Listing)
-        except Refused as problem:
+            manager = await client.get(address, MANAGER, {}, ManagerTold)
+            controllers = await client.get(address, CONTROLLERS, {}, list[Summary])
+            listing = await client.get(address, OBJECTS, query, Listing)
+        except ProcessError as problem:
             problems.append(str(problem))
         else:
             looks.append(Look(asyncio.get_running_loop().time(), address, manager, controllers, listing))

@@ -1,6 +1,4 @@
-"""A small HTTP server for this process's own pages: health, metrics, debugging. The module aiohttp is imported when a
-server is run.
-"""
+"""A small HTTP server for this process's own pages: health, metrics, debugging."""
 
 from __future__ import annotations
 
@@ -12,12 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import urlsplit
+from typing import Final, NamedTuple
+from urllib.parse import parse_qs, unquote, urlsplit
 
-if TYPE_CHECKING:
-    from aiohttp import web
-
+from setpoint.serving import HttpRequest, HttpService, Listener, Refused, Reply
 
 logger = logging.getLogger("setpoint.manager")
 
@@ -40,6 +36,9 @@ Access = Callable[[str, Mapping[str, str]], Awaitable[Answer | None]]
 
 _FORWARDED: Final = frozenset({"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"})
 """Headers that proxies add."""
+_TEXT: Final = {"content-type": "text/plain; charset=utf-8"}
+GRACE: Final = 1.0
+"""Seconds for the answers that are under way when the server ends."""
 LOOK_EVERY: Final = 10.0
 """Seconds between two checks of the certificate files."""
 
@@ -118,33 +117,25 @@ class HttpServer:
             OSError: the address cannot be bound, or the certificate cannot be used. The message names the address or
                 the files.
         """
-        from aiohttp import web
-
         context, seen = None, b""
         if self._cert_dir is not None:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             seen = self._load(context, self._cert_dir)
-
-        app = web.Application()
-        app.router.add_route("GET", "/{tail:.*}", self._handle)
-        # A request that waits for a profile must not delay the end of the process.
-        runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
-        await runner.setup()
+        service = HttpService(_admit, self._answer, _complain)
+        listener = Listener(service, name=f"the {self.name} server", host=self.host, port=self.port, context=context)
         try:
-            site = web.TCPSite(runner, self.host or None, self.port, ssl_context=context)
-            try:
-                await site.start()
-            except OSError as problem:
-                where = f"{self.host}:{self.port}"
-                raise OSError(problem.errno, f"the {self.name} server can't listen on {where}: {problem}") from problem
-            self.port = runner.addresses[0][1]
+            await listener.open()
+            self.port = listener.port
             self.ready.set()
             if context is None or self._cert_dir is None:
                 await asyncio.Event().wait()
             else:
                 await self._follow(context, self._cert_dir, seen)
         finally:
-            await runner.cleanup()
+            listener.close()
+            # A request that waits for a profile must not delay the end of the process.
+            await listener.drain(GRACE)
+            await listener.cut()
 
     async def _follow(self, context: ssl.SSLContext, directory: Path, seen: bytes) -> None:
         """Loads new certificates; open connections keep theirs."""
@@ -168,29 +159,34 @@ class HttpServer:
             raise OSError(getattr(problem, "errno", None) or errno.EINVAL, why) from problem
         return written
 
-    async def _handle(self, request: web.Request) -> web.Response:
-        from aiohttp import web
-
-        path = request.path
+    async def _answer(self, request: HttpRequest, body: bytes) -> Reply:
+        place = urlsplit(request.target)
+        path = unquote(place.path)
         for prefix in sorted(self._handlers, key=len, reverse=True):
             if path == prefix or path.startswith(prefix.rstrip("/") + "/"):
-                query = {name: request.query.getall(name) for name in request.query}
-                headers = {name.lower(): value for name, value in request.headers.items()}
                 access = self._access
-                if access is None and (prefix in self._guards_local or not is_local(request.remote or "", headers)):
+                if access is None and (prefix in self._guards_local or not is_local(request.peer, request.headers)):
                     access = self._guards.get(prefix)
                 if prefix in self._public:
                     access = None
-                answer = await access(path, headers) if access is not None else None
+                answer = await access(path, request.headers) if access is not None else None
                 if answer is None:
-                    found = self._handlers[prefix](path[len(prefix) :].strip("/"), query, headers)
-                    answer = found if isinstance(found, Answer) else await found
-                return web.Response(
-                    status=answer.status,
-                    body=answer.body,
-                    headers={"content-type": answer.content_type, **answer.headers},
-                )
-        return web.Response(status=404, text=f"not found; there is: {', '.join(sorted(self._handlers))}\n")
+                    query = parse_qs(place.query, keep_blank_values=True)
+                    started = self._handlers[prefix](path[len(prefix) :].strip("/"), query, request.headers)
+                    answer = started if isinstance(started, Answer) else await started
+                return Reply(answer.status, {"content-type": answer.content_type, **answer.headers}, answer.body)
+        return _complain(404, f"not found; there is: {', '.join(sorted(self._handlers))}")
+
+
+def _admit(request: HttpRequest) -> int:
+    """Refuses a request that is not a GET or HEAD; such requests have no body."""
+    if request.method not in ("GET", "HEAD"):
+        raise Refused(Reply(405, {"allow": "GET, HEAD", **_TEXT}, f"{request.method} is not allowed\n".encode()))
+    return 0
+
+
+def _complain(status: int, text: str) -> Reply:
+    return Reply(status, _TEXT, f"{text}\n".encode())
 
 
 def is_local(address: str, headers: Mapping[str, str]) -> bool:

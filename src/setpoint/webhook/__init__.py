@@ -1,5 +1,6 @@
 """Webhooks for admission and conversion over HTTPS, with their certificates and their registration."""
 
+from setpoint.serving.reply import Reply
 from setpoint.webhook.admission import Admission, AdmissionError
 from setpoint.webhook.authority import CertificateError, service_names
 from setpoint.webhook.certificates import CertificateFiles, CertificateSource, MemoryCertificates
@@ -8,7 +9,6 @@ from setpoint.webhook.decide import apply_defaults, check
 from setpoint.webhook.install import NotInForce, install, uninstall
 from setpoint.webhook.metrics import WebhookMetrics
 from setpoint.webhook.registration import ServiceTarget, UrlTarget, configurations, conversion, trusting
-from setpoint.webhook.reply import Reply
 from setpoint.webhook.review import Operation, Review
 from setpoint.webhook.rotation import Rotation
 from setpoint.webhook.secret import SecretCertificates

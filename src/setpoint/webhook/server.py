@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import Awaitable
-from contextlib import suppress
 from typing import Any, Final
 
-from setpoint.concurrency import TaskScope, end, first
+from setpoint.concurrency import TaskScope, first
+from setpoint.serving import HttpRequest, HttpService, Listener, Refused, Reply
 from setpoint.webhook.certificates import CertificateSource
 from setpoint.webhook.conversion import CONVERT_PATH
-from setpoint.webhook.http import HttpConnection, HttpService, Refused
-from setpoint.webhook.http_head import HttpRequest
-from setpoint.webhook.reply import Reply
 from setpoint.webhook.tls import ServerTls
-from setpoint.webhook.tls_connection import TlsConnection
 from setpoint.webhook.webhooks import Webhooks, failed
 
 __all__ = ["WebhookServer"]
@@ -28,9 +23,6 @@ MAX_BODY: Final = 7 * 1024 * 1024
 the old and the new object, each of up to 3 MiB.
 """
 MAX_CONVERSION_BODY: Final = 256 * 1024 * 1024
-_FLUSH: Final = 1.5
-_READ: Final = 64 * 1024
-"""The size of a read buffer, in bytes."""
 HEALTH: Final = "/healthz"
 READINESS: Final = "/readyz"
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8"}
@@ -106,17 +98,7 @@ class WebhookServer:
         self._stopping = asyncio.Event()
         self._certified = asyncio.Event()
         self._paths = frozenset(webhooks.paths)
-        self._scratch = memoryview(bytearray(_READ))
-        self._service = HttpService(
-            self._admit,
-            self._answer,
-            _complain,
-            read_timeout,
-            idle_timeout,
-            set(),
-            asyncio.Event(),
-            memoryview(bytearray(_READ)),
-        )
+        self._service = HttpService(self._admit, self._answer, _complain, read_timeout, idle_timeout)
 
     def stop(self) -> None:
         """Asks `run` to drain and return."""
@@ -154,54 +136,23 @@ class WebhookServer:
         await first(self._certified.wait(), self._stopping.wait())
         if self._stopping.is_set():
             return
+        listener = Listener(
+            self._service, name="the webhook server", host=self.host, port=self.port, context=self._tls.context
+        )
         try:
-            listener = await asyncio.get_running_loop().create_server(
-                self._connection,
-                self.host or None,
-                self.port,
-                backlog=1024,
-            )
-        except OSError as problem:
-            where = f"{self.host}:{self.port}"
-            raise OSError(problem.errno, f"the webhook server can't listen on {where}: {problem}") from problem
-        try:
-            self.port = _port(listener.sockets)
+            await listener.open()
+            self.port = listener.port
             self.ready.set()
             logger.info("webhooks are served", extra={"fields": {"port": self.port, "paths": self.webhooks.paths}})
             await self._stopping.wait()
             await asyncio.sleep(self.drain_delay)
             listener.close()
-            await self._drain()
-        finally:
-            listener.close()
-            self.ready.clear()
-            await self._cut()
-
-    def _connection(self) -> TlsConnection:
-        return TlsConnection(self._tls.context, HttpConnection(self._service), self.read_timeout, self._scratch)
-
-    async def _drain(self) -> None:
-        """Ends every connection after its current answer, within ``grace``."""
-        connections = self._service.connections
-        for connection in list(connections):
-            connection.end()
-        tasks = [connection.task for connection in connections if connection.task is not None]
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=self.grace)
+            late = await listener.drain(self.grace)
             if late:
-                logger.warning("requests were cut off", extra={"fields": {"requests": len(late)}})
-                return
-        if connections:  # the last answers are being sent, and TLS connections exchange close_notify
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_FLUSH):
-                    await self._service.deserted.wait()
-
-    async def _cut(self) -> None:
-        """Ends the remaining connections and cancels the requests in flight."""
-        tasks = [connection.task for connection in self._service.connections if connection.task is not None]
-        for connection in list(self._service.connections):
-            connection.end()
-        await end(tasks)
+                logger.warning("requests were cut off", extra={"fields": {"requests": late}})
+        finally:
+            self.ready.clear()
+            await listener.cut()
 
     # -- one request ---------------------------------------------------------------------------------------------------
 
@@ -253,8 +204,3 @@ def _complain(status: int, text: str) -> Reply:
 def _not_allowed(method: str, allowed: str) -> Reply:
     reply = failed(405, "MethodNotAllowed", f"{method} is not allowed, use {allowed}")
     return Reply(reply.status, {**reply.headers, "allow": allowed}, reply.body)
-
-
-def _port(sockets: tuple[socket.socket, ...]) -> int:
-    port: int = sockets[0].getsockname()[1]
-    return port

@@ -15,6 +15,7 @@ import msgspec
 from setpoint.cache import Informer, InformerFactory, Lister, UndeclaredRead
 from setpoint.crd import Versions, verify
 from setpoint.meta import Object, Status, to_wire
+from setpoint.serving.reply import Reply
 from setpoint.webhook.admission import Admission, Role
 from setpoint.webhook.conversion import CONVERT_PATH, ConversionFailed, Conversions, Converter, failure, review_of
 from setpoint.webhook.decide import Misdirected, decide
@@ -30,7 +31,6 @@ from setpoint.webhook.messages import (
     Envelope,
 )
 from setpoint.webhook.metrics import WebhookMetrics
-from setpoint.webhook.reply import Reply
 from setpoint.webhook.translation import Translation, other_versions
 
 __all__ = ["Webhooks", "failed"]

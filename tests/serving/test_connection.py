@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setpoint.serving.connection import HttpConnection, HttpService, Refused
+from setpoint.serving.head import HttpRequest
+from setpoint.serving.reply import Reply
 from setpoint.testing import advance, virtual_time
 from setpoint.testing.clock import run
-from setpoint.webhook.http import HttpConnection, HttpService, Refused
-from setpoint.webhook.http_head import HttpRequest
-from setpoint.webhook.reply import Reply
 
 READ, IDLE = 10.0, 120.0
 

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 __all__ = ["LINGER", "TlsConnection"]
 
-logger = logging.getLogger("setpoint.webhook")
+logger = logging.getLogger("setpoint.serving")
 
 LINGER: Final = 1.0
 """Seconds to wait for the peer's close_notify. The peer's remaining input is read meanwhile: closing a connection with

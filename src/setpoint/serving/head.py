@@ -17,11 +17,14 @@ _SINGLE: Final = ("content-length", "transfer-encoding", "content-type", "host")
 
 
 class HttpRequest(NamedTuple):
-    """The head of a request. ``target`` is the path and query as received; header names are in lower case."""
+    """The head of a request. ``target`` is the path and query as received; header names are in lower case. ``peer`` is
+    the address from which the connection comes, without the port.
+    """
 
     method: str
     target: str
     headers: dict[str, str]
+    peer: str = ""
 
     def __repr__(self) -> str:
         """The repr leaves out the headers, because they may contain tokens."""
@@ -38,7 +41,7 @@ class Malformed(Exception):
         self.status = status
 
 
-def parsed(head: str) -> tuple[HttpRequest, bool]:
+def parsed(head: str, peer: str = "") -> tuple[HttpRequest, bool]:
     """The request without its body, and whether its version is HTTP/1.0, in which case the connection is closed after
     the answer. A ``connection`` header has no effect on the second value. Raises `Malformed`.
     """
@@ -60,7 +63,7 @@ def parsed(head: str) -> tuple[HttpRequest, bool]:
                 raise Malformed(400, f"{name} is repeated")
             value = f"{headers[name]}, {value}"
         headers[name] = value
-    return HttpRequest(first[1], first[2], headers), first[3] == "0"
+    return HttpRequest(first[1], first[2], headers, peer), first[3] == "0"
 
 
 def framing(headers: dict[str, str]) -> int:

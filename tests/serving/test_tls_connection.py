@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setpoint.serving.tls_connection import LINGER, TlsConnection
 from setpoint.testing import advance, virtual_time
 from setpoint.testing.clock import run
 from setpoint.webhook.authority import CertificateError, issue, make_authority
 from setpoint.webhook.tls import ServerTls
-from setpoint.webhook.tls_connection import LINGER, TlsConnection
 
 pytestmark = pytest.mark.wall_clock
 

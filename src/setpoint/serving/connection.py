@@ -10,17 +10,20 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
-from setpoint.webhook.http_head import MAX_HEAD, HttpRequest, Malformed, framing, parsed
-from setpoint.webhook.reply import Reply
+from setpoint.serving.head import MAX_HEAD, HttpRequest, Malformed, framing, parsed
+from setpoint.serving.reply import Reply
 
 __all__ = ["HttpConnection", "HttpRequest", "HttpService", "Refused"]
 
-logger = logging.getLogger("setpoint.webhook")
+logger = logging.getLogger("setpoint.serving")
 
+READ: Final = 64 * 1024
+"""The size of a read buffer, in bytes."""
 _MAX_AHEAD: Final = 64 * 1024
 """The maximum number of bytes of later requests that are read while a request is being answered."""
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(;[^\r\n]*)?")
@@ -34,7 +37,8 @@ class Refused(Exception):
         self.reply = reply
 
 
-class HttpService(NamedTuple):
+@dataclass(slots=True)
+class HttpService:
     """The settings and callbacks that connections share.
 
     ``admit`` checks the head of a request and returns the maximum size of the body in bytes, or raises `Refused`.
@@ -50,11 +54,11 @@ class HttpService(NamedTuple):
     admit: Callable[[HttpRequest], int]
     answer: Callable[[HttpRequest, bytes], Reply | Awaitable[Reply]]
     complain: Callable[[int, str], Reply]
-    read_timeout: float
-    idle_timeout: float
-    connections: set[HttpConnection]
-    deserted: asyncio.Event
-    scratch: memoryview
+    read_timeout: float = 10.0
+    idle_timeout: float = 120.0
+    connections: set[HttpConnection] = field(default_factory=set)
+    deserted: asyncio.Event = field(default_factory=asyncio.Event)
+    scratch: memoryview = field(default_factory=lambda: memoryview(bytearray(READ)))
 
 
 class HttpConnection(asyncio.BufferedProtocol):
@@ -71,6 +75,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         "_limit",
         "_loop",
         "_paused",
+        "_peer",
         "_request",
         "_scanned",
         "_service",
@@ -94,6 +99,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._deadline: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
+        self._peer = ""
         self._closing = False
         self._paused = False
         self._choked = False
@@ -110,6 +116,8 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's has the methods but not the base class
+        address = transport.get_extra_info("peername")
+        self._peer = address[0] if isinstance(address, tuple) else ""
         self._service.connections.add(self)
         self._service.deserted.clear()
         self._expire_in(self._service.read_timeout)
@@ -241,7 +249,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._scanned = 0
         head = buffer[: end + 2].decode("latin-1")
         del buffer[: end + 4]
-        request, last = parsed(head)
+        request, last = parsed(head, self._peer)
         self._last = last or request.headers.get("connection", "").lower() == "close"
         self._left = framing(request.headers)
         self._limit = self._service.admit(request)
