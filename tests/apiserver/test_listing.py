@@ -195,6 +195,56 @@ async def test_resource_versions_of_lists(api: Api) -> None:
         assert (names(listed), listed["metadata"]["resourceVersion"]) == (found, version), query
 
 
+async def test_a_list_from_the_cache_has_no_pages(api: Api) -> None:
+    for name in "abc":
+        (await api.post(MAPS, config_map(name))).ok()
+    for query in ({"resourceVersion": "0"}, {"resourceVersion": "0", "resourceVersionMatch": "NotOlderThan"}):
+        listed = (await api.get(MAPS, limit=1, **query)).ok()
+        assert names(listed) == ["a", "b", "c"]
+        assert "continue" not in listed["metadata"]
+    token = (await api.get(MAPS, limit=1)).ok()["metadata"]["continue"]
+    page = (await api.get(MAPS, limit=1, resourceVersion="0", **{"continue": token})).ok()
+    assert names(page) == ["b"]
+
+
+async def test_a_watch_can_not_continue_a_list(api: Api) -> None:
+    text = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided"
+    answer = await api.get(MAPS, watch=1, timeoutSeconds=1, **{"continue": "x"})
+    assert (
+        answer.failed(422, "Invalid", "forbidden when")["message"] == f'ListOptions.meta.k8s.io "" is invalid: {text}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        (MAPS, {}),
+        (MAPS, {"labelSelector": "odd=1"}),
+        (MAPS, {"fieldSelector": "metadata.name!=m03"}),
+        ("/api/v1/configmaps", {"labelSelector": "odd=1"}),
+        ("/api/v1/namespaces", {}),
+    ],
+)
+async def test_pages_together_are_the_list_at_their_revision(api: Api, path: str, query: dict[str, str]) -> None:
+    for number in range(20):
+        (await api.post(MAPS, config_map(f"m{number:02}", metadata={"labels": {"odd": str(number % 2)}}))).ok()
+    whole = names((await api.get(path, **query)).ok())
+    seen: list[str] = []
+    more = {}
+    for number in range(20):
+        page = (await api.get(path, limit=3, **query, **more)).ok()
+        seen += names(page)
+        if "continue" not in page["metadata"]:
+            break
+        if not query:
+            assert page["metadata"]["remainingItemCount"] == len(whole) - len(seen)
+        more = {"continue": page["metadata"]["continue"]}
+        (await api.delete(f"{MAPS}/m{19 - number:02}")).ok()
+        (await api.post(MAPS, config_map(f"m{number:02}x", metadata={"labels": {"odd": "1"}}))).ok()
+        (await api.post("/api/v1/namespaces", {"metadata": {"name": f"n{number:02}"}})).ok()
+    assert seen == whole
+
+
 async def test_a_revision_that_has_not_come_is_a_timeout(api: Api) -> None:
     answer = await api.get(MAPS, resourceVersion=api.revision + 10)
     status = answer.failed(504, "Timeout", f"Too large resource version: {api.revision + 10}, current: {api.revision}")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from setpoint.apiserver.storage import Compacted, Conflict, MemoryStorage, SqliteStorage, Storage, StorageError
+from setpoint.apiserver.storage import Compacted, Conflict, MemoryStorage, Record, SqliteStorage, Storage, StorageError
 from setpoint.apiserver.storage.database import write_facts
 
 NAMES = st.sampled_from(["a", "a-b", "b", "c.d"])
@@ -107,6 +108,39 @@ class Machine(RuleBasedStateMachine):
         wanted = {(ns, n): v for (r, ns, n), v in self.history[at].items() if r == resource}
         assert [(r.namespace, r.name) for r in records] == sorted(wanted, key=order)
         assert all((r.revision, r.value) == wanted[r.namespace, r.name] for r in records)
+
+    @precondition(lambda self: self.writes)
+    @rule(
+        resource=RESOURCES,
+        namespace=SPACES | st.none(),
+        start=st.sampled_from(["", "one/b", "one-more/a\0"]),
+        data=st.data(),
+    )
+    def read_a_page(self, resource: str, namespace: str | None, start: str, data: Any) -> None:
+        at = data.draw(st.none() | st.sampled_from(sorted(self.history)[-8:]))
+        try:
+            records, count = self.storage.scan_from(start, resource, namespace, at=at)
+        except Compacted:
+            assert at is not None
+            assert at < self.compacted
+            return
+        objects = self.model if at is None else self.history[at]
+        wanted = {(ns, n): v for (r, ns, n), v in objects.items() if r == resource and namespace in (None, ns)}
+        keys = [key for key in sorted(wanted, key=order) if "/".join(key) >= start]
+        found = list(records)
+        assert [(r.namespace, r.name) for r in found] == keys
+        assert count == len(keys)
+        assert all((r.revision, r.value) == wanted[r.namespace, r.name] for r in found)
+
+    @precondition(lambda self: self.writes)
+    @rule(resource=RESOURCES, namespace=SPACES, name=NAMES, data=st.data())
+    def fail_after_a_look_at_the_past(self, resource: str, namespace: str, name: str, data: Any) -> None:
+        at = data.draw(st.sampled_from(sorted(self.history)[-8:]))
+        expected = self.model.get((resource, namespace, name), (0, b""))[0]
+        with suppress(Compacted, ZeroDivisionError), self.storage.transaction():
+            self.storage.put(resource, namespace, name, encoded("never"), expected=expected)
+            self.storage.scan(resource, at=at)
+            raise ZeroDivisionError
 
     @precondition(lambda self: self.writes)
     @rule(resource=RESOURCES, data=st.data())
@@ -259,6 +293,38 @@ def test_a_forgotten_past_stays_forgotten_after_a_restart(tmp_path: Path) -> Non
         again.scan("pods", at=old)
     assert [record.value for record in again.scan("pods", at=again.revision)] == [f"new@{old + 1}".encode()]
     again.close()
+
+
+class Counting(dict[str, Record]):
+    reads = 0
+
+    def __getitem__(self, key: str) -> Record:
+        self.reads += 1
+        return super().__getitem__(key)
+
+
+def test_the_pages_of_a_list_read_each_object_once_whatever_is_written_meanwhile() -> None:
+    storage = MemoryStorage()
+    fill(storage, 2000)
+    revision = storage.revision
+    wanted = [record.name for record in storage.scan("pods")]
+    collection = storage._collections["pods"]
+    counting = collection.records = Counting(collection.records)
+    found: list[str] = []
+    pasts = set()
+    while len(found) < 2000:
+        start = f"ns/{found[-1]}\0" if found else ""
+        records, count = storage.scan_from(start, "pods", "ns", at=revision)
+        assert count == 2000 - len(found)
+        found += [record.name for record in itertools.islice(records, 50)]
+        fill(storage, 1, f"new-{len(found)}")
+        current = storage.get("pods", "ns", wanted[-len(found)])
+        assert current is not None
+        storage.delete("pods", "ns", current.name, encoded("gone"), expected=current.revision)
+        pasts.add(collection.past(revision))
+    assert found == wanted
+    assert len(pasts) == 1
+    assert counting.reads <= 2000
 
 
 def test_a_list_and_a_watch_know_the_same_past(storage: Storage) -> None:

@@ -281,8 +281,8 @@ class ListOptions:
                 errors.append(forbidden(where, f"{where} is forbidden for watch unless sendInitialEvents is provided"))
             if match != "NotOlderThan":
                 errors.append(not_supported(where, match, ("NotOlderThan",)))
-            if self.continue_:
-                errors.append(forbidden(where, f"{where} is forbidden when continue is provided"))
+        if self.continue_:  # of which upstream says this whether or not there is a match
+            errors.append(forbidden(where, f"{where} is forbidden when continue is provided"))
         return errors
 
 

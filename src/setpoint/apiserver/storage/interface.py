@@ -6,7 +6,7 @@ number of a single counter, the revision, and the recent writes can be read agai
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
@@ -171,6 +171,18 @@ class Storage(Protocol):
     def scan(self, resource: str, namespace: str | None = None, *, at: int | None = None) -> list[Record]:
         """All objects, or those of ``namespace``, in etcd's order (by ``namespace/name``), at the revision ``at``, if
         given.
+
+        Raises:
+            Compacted: ``at`` is older than the history.
+        """
+        ...
+
+    def scan_from(
+        self, start: str, resource: str, namespace: str | None = None, *, at: int | None = None
+    ) -> tuple[Iterator[Record], int]:
+        """The objects of `scan` whose key, ``namespace/name``, is not before ``start``, and how many they are. The
+        iterator is valid until the next write. The cost is that of the objects that are taken from it, however many
+        there are, if a list is read page by page.
 
         Raises:
             Compacted: ``at`` is older than the history.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from operator import attrgetter
 from typing import Final
@@ -18,6 +18,9 @@ _log = logging.getLogger(__name__)
 MAX_EVENTS = 50_000
 MAX_BYTES = 64 * 1024 * 1024
 _TRIM = 1024
+_PASTS: Final = 16
+"""The number of revisions of a resource whose state is remembered at a time."""
+_AFTER_SLASH: Final = chr(ord("/") + 1)
 _revision = attrgetter("revision")
 
 
@@ -63,10 +66,7 @@ class MemoryStorage:
 
     def get(self, resource: str, namespace: str, name: str) -> Record | None:
         collection = self._collections.get(resource)
-        if collection is None:
-            return None
-        bucket = collection.buckets.get(namespace)
-        return None if bucket is None else bucket.records.get(name)
+        return None if collection is None else collection.records.get(f"{namespace}/{name}")
 
     def put(self, resource: str, namespace: str, name: str, encode: Encode, *, expected: int) -> Record:
         collection = self._collection(resource)
@@ -93,15 +93,28 @@ class MemoryStorage:
         return record
 
     def scan(self, resource: str, namespace: str | None = None, *, at: int | None = None) -> list[Record]:
+        return list(self.scan_from("", resource, namespace, at=at)[0])
+
+    def scan_from(
+        self, start: str, resource: str, namespace: str | None = None, *, at: int | None = None
+    ) -> tuple[Iterator[Record], int]:
         collection = self._collections.get(resource)
         if at is not None and self._gap[0] < at < self._gap[1]:
             raise Compacted(at, self._gap[1])
         self._check_age(at, self._floor if collection is None else collection.compacted)
         if collection is None:
-            return []
-        if at is None or at >= collection.last:
-            return collection.records(namespace)
-        return collection.records_at(namespace, at)
+            return iter(()), 0
+        keys, now = collection.sorted_keys(), collection.records
+        replaced: dict[str, Record] = {}
+        if at is not None and at < collection.last:
+            past = collection.past(at)
+            keys, replaced = past.keys, past.replaced
+        begin = bisect_left(keys, start if namespace is None else max(start, f"{namespace}/"))
+        end = len(keys) if namespace is None else bisect_left(keys, f"{namespace}{_AFTER_SLASH}", lo=begin)
+        some = map(keys.__getitem__, range(begin, end))
+        if replaced:
+            return (replaced.get(key) or now[key] for key in some), end - begin
+        return map(now.__getitem__, some), end - begin
 
     def changed_since(self, resource: str) -> int:
         collection = self._collections.get(resource)
@@ -183,6 +196,7 @@ class MemoryStorage:
                 collection.set(change.previous)
             elif change.type == "ADDED":
                 collection.remove(change.record.namespace, change.record.name)
+            collection.pasts.clear()
         self._revision = pending.revision
 
     def _publish(self, pending: _Pending) -> None:
@@ -256,32 +270,35 @@ class _Pending:
         self.works: list[Callable[[], None]] = []
 
 
-class _Bucket:
-    """The objects of one namespace. Their sorted names are cached after the first listing."""
+class _Past:
+    """A collection as it was at a revision: its keys, and those of its records that were replaced or removed later.
+    ``position`` is the place in the history up to which changes are known.
+    """
 
-    __slots__ = ("names", "records")
+    __slots__ = ("keys", "position", "replaced")
 
-    def __init__(self) -> None:
-        self.records: dict[str, Record] = {}
-        self.names: list[str] | None = None
-
-    def sorted_names(self) -> list[str]:
-        if self.names is None:
-            self.names = sorted(self.records)
-        return self.names
+    def __init__(self, keys: list[str], replaced: dict[str, Record], position: int) -> None:
+        self.keys = keys
+        self.replaced = replaced
+        self.position = position
 
 
 class _Collection:
     """One resource: its objects and its part of the history.
 
+    The keys of objects are those of etcd: "namespace/name", so their order is "a-b/x", "a/x". They are sorted when they
+    are first needed, and kept sorted from then on.
+
     Positions in the history are absolute: ``base`` is the position of ``log[0]``; ``log[start]`` is the first valid
-    entry.
+    entry. ``pasts`` are by their revisions, the last used one last.
     """
 
-    __slots__ = ("base", "buckets", "compacted", "last", "log", "start", "wakes")
+    __slots__ = ("_keys", "base", "compacted", "last", "log", "pasts", "records", "start", "wakes")
 
     def __init__(self, compacted: int) -> None:
-        self.buckets: dict[str, _Bucket] = {}
+        self.records: dict[str, Record] = {}
+        self._keys: list[str] | None = None
+        self.pasts: dict[int, _Past] = {}
         self.log: list[Change] = []
         self.base = 0
         self.start = 0
@@ -290,47 +307,55 @@ class _Collection:
         self.wakes: dict[Callable[[], None], None] = {}
 
     def set(self, record: Record) -> None:
-        bucket = self.buckets.get(record.namespace)
-        if bucket is None:
-            bucket = self.buckets[record.namespace] = _Bucket()
-        if bucket.names is not None and record.name not in bucket.records:
-            insort(bucket.names, record.name)
-        bucket.records[record.name] = record
+        key = _key(record)
+        if self._keys is not None and key not in self.records:
+            insort(self._keys, key)
+        self.records[key] = record
 
     def remove(self, namespace: str, name: str) -> None:
-        bucket = self.buckets[namespace]
-        del bucket.records[name]
-        if not bucket.records:
-            del self.buckets[namespace]
-        elif bucket.names is not None:
-            del bucket.names[bisect_left(bucket.names, name)]
+        key = f"{namespace}/{name}"
+        del self.records[key]
+        if self._keys is not None:
+            del self._keys[bisect_left(self._keys, key)]
 
     def note(self, change: Change) -> None:
         """Appends a change to the history."""
         self.log.append(change)
         self.last = change.record.revision
 
-    def records(self, namespace: str | None) -> list[Record]:
-        found: list[Record] = []
-        # etcd's order is that of the keys "namespace/name": "a-b/x" comes before "a/x"
-        for key in sorted(self.buckets, key=_with_slash) if namespace is None else [namespace]:
-            bucket = self.buckets.get(key)
-            if bucket is not None:
-                records = bucket.records
-                found += [records[name] for name in bucket.sorted_names()]
-        return found
+    def sorted_keys(self) -> list[str]:
+        if self._keys is None:
+            self._keys = sorted(self.records)
+        return self._keys
 
-    def records_at(self, namespace: str | None, revision: int) -> list[Record]:
-        was: dict[tuple[str, str], Record | None] = {}
-        for index in range(len(self.log) - 1, self.start - 1, -1):
-            change = self.log[index]
-            if change.record.revision <= revision:
-                break
-            was[change.record.namespace, change.record.name] = change.previous
-        found = [record for record in self.records(namespace) if (record.namespace, record.name) not in was]
-        found += [record for record in was.values() if record and namespace in (None, record.namespace)]
-        found.sort(key=lambda record: (_with_slash(record.namespace), record.name))
-        return found
+    def past(self, revision: int) -> _Past:
+        """The state at a revision that is in the history. It is remembered, because lists are read page by page."""
+        past = self.pasts.pop(revision, None)
+        if past is None:
+            past = self._reconstruct(revision)
+            for old in [old for old in self.pasts if old < self.compacted]:
+                del self.pasts[old]
+            if len(self.pasts) == _PASTS:
+                del self.pasts[next(iter(self.pasts))]
+        for change in self.log[past.position - self.base :]:
+            if change.previous is not None:
+                past.replaced.setdefault(_key(change.record), change.previous)
+        past.position = self.base + len(self.log)
+        self.pasts[revision] = past
+        return past
+
+    def _reconstruct(self, revision: int) -> _Past:
+        first = bisect_right(self.log, revision, lo=min(self.start, len(self.log)), key=_revision)
+        before: dict[str, Record | None] = {}
+        for change in self.log[first:]:
+            before.setdefault(_key(change.record), change.previous)
+        replaced = {key: record for key, record in before.items() if record is not None}
+        created = before.keys() - replaced.keys()
+        keys = [key for key in self.sorted_keys() if key not in created]
+        gone = replaced.keys() - self.records.keys()
+        if gone:
+            keys = sorted([*keys, *gone])
+        return _Past(keys, replaced, self.base + len(self.log))
 
     def forget_first(self) -> None:
         self.compacted = max(self.compacted, self.log[self.start].record.revision)
@@ -373,5 +398,5 @@ class _Reader:
         self._collection.wakes.pop(self._wake, None)
 
 
-def _with_slash(namespace: str) -> str:
-    return namespace + "/"
+def _key(record: Record) -> str:
+    return f"{record.namespace}/{record.name}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -18,6 +20,7 @@ from setpoint.apiserver.verbs.selection import Matcher
 
 __all__ = ["get", "list_objects", "select"]
 
+_AT_ONCE = 500
 _EXPIRED = "The resourceVersion for the provided list is too old."
 _INCONSISTENT = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -63,35 +66,45 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
     try:
         if at is not None and at < call.state.compaction.floor:
             raise Compacted(at, call.state.compaction.floor)
-        records = storage.scan(served.collection, call.path.namespace or None, at=at)
+        first = start if served.resource.namespaced or not start else f"/{start}"
+        records, count = storage.scan_from(first, served.collection, call.path.namespace or None, at=at)
     except Compacted:
         if not start:
             raise expired(_EXPIRED) from None
         raise expired(_INCONSISTENT, continue_=_token(start, -1)) from None
-    if start:
-        records = [record for record in records if _key(record) >= start]
     matcher = Matcher.of(call, options)
     if call.path.name:  # a list of one, as a watch by name begins with
-        records = [record for record in records if record.name == call.path.name]
+        records = (record for record in records if record.name == call.path.name)
     metadata: dict[str, Any] = {"resourceVersion": str(revision if at is None else at)}
-    if served.asks and matcher.decodes:
-        call.versions.encoded_all(served, records)
-    # Upstream serves such lists from its watch cache, without pages.
-    limit = 0 if options.resource_version_match == "NotOlderThan" else options.limit
-    if limit > 0:
-        found: list[Record] = []
-        for index, record in enumerate(records):
-            if matcher.everything or matcher.matches(record.value, call.versions):
-                if len(found) == limit:
-                    metadata["continue"] = _token(_key(found[-1]) + "\0", int(metadata["resourceVersion"]))
-                    if matcher.everything:
-                        metadata["remainingItemCount"] = len(records) - index
-                    break
-                found.append(record)
-        return found, metadata
-    if not matcher.everything:
-        records = [record for record in records if matcher.matches(record.value, call.versions)]
-    return records, metadata
+    matching = records if matcher.everything else _matching(call, matcher, records)
+    limit = _limit(options)
+    if not limit:
+        return list(matching), metadata
+    found = list(islice(matching, limit))
+    if next(matching, None) is not None:
+        metadata["continue"] = _token(_key(found[-1]) + "\0", int(metadata["resourceVersion"]))
+        if matcher.everything:
+            metadata["remainingItemCount"] = count - limit
+    return found, metadata
+
+
+def _limit(options: ListOptions) -> int:
+    """The number of objects on a page; 0 for a list without pages, as upstream serves from its watch cache."""
+    cached = options.resource_version_match == "NotOlderThan" or (
+        options.resource_version == "0" and not options.continue_ and not options.resource_version_match
+    )
+    return 0 if cached else max(0, options.limit)
+
+
+def _matching(call: Call, matcher: Matcher, records: Iterator[Record]) -> Iterator[Record]:
+    """The records that match. If a webhook converts them, it is asked about many at a time."""
+    asks = call.served.asks and matcher.decodes
+    while some := list(islice(records, _AT_ONCE)):
+        if asks:
+            call.versions.encoded_all(call.served, some)
+        for record in some:
+            if matcher.matches(record.value, call.versions):
+                yield record
 
 
 def _position(options: ListOptions, revision: int) -> tuple[int | None, str]:
