@@ -18,7 +18,7 @@ $(VENV)/.made:
 
 $(VENV)/.run: $(VENV)/.made pyproject.toml
 	@echo 'installing setpoint into $(VENV) ...'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[server,exec]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run

@@ -34,6 +34,7 @@ def main() -> int:
             demo = Path(folder) / f"setpoint-{version}" / "examples" / "demo.py"
             for source in (wheel, sdist):
                 _try(source, Path(folder) / source.name.replace(".", "-"), demo, version)
+            _try_base(wheel, Path(folder) / "base", demo.parent / "mykind.py")
             materials = DIST / f"setpoint-{version}.cdx.json"
             python = Path(folder) / wheel.name.replace(".", "-") / "bin" / "python"
             words = ("environment", "--output-reproducible", "--output-file", materials, python)
@@ -50,12 +51,25 @@ def _try(source: Path, place: Path, demo: Path, version: str) -> None:
     print(f"dist: {source.name} in an empty environment", flush=True)
     venv.create(place, with_pip=True)
     python = place / "bin" / "python"
-    _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", source)
+    _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{source}[server]")
     said = _run(place / "bin" / "setpoint", "--version", quiet=True)
     if not said.startswith(f"setpoint {version} "):
         raise OSError(f"{source.name} says {said!r}, not version {version}")
     # From another folder, and beside the demo there is no setpoint: what was installed is imported.
     _run(python, demo, quiet=True, cwd=place)
+
+
+def _try_base(wheel: Path, place: Path, program: Path) -> None:
+    """Tries an installation without extras: it prints manifests, and says which extra an embedded server needs."""
+    print(f"dist: {wheel.name} without extras", flush=True)
+    venv.create(place, with_pip=True)
+    python = place / "bin" / "python"
+    _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+    _run(python, program, "manifests", quiet=True, cwd=place)
+    words = [str(python), str(program), "run", "--embedded"]
+    refused = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False)
+    if refused.returncode != 1 or "pip install 'setpoint[server]'" not in refused.stderr:
+        raise OSError(f"run --embedded without the extra: status {refused.returncode}, {refused.stderr!r}")
 
 
 def _run(*words: str | Path, quiet: bool = False, cwd: Path = ROOT, environment: dict[str, str] | None = None) -> str:

@@ -22,6 +22,7 @@ from setpoint.client.transport import Request, Response, Transport, TransportErr
 from setpoint.client.waits import Waits
 from setpoint.client.websocket import WebSocket
 from setpoint.concurrency import every
+from setpoint.meta.extras import needs_extra
 
 __all__ = ["HttpTransport"]
 
@@ -83,7 +84,8 @@ class HttpTransport(Transport):
     @asynccontextmanager
     async def connect(self, request: Request, protocols: Sequence[str]) -> AsyncIterator[WebSocket]:
         """Opens a WebSocket with this transport's credentials; see `setpoint.client.websocket.WebSocketTransport`."""
-        from setpoint.client.http_socket import Handshake, HttpSocket  # most programs open none
+        with needs_extra("exec", "a WebSocket to a pod"):
+            from setpoint.client.http_socket import Handshake, HttpSocket  # most programs open none
 
         handshake = Handshake(protocols)
         asked = replace(request, headers={**request.headers, **handshake.headers})

@@ -21,6 +21,7 @@ from setpoint.apiserver.identity.oidc import OidcProvider
 from setpoint.apiserver.identity.provider_keys import ProviderKeys
 from setpoint.apiserver.identity.static_tokens import read_tokens
 from setpoint.apiserver.identity.tokens import AUDIENCE
+from setpoint.meta.extras import needs_extra
 from setpoint.meta.user_error import UserError
 from setpoint.webhook.authority import CertificateError, Pair, facts_of, issue, make_authority, matches
 from setpoint.webhook.tls import ServerTls
@@ -367,7 +368,8 @@ async def _provided_again(options: OidcOptions) -> list[PublicKey]:
 
 async def _fetched(options: OidcOptions) -> bytes:
     """The provider's key set, from the URL in its discovery document."""
-    import aiohttp
+    with needs_extra("server", "fetching keys of an OpenID Connect provider"):
+        import aiohttp
 
     where = f"--oidc-issuer-url {options.issuer_url}"
     try:

@@ -18,6 +18,7 @@ from setpoint.apiserver.errors import ApiStatusError, bad_request, request_entit
 from setpoint.apiserver.http.hosts import is_loopback, refusal
 from setpoint.apiserver.http_types import HungUp, Peer, Request, Response
 from setpoint.apiserver.requests.body import MAX_BODY
+from setpoint.meta.extras import needs_extra
 from setpoint.meta.user_error import UserError
 
 if TYPE_CHECKING:
@@ -134,9 +135,10 @@ class HttpFront:
         }
 
     async def __aenter__(self) -> HttpFront:
-        from aiohttp import web
+        with needs_extra("server", "an API server with a port"):
+            from aiohttp import web
 
-        from setpoint.apiserver.http.connection import Connections
+            from setpoint.apiserver.http.connection import Connections
 
         handler = Connections(self._handle, head_timeout=self._head_timeout)
         runner = web.ServerRunner(handler, shutdown_timeout=self._grace)

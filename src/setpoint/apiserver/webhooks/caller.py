@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from setpoint.meta.extras import needs_extra
+
 if TYPE_CHECKING:
     import aiohttp
 
@@ -114,8 +116,9 @@ class HttpCaller:
         self._contexts: dict[bytes, ssl.SSLContext] = {}
 
     async def call(self, target: Target, body: bytes, timeout: float) -> tuple[int, bytes]:
-        import aiohttp
-        from yarl import URL
+        with needs_extra("server", "a call to a webhook over HTTPS"):
+            import aiohttp
+            from yarl import URL
 
         try:
             url, name = URL(target.url), ""
