@@ -13,7 +13,7 @@ import msgspec
 from setpoint.cli.declared import declared_by
 from setpoint.cli.loading import SourceError, loaded
 from setpoint.client import Client
-from setpoint.deploy.definitions import ANYWHERE, definitions_of
+from setpoint.deploy.definitions import ANYWHERE, definitions_of, own_kinds
 from setpoint.meta import raw_of
 from setpoint.meta.yaml_parser import parse_yaml_documents
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
@@ -69,7 +69,7 @@ def _parsed(text: str, where: str, *, needed: bool = True) -> list[Document]:
 
 def from_classes(source: str) -> list[Document]:
     """The definitions of the classes that ``source`` names or, if it names none, of all classes in its module; see
-    `loading.loaded`.
+    `loading.loaded`. Kinds that the controllers of the module only own, watch or read are left out.
 
     A definition whose versions need conversion has a conversion webhook, as if it were installed with its webhooks.
 
@@ -83,7 +83,9 @@ def from_classes(source: str) -> list[Document]:
                 raise SourceError(
                     f"{source}: {name} of {program.module.__name__} is not a CustomResource with group= and version="
                 )
-        found = definitions_of(declared_by(program.values).all_kinds, ANYWHERE)
+        declared = declared_by(program.values)
+        kinds = own_kinds(declared.all_kinds, declared.controllers, declared.admissions)
+        found = definitions_of(kinds, ANYWHERE)
     if not found:
         raise SourceError(
             f"{source}: no CustomResource class in it; where classes are in modules of a package, name one: "

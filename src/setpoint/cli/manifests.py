@@ -15,7 +15,7 @@ from setpoint.apps.failures import UsageError
 from setpoint.cli.naming import program_name, webhook_name
 from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource
-from setpoint.deploy.definitions import definitions_of
+from setpoint.deploy.definitions import definitions_of, own_kinds
 from setpoint.deploy.operator import Operator
 from setpoint.deploy.resources import GUESSED, ResourcesError, measured_in
 from setpoint.deploy.tree import File, TreeError, recorded, write
@@ -184,7 +184,11 @@ def operator_of(
 
 
 def _kinds(controllers: Sequence[Controller[Any]], admissions: Sequence[Admission[Any]]) -> list[type[Any]]:
-    return list(dict.fromkeys((*watched_kinds(controllers), *(each.kind for each in admissions))))
+    """The classes of the kinds that the controllers reconcile and the admissions decide on, in all their versions. A
+    kind that is only owned, watched or read may be another project's, whose definition must not be replaced.
+    """
+    kinds = list(dict.fromkeys((*watched_kinds(controllers), *(admission.kind for admission in admissions))))
+    return own_kinds(kinds, controllers, admissions)
 
 
 def _check_folder(folder: Path, form: Form) -> None:

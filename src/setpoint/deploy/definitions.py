@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Final
 
+from setpoint.controller import Controller, watched_kinds
 from setpoint.crd import CustomResource, crd_for
 from setpoint.crd.family import newest_of
 from setpoint.meta import GroupKind, resource_of
-from setpoint.webhook import ServiceTarget, UrlTarget
+from setpoint.webhook import Admission, ServiceTarget, UrlTarget
 from setpoint.webhook.conversion import CONVERT_PATH
 
 Document = dict[str, Any]
@@ -26,6 +27,23 @@ class _Anywhere:
 ANYWHERE: Final = _Anywhere()
 
 
+def own_kinds(
+    kinds: Iterable[type[Any]], controllers: Iterable[Controller[Any]], admissions: Iterable[Admission[Any]]
+) -> list[type[Any]]:
+    """The ``kinds`` that a controller reconciles or an admission decides on, in whatever version, and those that no
+    controller declares. The others are only owned, watched or read: their definitions may belong to other projects.
+    """
+    controllers = list(controllers)
+    own = {_group_kind(declared.kind) for declared in (*controllers, *admissions)}
+    foreign = {_group_kind(kind) for kind in watched_kinds(controllers)} - own
+    return [kind for kind in kinds if _group_kind(kind) not in foreign]
+
+
+def _group_kind(kind: type[Any]) -> GroupKind:
+    resource = resource_of(kind)
+    return GroupKind(resource.group, resource.kind)
+
+
 def definitions_of(kinds: Iterable[type[Any]], target: Target | _Anywhere | None = None) -> list[Document]:
     """The CustomResourceDefinitions of the custom resources among ``kinds``, ordered by name.
 
@@ -37,9 +55,9 @@ def definitions_of(kinds: Iterable[type[Any]], target: Target | _Anywhere | None
     versions: dict[GroupKind, list[type[CustomResource]]] = defaultdict(list)
     for kind in kinds:
         if issubclass(kind, CustomResource):
-            resource, newest = resource_of(kind), newest_of(kind)
+            newest = newest_of(kind)
             # The newest class first, as it lists the conversions; a kind without conversions stays alone.
-            found = versions[GroupKind(resource.group, resource.kind)]
+            found = versions[_group_kind(kind)]
             found += [each for each in (newest, kind) if each not in found]
             found.sort(key=lambda each: -len(each.definition.conversions))
     config = target.client_config(CONVERT_PATH) if target is not None else None
