@@ -265,7 +265,7 @@ async def test_a_conversion_that_hangs_ends_the_request() -> None:
 @pytest.mark.parametrize(
     ("conversion", "words"),
     [
-        ({"strategy": "Webhook"}, "spec.conversion.webhook.clientConfig: Required value"),
+        ({"strategy": "Webhook"}, "spec.conversion.webhookClientConfig: Required value"),
         (
             {"strategy": "None", "webhook": CONVERSION["webhook"]},
             "should not be set when strategy is not set to Webhook",
@@ -273,7 +273,7 @@ async def test_a_conversion_that_hangs_ends_the_request() -> None:
         ({"strategy": "Magic"}, "spec.conversion.strategy: Unsupported value"),
         (
             {"strategy": "Webhook", "webhook": {"clientConfig": {"url": URL}, "conversionReviewVersions": ["v9"]}},
-            "spec.conversion.webhook.conversionReviewVersions: Invalid value",
+            "spec.conversion.conversionReviewVersions: Invalid value",
         ),
         (
             {

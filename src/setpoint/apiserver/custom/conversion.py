@@ -20,7 +20,6 @@ from setpoint.apiserver.state import State
 from setpoint.apiserver.webhooks.caller import CallFailed, Target
 from setpoint.apiserver.webhooks.responses import ask, response_of, review_version
 from setpoint.meta.names import label_value, qualified_name
-from setpoint.schema import apply_defaults, prune
 
 __all__ = ["ConversionWebhook"]
 
@@ -42,7 +41,7 @@ class ConversionWebhook:
         self._api_version = f"apiextensions.k8s.io/{review_version(config.get('conversionReviewVersions'))}"
 
     def convert(self, obj: JsonObject, target: ServedResource, replay: Replay | None) -> JsonObject:
-        """``obj`` in the version of ``target``, pruned and with defaults; ``obj`` itself if it already has that
+        """``obj`` in the version of ``target``; ``obj`` itself if it already has that
         version. If ``replay`` does not have the webhook's answer, this method raises Suspended, or returns a
         placeholder while `Replay.batch` collects questions.
         """
@@ -63,8 +62,6 @@ class ConversionWebhook:
         shown = made.get("metadata") or {}
         kept = {name: value for name, value in metadata.items() if name not in _SHOWN}
         made["metadata"] = {**kept, **{name: shown[name] for name in _SHOWN if shown.get(name)}}
-        prune(target.schema, made)
-        apply_defaults(target.schema, made)
         return made
 
     async def learn(self, replay: Replay, conversions: Sequence[Conversion]) -> None:

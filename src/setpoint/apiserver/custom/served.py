@@ -32,6 +32,7 @@ def served_versions(
     spec = crd["spec"]
     names = full_names(spec["names"]) | (crd["status"].get("acceptedNames") or {})
     made: list[ServedResource] = []
+    schemas: dict[bytes, Schema] = {}
     for version in sorted(spec["versions"], key=lambda item: not item.get("storage")):
         subresources = version.get("subresources") or {}
         kind = GroupVersionKind(spec["group"], version["name"], names["kind"])
@@ -51,13 +52,16 @@ def served_versions(
             },
         )
         document = (version.get("schema") or {}).get("openAPIV3Schema")
+        text = msgspec.json.encode(document)
+        if text not in schemas:  # versions that share a schema need no conversion
+            schemas[text] = _schema(document, known, preserve=bool(spec.get("preserveUnknownFields")))
         warning = ""
         if version.get("deprecated"):
             warning = version.get("deprecationWarning") or _deprecation(spec, resource)
         made.append(
             ServedResource(
                 resource,
-                _schema(document, known, preserve=bool(spec.get("preserveUnknownFields"))),
+                schemas[text],
                 CustomStrategy(resource, gone),
                 stored_as=made[0] if made else None,
                 collection=crd["metadata"]["name"],

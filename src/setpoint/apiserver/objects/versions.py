@@ -12,7 +12,7 @@ from setpoint.apiserver.objects.codec import decode, encode
 from setpoint.apiserver.replay import Replay
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.storage import Record
-from setpoint.schema import apply_defaults, copy_json
+from setpoint.schema import apply_defaults, copy_json, prune
 
 __all__ = ["PLAIN", "Versions", "stores_after", "written_version"]
 
@@ -52,16 +52,16 @@ class Versions:
         """The bytes of a stored object in the served version.
 
         Custom objects that were written before a change to their schema are given the schema's current defaults, just
-        as upstream applies them when it reads from etcd.
+        as upstream applies them when it reads from etcd. The defaults are those of the version in which the object is
+        stored, also if it is read in another.
         """
         stored = served.stored_as
-        if record.revision < stored.defaults_since or (served.has_defaults and stored is not served):
+        if record.revision < stored.defaults_since:
             source = written_version(served, record.value)
             obj: JsonObject = decode(record.value)
             apply_defaults(source.schema, obj)
             if source is not served:
-                obj = source.convert(obj, served, self._replay)
-                apply_defaults(served.schema, obj)
+                obj = self._fitted(obj, source, served)
             return encode(served, obj, record.revision)
         if stored is served and not served.siblings:
             return record.value
@@ -84,15 +84,24 @@ class Versions:
         source = written_version(served, value)
         if source is served:
             return value
-        if served.custom and not served.asks:
+        if served.custom and not served.asks and served.schema is source.schema:
             return served.head + value[len(source.head) :]  # only the apiVersion differs
-        obj = source.convert(decode(value), served, self._replay)
+        obj = self._fitted(decode(value), source, served)
         revision = obj["metadata"].get("resourceVersion")
         return encode(served, obj, int(revision) if revision else 0)
 
     def convert(self, obj: JsonObject, source: ServedResource, target: ServedResource) -> JsonObject:
         """``obj``, of version ``source``, converted to ``target``. May change ``obj``."""
         return source.convert(obj, target, self._replay)
+
+    def _fitted(self, obj: JsonObject, source: ServedResource, target: ServedResource) -> JsonObject:
+        """Like `convert`, without the fields that the schema of a custom ``target`` does not have. Defaults of the
+        target are not set: as in upstream, they are those of the request and of the stored version.
+        """
+        obj = source.convert(obj, target, self._replay)
+        if source.custom and source is not target and (source.asks or source.schema is not target.schema):
+            prune(target.schema, obj)
+        return obj
 
     def to_store(self, served: ServedResource, obj: JsonObject) -> JsonObject:
         """Returns the stored form of ``obj``, which is in the served version. May change ``obj``.
@@ -101,7 +110,7 @@ class Versions:
         converted back must not be stored.
         """
         stored = served.stored_as
-        document = served.convert(obj, stored, self._replay)
+        document = self._fitted(obj, served, stored)
         if served.asks and stored is not served:
             stored.convert(copy_json(document), served, self._replay)
         return document

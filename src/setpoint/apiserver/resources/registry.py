@@ -100,8 +100,9 @@ class ServedResource:
         if target is self:
             return obj
         if self._convert is not None:
-            return self._convert(obj, target, replay)
-        obj["apiVersion"] = target.resource.api_version
+            obj = self._convert(obj, target, replay)
+        else:
+            obj["apiVersion"] = target.resource.api_version
         return obj
 
     def convert_by(self, convert: Convert) -> None:

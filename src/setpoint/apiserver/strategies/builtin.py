@@ -19,6 +19,10 @@ _NOT_GENERALLY_AVAILABLE: Final = re.compile(r"v\d+(alpha|beta)\d+")
 # The version to store, where there are several.
 _STORED_AS: Final = {"horizontalpodautoscalers.autoscaling": "v2"}
 # Both groups serve the same events, which are stored in one collection.
+_DEPRECATED: Final = {
+    "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+}
 _SAME_PLACE: Final = {"events.events.k8s.io": GroupResource("", "events")}
 
 
@@ -41,6 +45,7 @@ def add_builtin(registry: Registry) -> None:
             stored_as=stored,
             collection=str(GroupResource(*key)),
             scale=ScalePaths() if "scale" in resource.subresources else None,
+            warning=_DEPRECATED.get(str(resource.group_resource), ""),
             convert=_converter(strategy) if stored is not None or _several(resource) else None,
         )
         served[resource.group, resource.version, resource.plural] = made

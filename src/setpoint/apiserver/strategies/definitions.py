@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.strategy import METADATA, JsonObject, Strategy
 from setpoint.apiserver.strategies.webhooks import (
+    REVIEW_VERSIONS,
     client_config_errors,
     default_client_config,
     review_version_errors,
 )
 from setpoint.cel.rules import default_errors, rule_errors
+from setpoint.cel.rules.field_path import resolve_path
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
 from setpoint.schema import FieldError, json_equal, structural
-from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required
+from setpoint.schema.errors import duplicate, forbidden, invalid, not_supported, required, too_many
 
 if TYPE_CHECKING:
     from setpoint.apiserver.resources.behaviour import WriteContext
@@ -23,8 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["Definitions"]
 
 _FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
-_JSON_PATH: Final = re.compile(r"(\.[A-Za-z_][-A-Za-z0-9_]*|\['[^']+'\])+")
+_APPROVED: Final = "api-approved.kubernetes.io"
+_NAMES: Final = ("plural", "singular", "kind", "listKind")
+_SHARED: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_MOST_SELECTABLE: Final = 8
+_LONGEST_WARNING: Final = 256
+"""The length of the longest warning of a deprecated version, in bytes."""
 
 
 class Definitions(Strategy):
@@ -64,11 +72,18 @@ class Definitions(Strategy):
         spec = obj.get("spec")
         if not isinstance(spec, dict) or not isinstance(spec.get("names"), dict):
             return []  # the schema has said so
-        errors = _name_errors(obj["metadata"].get("name", ""), spec)
-        errors += _version_errors(spec, (old or {}).get("spec") or {})
-        errors += _conversion_errors(spec)
+        before: JsonObject = (old or {}).get("spec") or {}
+        errors = _group_errors(obj["metadata"].get("name", ""), spec)
+        errors += _version_errors(spec, before)
+        errors += _name_errors(spec["names"])
+        errors += _shared_errors(spec, before)
+        errors += _conversion_errors(spec, before)
         if old is not None:
             errors += _update_errors(spec, old)
+        errors += _approval_errors(obj, old)
+        if spec.get("preserveUnknownFields") and not before.get("preserveUnknownFields"):
+            text = "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+            errors.append(invalid("spec.preserveUnknownFields", True, f"cannot set to true, {text}"))
         return errors
 
     def foresee(self, call: WriteContext, obj: JsonObject) -> None:
@@ -85,42 +100,40 @@ class Definitions(Strategy):
         call.definitions.deleted(record)
 
 
-def _name_errors(name: str, spec: JsonObject) -> list[FieldError]:
+def _group_errors(name: str, spec: JsonObject) -> list[FieldError]:
     errors: list[FieldError] = []
-    group, names = spec.get("group", ""), spec["names"]
-    plural = names.get("plural", "")
+    group, scope = spec.get("group") or "", spec.get("scope") or ""
+    if name != f"{spec['names'].get('plural') or ''}.{group}":
+        errors.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
     if not group:
         errors.append(required("spec.group"))
-    else:
-        errors += [invalid("spec.group", group, text) for text in dns1123_subdomain(group)]
-        if "." not in group:
-            errors.append(invalid("spec.group", group, "should be a domain with at least one dot"))
-    if name != f"{plural}.{group}":
-        errors.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
-    for key in ("plural", "singular"):
-        value = names.get(key, "")
-        if not value and key == "plural":
-            errors.append(required(f"spec.names.{key}"))
-        elif value:
-            errors += [invalid(f"spec.names.{key}", value, text) for text in dns1035_label(value)]
-    for key in ("kind", "listKind"):
-        value = names.get(key, "")
-        if not value and key == "kind":
-            errors.append(required("spec.names.kind"))
-        elif value:
-            text = "may have mixed case, but should otherwise match"
-            errors += [invalid(f"spec.names.{key}", value, f"{text}: {why}") for why in dns1035_label(value.lower())]
-    if names.get("kind") and names.get("kind") == names.get("listKind"):
-        errors.append(invalid("spec.names.listKind", names["listKind"], "kind and listKind may not be the same"))
-    for index, short in enumerate(names.get("shortNames") or ()):
-        errors += [invalid(f"spec.names.shortNames[{index}]", short, text) for text in dns1035_label(short)]
-    for index, category in enumerate(names.get("categories") or ()):
-        errors += [invalid(f"spec.names.categories[{index}]", category, text) for text in dns1035_label(category)]
-    scope = spec.get("scope", "")
+    elif wrong := dns1123_subdomain(group):
+        errors.append(invalid("spec.group", group, ",".join(wrong)))
+    elif "." not in group:
+        errors.append(invalid("spec.group", group, "should be a domain with at least one dot"))
     if scope not in ("Cluster", "Namespaced"):
-        errors.append(
-            not_supported("spec.scope", scope, ("Cluster", "Namespaced")) if scope else required("spec.scope")
-        )
+        supported = not_supported("spec.scope", scope, ("Cluster", "Namespaced"))
+        errors.append(supported if scope else required("spec.scope"))
+    return errors
+
+
+def _name_errors(names: JsonObject) -> list[FieldError]:
+    errors = [required(f"spec.names.{key}") for key in _NAMES if not names.get(key)]
+    for key in _NAMES:
+        value = names.get(key) or ""
+        mixed = "may have mixed case, but should otherwise match: " if key.lower().endswith("kind") else ""
+        wrong = dns1035_label(value.lower() if mixed else value) if value else []
+        if wrong:
+            errors.append(invalid(f"spec.names.{key}", value, mixed + ",".join(wrong)))
+    listed = [("shortNames", item) for item in enumerate(names.get("shortNames") or ())]
+    listed += [("categories", item) for item in enumerate(names.get("categories") or ())]
+    errors += [
+        invalid(f"spec.names.{key}[{index}]", value, ",".join(wrong))
+        for key, (index, value) in listed
+        if (wrong := dns1035_label(value))
+    ]
+    if names.get("kind") and names["kind"] == names.get("listKind"):
+        errors.append(invalid("spec.names.listKind", names["listKind"], "kind and listKind may not be the same"))
     return errors
 
 
@@ -128,39 +141,95 @@ def _version_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
     versions = spec.get("versions") or []
     known = [version.get("schema") for version in before.get("versions") or ()]
     errors: list[FieldError] = []
-    if not versions:
-        return [required("spec.versions", "must have at least one version")]
-    seen: set[str] = set()
-    stored = [version for version in versions if version.get("storage")]
-    # API servers keep a schema that all versions share in one place, and name that place in messages.
-    several = any(not json_equal(version.get("schema"), versions[0].get("schema")) for version in versions)
-    for index, version in enumerate(versions):
-        path = f"spec.versions[{index}]"
-        schema_path = f"{path}.schema.openAPIV3Schema" if several else "spec.validation.openAPIV3Schema"
-        name = version.get("name", "")
-        errors += [invalid(f"{path}.name", name, text) for text in dns1035_label(name)]
-        if name in seen:
-            errors.append(duplicate(f"{path}.name", name))
-        seen.add(name)
-        subresources = version.get("subresources") or {}
-        document = (version.get("schema") or {}).get("openAPIV3Schema")
-        if document is None:
-            errors.append(required(f"{path}.schema.openAPIV3Schema", "schemas are required"))
-        else:
-            errors += _schema_errors(document, schema_path, subresources.get("status") is not None, known)
-        if version.get("deprecationWarning") is not None and not version.get("deprecated"):
-            where, text = f"{path}.deprecationWarning", "can only be set for deprecated versions"
-            errors.append(invalid(where, version["deprecationWarning"], text))
-        errors += _scale_errors(subresources.get("scale"), f"{path}.subresources.scale")
-        errors += _column_errors(version.get("additionalPrinterColumns") or (), f"{path}.additionalPrinterColumns")
-        errors += _selectable_errors(version.get("selectableFields") or (), f"{path}.selectableFields")
-    if len(stored) != 1:
-        text = "must have exactly one version marked as storage version"
-        errors.append(invalid("spec.versions", [version.get("name", "") for version in versions], text))
-    if spec.get("preserveUnknownFields"):
+    # API servers keep what all versions share in one place, and name that place in messages.
+    shared = {part for part in _SHARED if all(json_equal(item.get(part), versions[0].get(part)) for item in versions)}
+    status = {
+        index for index, item in enumerate(versions) if (item.get("subresources") or {}).get("status") is not None
+    }
+    errors += [
+        required(f"spec.versions[{index}].schema.openAPIV3Schema")
+        for index, version in enumerate(versions)
+        if (version.get("schema") or {}).get("openAPIV3Schema") is None
+    ]
+    if spec.get("preserveUnknownFields") and _has_defaults(versions):
         text = "must be false in order to use defaults in the schema"
-        value = spec["preserveUnknownFields"]
-        errors.append(invalid("spec.preserveUnknownFields", value, "must be false" if not versions else text))
+        errors.append(invalid("spec.preserveUnknownFields", True, text))
+    names: list[str] = []
+    for index, version in enumerate(versions):
+        path, name = f"spec.versions[{index}]", version.get("name", "")
+        names.append(name)
+        if wrong := dns1035_label(name):
+            errors.append(invalid(f"{path}.name", name, ",".join(wrong)))
+        errors += _deprecation_errors(version, f"{path}.deprecationWarning")
+        own = {key: value for key, value in version.items() if key not in shared}
+        errors += _part_errors(own, version, path, f"{path}.schema", index in status, before, known)
+    if len({*names}) < len(names):
+        errors.append(invalid("spec.versions", names, "must contain unique version names"))
+    if sum(bool(version.get("storage")) for version in versions) != 1:
+        errors.append(invalid("spec.versions", names, "must have exactly one version marked as storage version"))
+    return errors
+
+
+def _shared_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
+    """The errors in those parts that all versions have in common."""
+    versions = spec.get("versions") or []
+    if not versions:
+        return []
+    first, known = versions[0], [version.get("schema") for version in before.get("versions") or ()]
+    common = {
+        part: first[part]
+        for part in _SHARED
+        if first.get(part) is not None and all(json_equal(item.get(part), first[part]) for item in versions)
+    }
+    has_status = any((item.get("subresources") or {}).get("status") is not None for item in versions)
+    return _part_errors(common, first, "spec", "spec.validation", has_status, before, known)
+
+
+def _part_errors(
+    parts: JsonObject,
+    version: JsonObject,
+    path: str,
+    schema_path: str,
+    has_status: bool,
+    before: JsonObject,
+    known: list[Any],
+) -> list[FieldError]:
+    """The errors in the schema, subresources, columns and selectable fields among ``parts`` of a version."""
+    errors: list[FieldError] = []
+    document = (version.get("schema") or {}).get("openAPIV3Schema")
+    if parts.get("schema") is not None and document is not None:
+        errors += _schema_errors(document, f"{schema_path}.openAPIV3Schema", has_status, known)
+    errors += _scale_errors((parts.get("subresources") or {}).get("scale"), f"{path}.subresources.scale")
+    errors += _column_errors(parts.get("additionalPrinterColumns") or (), f"{path}.additionalPrinterColumns")
+    fields = parts.get("selectableFields") or ()
+    if fields and isinstance(document, dict):
+        kept = any(json_equal(item.get("selectableFields"), fields) for item in before.get("versions") or ())
+        errors += _selectable_errors(fields, document, f"{path}.selectableFields", kept=kept)
+    return errors
+
+
+def _has_defaults(value: Any) -> bool:
+    if isinstance(value, dict):
+        return value.get("default") is not None or any(_has_defaults(item) for item in value.values())
+    return isinstance(value, list) and any(_has_defaults(item) for item in value)
+
+
+def _deprecation_errors(version: JsonObject, path: str) -> list[FieldError]:
+    text = version.get("deprecationWarning")
+    if text is None:
+        return []
+    if not version.get("deprecated"):
+        return [invalid(path, text, "can only be set for deprecated versions")]
+    errors: list[FieldError] = []
+    if len(text.encode()) > _LONGEST_WARNING:
+        errors.append(invalid(path, text, f"must be <= {_LONGEST_WARNING} characters long"))
+    if not text:
+        errors.append(invalid(path, text, "must not be an empty string"))
+    odd = next((index for index, character in enumerate(text) if not character.isprintable()), None)
+    if odd is not None:
+        where = len(text[:odd].encode())
+        why = f"must only contain printable UTF-8 characters; non-printable character found at index {where}"
+        errors.append(invalid(path, text, why))
     return errors
 
 
@@ -178,94 +247,154 @@ def _scale_errors(scale: Any, path: str) -> list[FieldError]:
     if scale is None:
         return []
     errors: list[FieldError] = []
-    for key, root, needed in (
-        ("specReplicasPath", ".spec.", True),
-        ("statusReplicasPath", ".status.", True),
-        ("labelSelectorPath", "", False),
+    for key, roots, text in (
+        ("specReplicasPath", (".spec.",), "should be a json path under .spec"),
+        ("statusReplicasPath", (".status.",), "should be a json path under .status"),
+        ("labelSelectorPath", (".spec.", ".status."), "should be a json path under either .spec or .status"),
     ):
-        value = scale.get(key, "")
+        value = scale.get(key) or ""
         if not value:
-            if needed:
+            if key != "labelSelectorPath":
                 errors.append(required(f"{path}.{key}"))
             continue
-        if not re.fullmatch(r"(\.[A-Za-z_][-A-Za-z0-9_]*)+", value):
-            errors.append(invalid(f"{path}.{key}", value, "must be a simple json path without array notation"))
-        elif root and not value.startswith(root):
-            errors.append(invalid(f"{path}.{key}", value, f"should be a json path under {root[:-1]}"))
-        elif not root and not value.startswith((".spec.", ".status.")):
-            errors.append(invalid(f"{path}.{key}", value, "should be a json path under either .spec or .status"))
+        wrong = _path_errors(value, f"{path}.{key}")
+        errors += wrong
+        if not wrong and not value.startswith(roots):
+            errors.append(invalid(f"{path}.{key}", value, text))
     return errors
+
+
+def _path_errors(value: str, path: str) -> list[FieldError]:
+    return [] if value.startswith(".") else [invalid(path, value, "must be a simple json path starting with .")]
 
 
 def _column_errors(columns: Any, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
+    types, formats = (f"must be one of {','.join(names)}" for names in (_COLUMN_TYPES, _COLUMN_FORMATS))
     for index, column in enumerate(columns):
         where = f"{path}[{index}]"
-        for key in ("name", "type", "jsonPath"):
-            if not column.get(key):
-                errors.append(
-                    required(f"{where}.{key}", f"{'JSONPath' if key == 'jsonPath' else key} must be specified")
-                )
-        if column.get("type") and column["type"] not in _COLUMN_TYPES:
-            text = f"must be one of {','.join(_COLUMN_TYPES)}"
-            errors.append(invalid(f"{where}.type", column["type"], text))
+        if not column.get("name"):
+            errors.append(required(f"{where}.name"))
+        if not column.get("type"):
+            errors.append(required(f"{where}.type", types))
+        elif column["type"] not in _COLUMN_TYPES:
+            errors.append(invalid(f"{where}.type", column["type"], types))
+        if column.get("format") and column["format"] not in _COLUMN_FORMATS:
+            errors.append(invalid(f"{where}.format", column["format"], formats))
+        if not column.get("jsonPath"):
+            errors.append(required(f"{where}.JSONPath"))
+        else:
+            errors += _path_errors(column["jsonPath"], f"{where}.JSONPath")
     return errors
 
 
-def _selectable_errors(fields: Any, path: str) -> list[FieldError]:
+def _selectable_errors(fields: Any, schema: JsonObject, path: str, *, kept: bool) -> list[FieldError]:
+    """The errors in selectable fields; ``kept``: the CRD had these fields before, and may have too many of them."""
     errors: list[FieldError] = []
-    if len(fields) > 8:
-        errors.append(invalid(path, len(fields), "must have at most 8 selectable fields"))
     seen: set[str] = set()
     for index, field in enumerate(fields):
-        value = field.get("jsonPath", "")
+        where, value = f"{path}[{index}].jsonPath", field.get("jsonPath") or ""
         if not value:
-            errors.append(required(f"{path}[{index}].jsonPath"))
-        elif not _JSON_PATH.fullmatch(value):
-            errors.append(invalid(f"{path}[{index}].jsonPath", value, "is an invalid path"))
-        elif value in seen:
-            errors.append(duplicate(f"{path}[{index}].jsonPath", value))
-        seen.add(value)
+            errors.append(required(where))
+            continue
+        try:
+            if "[" in value:
+                raise ValueError("array notation is not allowed")
+            shown, node = resolve_path(value, schema)
+        except ValueError as problem:
+            errors.append(invalid(where, value, f"is an invalid path: {problem}"))
+            continue
+        if shown.partition(".")[0] == "metadata":
+            errors.append(invalid(where, value, "must not point to fields in metadata"))
+        if node.get("type") not in ("string", "boolean", "integer"):
+            text = "must point to a field of type string, boolean or integer."
+            errors.append(invalid(where, value, f"{text} Enum string fields and strings with formats are allowed."))
+        if shown in seen:
+            errors.append(duplicate(where, value))
+        seen.add(shown)
+    if len(seen) > _MOST_SELECTABLE and not kept:
+        errors.append(too_many(path, len(seen), _MOST_SELECTABLE))
     return errors
 
 
-def _conversion_errors(spec: JsonObject) -> list[FieldError]:
+def _conversion_errors(spec: JsonObject, before: JsonObject | None) -> list[FieldError]:
+    """The errors in the conversion. As in upstream, the paths have the names of the older form of CRDs."""
     conversion, path = spec.get("conversion") or {}, "spec.conversion"
-    strategy, webhook = conversion.get("strategy", ""), conversion.get("webhook")
-    if strategy not in ("None", "Webhook"):
-        return [not_supported(f"{path}.strategy", strategy, ("None", "Webhook"))]
-    if strategy == "None":
-        text = "should not be set when strategy is not set to Webhook"
-        return [forbidden(f"{path}.webhook", text)] if webhook is not None else []
-    webhook = webhook or {}
+    strategy, webhook = conversion.get("strategy") or "", conversion.get("webhook") or {}
+    config, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
     errors: list[FieldError] = []
-    if webhook.get("clientConfig") is None:
-        errors.append(required(f"{path}.webhook.clientConfig", "required when strategy is set to Webhook"))
-    else:
-        errors += client_config_errors(webhook["clientConfig"], f"{path}.webhook.clientConfig")
-    errors += review_version_errors(webhook.get("conversionReviewVersions"), f"{path}.webhook.conversionReviewVersions")
-    if spec.get("preserveUnknownFields"):
+    if strategy != "None" and spec.get("preserveUnknownFields"):
         errors.append(invalid(f"{path}.strategy", strategy, "must be None if spec.preserveUnknownFields is true"))
-    return errors
+    if strategy not in ("None", "Webhook"):
+        supported = not_supported(f"{path}.strategy", strategy, ("None", "Webhook"))
+        errors.append(supported if strategy else required(f"{path}.strategy"))
+    if strategy != "Webhook":
+        text = "should not be set when strategy is not set to Webhook"
+        if config is not None:
+            errors.append(forbidden(f"{path}.webhookClientConfig", text))
+        if versions:
+            errors.append(forbidden(f"{path}.conversionReviewVersions", text))
+        return errors
+    if config is None:
+        errors.append(required(f"{path}.webhookClientConfig", "required when strategy is set to Webhook"))
+    else:
+        errors += client_config_errors(config, f"{path}.webhookClientConfig")
+    where = f"{path}.conversionReviewVersions"
+    if not versions:
+        return [*errors, required(where)]
+    old = (((before or {}).get("conversion") or {}).get("webhook") or {}).get("conversionReviewVersions") or []
+    unknown = bool(old) and not {*old} & {*REVIEW_VERSIONS}
+    wrong = review_version_errors(versions, where)
+    return errors + [error for error in wrong if error.field != where or not unknown]
+
+
+def _approval_errors(obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+    """The errors in the annotation with which definitions in the community's groups are approved."""
+    group = obj["spec"].get("group") or ""
+    if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
+        return []
+    state, why = _approval(obj)
+    if state in ("approved", "bypassed") or (old is not None and _approval(old)[0] == state):
+        return []
+    path = f"metadata.annotations[{_APPROVED}]"
+    given = (obj["metadata"].get("annotations") or {}).get(_APPROVED, "")
+    return [required(path, why) if state == "missing" else invalid(path, given, why)]
+
+
+def _approval(obj: JsonObject) -> tuple[str, str]:
+    given = (obj["metadata"].get("annotations") or {}).get(_APPROVED) or ""
+    need = f'protected groups must have approval annotation "{_APPROVED}"'
+    see = "see https://github.com/kubernetes/enhancements/pull/1111"
+    if not given:
+        return "missing", f"{need}, {see}"
+    url = urlsplit(given) if given.isprintable() else None
+    if given.startswith("unapproved"):
+        return "bypassed", ""
+    if url is not None and url.scheme and url.netloc:
+        return "approved", ""
+    return "invalid", f'{need} with either a URL or a reason starting with "unapproved", {see}'
 
 
 def _update_errors(spec: JsonObject, old: JsonObject) -> list[FieldError]:
     before, status = old["spec"], old.get("status") or {}
     errors: list[FieldError] = []
-    if spec.get("group") != before.get("group"):
-        errors.append(invalid("spec.group", spec.get("group", ""), "field is immutable"))
     established = any(
         item.get("type") == "Established" and item.get("status") == "True" for item in status.get("conditions") or ()
     )
     if established:
-        if spec.get("scope") != before.get("scope"):
-            errors.append(invalid("spec.scope", spec.get("scope", ""), "field is immutable"))
-        for key in ("plural", "kind"):
-            if not json_equal(spec["names"].get(key), before["names"].get(key)):
-                errors.append(invalid(f"spec.names.{key}", spec["names"].get(key, ""), "field is immutable"))
+        errors += _immutable("spec.scope", spec.get("scope"), before.get("scope"))
+        errors += _immutable("spec.names.kind", spec["names"].get("kind"), before["names"].get("kind"))
+    errors += _immutable("spec.group", spec.get("group"), before.get("group"))
+    errors += _immutable("spec.names.plural", spec["names"].get("plural"), before["names"].get("plural"))
     names = {version.get("name") for version in spec.get("versions") or ()}
     for index, version in enumerate(status.get("storedVersions") or ()):
         if version not in names:
-            text = "missing from spec.versions; it must not be removed while it is stored"
-            errors.append(invalid(f"status.storedVersions[{index}]", version, f"{text}: storage migration is needed"))
+            text = f"missing from spec.versions; {version} was previously a storage version, and must remain in "
+            text += f"spec.versions until a storage migration ensures no data remains persisted in {version} and "
+            text += f"removes {version} from status.storedVersions"
+            errors.append(invalid(f"status.storedVersions[{index}]", version, text))
     return errors
+
+
+def _immutable(path: str, value: str | None, before: str | None) -> list[FieldError]:
+    return [] if (value or "") == (before or "") else [invalid(path, value or "", "field is immutable")]

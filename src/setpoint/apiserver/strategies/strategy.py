@@ -122,9 +122,6 @@ class Strategy:
         """The errors in an update of ``/status`` or another subresource."""
         return []
 
-    def warnings(self, obj: JsonObject, old: JsonObject | None) -> list[str]:
-        return []
-
     def wants_something_else(self, new: JsonObject, old: JsonObject) -> bool:
         """Whether a change increases the generation: any change outside of metadata and status does."""
         return any(

@@ -21,6 +21,7 @@ from setpoint.apiserver.storage import Conflict
 from setpoint.apiserver.strategies.disabled import drop_disabled
 from setpoint.apiserver.verbs.managed_fields import track
 from setpoint.apiserver.verbs.validation import check_namespace, check_new
+from setpoint.schema import apply_defaults
 
 __all__ = ["create", "insert"]
 
@@ -115,6 +116,8 @@ def _store(call: Call, served: ServedResource, obj: JsonObject, options: WriteOp
     metadata = obj["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace", "")
     stored = served.stored_as
+    if served.has_defaults and served.has_status and stored is served:
+        apply_defaults(served.schema, obj)  # the status was dropped, and its default is that of an object without one
     document = call.versions.to_store(served, obj)
     served.strategy.foresee(call, document)
     stores_after(served, call.storage.revision)

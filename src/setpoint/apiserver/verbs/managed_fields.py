@@ -9,7 +9,7 @@ from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.patch import FieldSet, TypedError, created, managers_of_request
 from setpoint.patch import apply as server_side_apply
-from setpoint.schema import ANYTHING, Schema, json_equal
+from setpoint.schema import ANYTHING, Schema, copy_json, json_equal
 
 __all__ = ["converter", "ignored_fields", "keep_times", "track"]
 
@@ -108,6 +108,6 @@ def converter(call: Call, served: ServedResource) -> server_side_apply.Convert |
         if target is None:
             return None
         source = by_version.get(obj.get("apiVersion", ""), served)
-        return target.schema or ANYTHING, call.versions.convert(dict(obj), source, target)
+        return target.schema or ANYTHING, call.versions.convert(copy_json(obj), source, target)
 
     return convert

@@ -10,6 +10,7 @@ from setpoint.apiserver.objects.metadata import metadata_errors, update_errors
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.strategies.rules import has_rules, rule_errors, status_errors
+from setpoint.apiserver.strategies.warnings import status_warnings, warnings_of
 from setpoint.meta import GroupKind, GroupResource
 from setpoint.schema import UNSET, ErrorType, FieldError, validate
 from setpoint.schema.errors import invalid as invalid_field
@@ -87,7 +88,7 @@ def check_update(
             errors += strategy.validate(new, old)
     if errors:
         raise _invalid(served, new, errors)
-    _warn(call, served, new, old)
+    _warn(call, served, new, old, subresource)
 
 
 def _unruled(_: str) -> list[str]:
@@ -121,10 +122,15 @@ def _any_finalizer(served: ServedResource) -> bool:
     return served.custom or served.resource.group in _GENERIC_GROUPS or "metadata." in served.strategy.checked_last
 
 
-def _warn(call: Call, served: ServedResource, new: JsonObject, old: JsonObject | None) -> None:
-    for text in served.strategy.warnings(new, old):
-        call.warn(text)
+def _warn(call: Call, served: ServedResource, new: JsonObject, old: JsonObject | None, subresource: str = "") -> None:
     if not served.custom:
+        name = str(served.group_resource)
+        if subresource == "status":
+            texts = status_warnings(name, new)
+        else:
+            texts = warnings_of(name, new, old) if not subresource else iter(())
+        for text in texts:
+            call.warn(text)
         return
     known = set((old or {}).get("metadata", {}).get("finalizers") or ())
     for finalizer in new["metadata"].get("finalizers") or ():

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from setpoint.cel.schema_types import Definition
 
-__all__ = ["field_path"]
+__all__ = ["field_path", "resolve_path"]
 
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]")
 _SIMPLE: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "'": "'", "\\": "\\"}
@@ -16,28 +16,43 @@ _SIMPLE: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\
 
 def field_path(text: str, definition: Definition) -> str | None:
     """The path in the form that errors show; None if it does not lead to a field of the schema."""
+    try:
+        return resolve_path(text, definition)[0]
+    except ValueError:
+        return None
+
+
+def resolve_path(text: str, definition: Definition) -> tuple[str, Definition]:
+    """The path in the form that errors show, and the schema of its field. Raises ValueError with the reason, in Go's
+    words, if the path does not lead to a field of ``definition``.
+    """
     position = 0
     made = ""
     node: Mapping[str, Any] = definition
     while position < len(text):
         step = _STEP.match(text, position)
         if step is None:
-            return None
+            rest = text[position:]
+            if rest[0] in ".[":
+                raise ValueError(
+                    "unexpected end of JSON path" if rest == rest[0] else "does not refer to a valid field"
+                )
+            raise ValueError(f"expected [ or . but got: {re.split('[.[]', rest)[0] or rest[0]}")
         name = step[1]
         if name is None:
             if any(char not in _SIMPLE for char in re.findall(r"\\(.)", step[2])):
-                return None
+                raise ValueError("invalid string literal")
             name = re.sub(r"\\(.)", lambda match: _SIMPLE[match[1]], step[2])
         position = step.end()
         properties, additional = node.get("properties"), node.get("additionalProperties")
         if properties:
             if name not in properties:
-                return None
+                raise ValueError("does not refer to a valid field")
             made += f".{name}" if made else name
             node = properties[name]
         elif isinstance(additional, Mapping):
             made += f"[{name}]"
             node = additional
         else:
-            return None
-    return made
+            raise ValueError("does not refer to a valid field")
+    return made, node

@@ -1,0 +1,64 @@
+"""Warnings about the schemas of CustomResourceDefinitions: formats that are not checked, and sets of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from setpoint.meta.text import quote
+from setpoint.schema.formats import FORMATS
+
+__all__ = ["definition_warnings"]
+
+JsonObject = dict[str, Any]
+_LISTS: Final = ("allOf", "anyOf", "oneOf")
+_MAPS: Final = ("properties", "patternProperties", "definitions")
+_ONES: Final = ("items", "not", "additionalProperties", "additionalItems")
+_NUMBERS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
+_TEXTS: Final = frozenset(name.replace("-", "") for name in FORMATS)
+
+
+def definition_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
+    """The warnings about a definition, without those that also held for ``old``."""
+    before = {*_texts(old)} if old is not None else set()
+    return (text for text in _texts(obj) if text not in before)
+
+
+def _texts(obj: JsonObject) -> Iterator[str]:
+    documents: dict[bytes, JsonObject] = {}
+    for version in (obj.get("spec") or {}).get("versions") or ():
+        document = (version.get("schema") or {}).get("openAPIV3Schema")
+        if isinstance(document, dict):
+            documents[msgspec.json.encode(document)] = document
+    sets: set[str] = set()
+    for document in documents.values():
+        for schema in _schemas(document):
+            kind, given = schema.get("type") or "", schema.get("format") or ""
+            if given and not _is_checked(kind, given):
+                yield f"unrecognized format {quote(given)}"
+            items = (schema.get("items") or {}) if schema.get("x-kubernetes-list-type") == "set" else {}
+            if isinstance(items, dict) and items.get("type") in ("object", "array"):
+                sets.add(items["type"])
+    for kind in sorted(sets):
+        text = "is not supported by server-side apply or CEL validation rules"
+        yield f"x-kubernetes-list-type: set for items of type {quote(kind)} {text}"
+
+
+def _is_checked(kind: str, given: str) -> bool:
+    if kind in ("", "string"):
+        return given.replace("-", "") in _TEXTS
+    return given in _NUMBERS.get(kind, ())
+
+
+def _schemas(schema: JsonObject) -> Iterator[JsonObject]:
+    """A schema and all schemas in it."""
+    waiting = [schema]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        inner = [current.get(key) for key in _ONES]
+        inner += [item for key in _LISTS for item in current.get(key) or ()]
+        inner += [item for key in _MAPS for item in (current.get(key) or {}).values()]
+        waiting += [item for item in inner if isinstance(item, dict)]
