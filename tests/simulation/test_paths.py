@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from tests.simulation.kinds import App, AppSpec
+
 import setpoint as sp
 from setpoint.models.core_v1 import (
     ConfigMap,
     LoadBalancerIngress,
     LoadBalancerStatus,
+    Secret,
     Service,
     ServicePort,
     ServiceSpec,
 )
-from setpoint.simulation import Budget
+from setpoint.simulation import Budget, Counterexample, check
+from setpoint.simulation.page import page_of
 from setpoint.simulation.paths import direct_findings, path_findings
 from setpoint.simulation.plan import Plan, fault
 from setpoint.simulation.result import Finding, Result
+from setpoint.simulation.search import AT_ONCE, STEP_BY_STEP
 from setpoint.simulation.state import Snapshot, records, snapshot
 from setpoint.simulation.verdict import Reference
 
@@ -256,3 +262,61 @@ def test_an_object_that_is_there_from_the_start_may_be_changed_by_users() -> Non
         off={"hash-seed": "costs processes"},
     )
     assert report.points["writes"] >= 2
+
+
+def test_annotations_that_the_control_plane_keeps_are_no_traces() -> None:
+    def of(kind: str, **annotations: str) -> Snapshot:
+        meta = {"annotations": annotations, "ownerReferences": [{"kind": kind, "uid": "<uid of web>"}]}
+        return state() | {"replicasets.apps default/web-5c573780": [{"metadata": meta}]}
+
+    old = of("Deployment", image="1", note="x")
+    assert accused(of("Deployment", image="1"), old, old) == []
+    mine = of("App", image="1", note="x")
+    assert accused(of("App", image="1"), mine, mine), "a ReplicaSet of the program's own"
+    assert accused(old, of("Deployment", image="1"), old), "one that is missing"
+
+
+def test_histories_of_revisions_may_be_longer_and_lists_of_what_there_is_may_not() -> None:
+    def of(*entries: dict[str, Any]) -> Snapshot:
+        return state({"status": {"revisions": list(entries)}})
+
+    def revision(number: int, image: str) -> dict[str, Any]:
+        return {"revision": number, "image": image}
+
+    way = of(revision(1, "1"), revision(2, "2"), revision(3, "3"))
+    assert accused(of(revision(1, "3")), way, of(revision(1, "1"), revision(2, "2"))) == []
+    assert accused(of(revision(1, "2")), way, of(revision(1, "1"))), "another image is the newest"
+    ports = of({"port": 80, "name": "a"}, {"port": 90, "name": "b"})
+    assert accused(of({"port": 90, "name": "b"}), ports, of({"port": 80, "name": "a"}))
+
+
+def test_what_goes_wrong_if_all_is_wished_for_at_once_is_shown_by_the_run_in_which_it_does() -> None:
+    async def one_after_the_other(cluster: sp.testing.Cluster) -> None:
+        for name in ("one", "two"):
+            await cluster.apply(App.named(name, "default"))
+            await cluster.settle()
+        await cluster.apply(App.named("one", "default", spec=AppSpec(size=2)))
+        await cluster.settle()
+
+    def factory() -> list[sp.Controller[App]]:
+        busy: list[str] = []
+
+        async def only_if_nothing_else_is_under_way(app: App, ctx: sp.Context) -> None:
+            """A mistake: an App that comes while another one is worked on is forgotten."""
+            if busy:
+                return
+            busy.append(app.name)
+            await ctx.apply(Secret.named(app.name))
+            busy.remove(app.name)
+
+        return [sp.Controller(App, only_if_nothing_else_is_under_way, workers=2).owns(Secret)]
+
+    with pytest.raises(Counterexample) as caught:
+        check(one_after_the_other, factory, budget=Budget(runs=8))
+    told = str(caught.value)
+    assert "secrets default/two is present after all changes, and <absent> if the user wishes for the same at o" in told
+    assert "expected" not in told
+    assert caught.value.ways == [AT_ONCE, STEP_BY_STEP], "what went wrong comes first"
+    for way in caught.value.ways:
+        assert f"{way}:" in told
+        assert way in page_of(caught.value)

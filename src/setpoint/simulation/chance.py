@@ -41,6 +41,8 @@ class Chance:
 
     def __init__(self) -> None:
         self.seed = 0
+        self.timed: Callable[[str], str] = str
+        """Replaces the names in a text that programs make of the time."""
         self._streams: dict[str, Random] = {}
         self._meant: dict[str, bool] = {}
         """The texts of the bytes, those of letters and digits in small letters, and whether a reconcile asked for them.
@@ -164,8 +166,10 @@ class Chance:
         return "".join(parts) + text[start:] if parts else text
 
     def starred(self, text: str) -> str:
-        """``text`` with ``*`` in the place of random texts, as names have it that the server generated."""
-        return self._replaced(text, lambda _: "*")
+        """``text`` with ``*`` in the place of random texts, as names have it that the server generated, and of the
+        parts that vary in names that programs make of the time.
+        """
+        return self.timed(self._replaced(text, lambda _: "*"))
 
     def by_use(self, snapshot: Snapshot) -> Snapshot:
         """The snapshot with random texts replaced by the places at which the same text occurs, too, so that two states

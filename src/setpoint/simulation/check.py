@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from setpoint.cache.reflector import FirstList
 from setpoint.crd import CustomResource
@@ -27,6 +27,9 @@ REPLAY = "SETPOINT_REPLAY"
 """The environment variable that requests a replay instead of a search. Its value is a token or the path of a
 counter-example's file.
 """
+
+HALF: Final = 0.5
+"""The share of the single faults that a search for some seconds has to try: with fewer, its caller is warned."""
 
 
 def check(
@@ -101,7 +104,9 @@ def check(
             and the phase (``"single faults"``, ``"combinations"``, or ``""``).
 
     Warns:
-        UserWarning: the budget was used up before the first fault.
+        UserWarning: the budget was used up before the first fault or, if it is one of seconds, before half of the
+            single faults; or there is an object that comes or goes without any fault, so that its existence can't be
+            compared.
 
     Raises:
         Counterexample: a promise is broken.
@@ -139,10 +144,15 @@ def check(
             write(found, Path(directory))
         raise found
     report = search.report
-    if again is None and report.of_singles and not report.singles:
-        warnings.warn(
-            f"the budget was used up before the first fault: none of {report.of_singles} was tried", stacklevel=2
-        )
+    if again is None:
+        for told in report.warnings():
+            warnings.warn(told, stacklevel=2)
+        if limits.runs is None and 0 < report.singles < HALF * report.of_singles:
+            warnings.warn(
+                f"{report.singles} of {report.of_singles} single faults were tried: the budget is too small "
+                "for this scenario",
+                stacklevel=2,
+            )
     return report
 
 

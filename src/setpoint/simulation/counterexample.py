@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ class Counterexample(AssertionError):
     def __init__(
         self, findings: list[Finding], plan: Plan, result: Result, baseline: Result, *, code: str, scenario: str,
         runs: int, seconds: float, showed: tuple[int, int] | None = None, again: str = "",
+        ways: Sequence[tuple[str, Result]] = (),
     ) -> None:  # fmt: skip
         self.findings = findings
         known = {each.identity for each in findings}
@@ -36,6 +38,12 @@ class Counterexample(AssertionError):
         """The number of the plan's runs that had the findings, and the total number of its runs; None in a simulation,
         where all runs of one plan are the same.
         """
+        self.ways = [name for name, _ in ways]
+        """The names of the two runs without faults that contradict each other; empty if there are no such runs. The
+        first one is in ``trace``, the other in ``undisturbed``.
+        """
+        if ways:
+            (_, result), (_, baseline) = ways
         self.trace: list[Line] = result.trace
         self.undisturbed: list[Line] = baseline.trace
         self.end = result.end
@@ -60,7 +68,9 @@ class Counterexample(AssertionError):
             lines.append("without any fault")
         if self.anyway:
             lines += ["", "and without any fault:", *(f"  {finding}" for finding in self.anyway)]
-        lines += ["", *story_of(self.trace), ""]
+        lines += ["", *(f"{name}:" for name in self.ways[:1]), *story_of(self.trace), ""]
+        for name in self.ways[1:]:
+            lines += [f"{name}:", *story_of(self.undisturbed), ""]
         if self.explained:
             lines += ["in the end:", *(f"  {line}" for line in self.explained.splitlines()), ""]
         if self.showed is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -16,10 +16,14 @@ from setpoint.simulation.wishes import wish_of
 
 
 async def create_directly(
-    documents: Iterable[dict[str, Any]], client: Client, server: ApiServer, history: History
+    documents: Iterable[dict[str, Any]],
+    client: Client,
+    server: ApiServer,
+    history: History,
+    wait: Callable[[], Awaitable[None]] | None,
 ) -> None:
     """Creates each object, or patches the existing object of the same kind and name. If a document has a status, a
-    second request writes it to the status subresource, if the kind has one.
+    second request writes it to the status subresource, if the kind has one. Calls ``wait`` after each object.
     """
     merge = PatchType.MERGE.value
     for document in documents:
@@ -37,6 +41,8 @@ async def create_directly(
         if served.has_status and (status := document.get("status")):
             body = msgspec.json.encode({"status": status})
             await client.request("PATCH", f"{path}/status", body=body, content_type=merge)
+        if wait is not None:
+            await wait()
 
 
 def _served(server: ApiServer, api_version: str, kind: str) -> ServedResource:

@@ -37,7 +37,7 @@ class StandIns:
             alive.add(meta.get("uid", ""))
             prefix, name = meta.get("generateName"), meta.get("name", "")
             if prefix and name.startswith(prefix):
-                generated[name] = prefix + "*"
+                generated[name] = starred(prefix + "*")
             elif (told := starred(name)) != name:
                 generated[name] = told
             if collection in ("services", "pods"):

@@ -4,7 +4,7 @@ run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from html import escape
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from setpoint.simulation.result import Finding, Line
+from setpoint.simulation.result import Line
 from setpoint.simulation.words import in_words, told_after
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ pre { overflow-x: auto; background: var(--soft); padding: .7rem; border-radius: 
 def page_of(problem: Counterexample) -> str:
     """The whole page as HTML."""
     alone = not problem.plan.faults
+    where = f" in {escape(problem.ways[0])}" if problem.ways else ""
+    beside = "the same without the fault" if not alone else next(iter(problem.ways[1:]), "")
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width'>",
@@ -81,9 +83,9 @@ def page_of(problem: Counterexample) -> str:
         *(f"<p><b>{escape(each.oracle)}</b>: {escape(each.message)}</p>" for each in problem.findings[:5]),
         *(f"<p>without the fault, too: {escape(str(each))}</p>" for each in problem.anyway[:5]),
         f"<p class='note'>{_often(problem)}</p></section></div>",
-        _ends(problem.findings),
-        "<h2>What happened</h2>" if alone else "<h2>What happened, beside the same without the fault</h2>",
-        _lanes(problem.trace, None if alone else problem.undisturbed),
+        _ends(problem),
+        f"<h2>What happened{where}{f', beside {escape(beside)}' if beside else ''}</h2>",
+        _lanes(problem.trace, problem.undisturbed if beside else None, beside),
     ]
     if problem.explained:
         parts.append(f"<h2>What is said in the end</h2><pre>{escape(problem.explained)}</pre>")
@@ -101,11 +103,11 @@ def _often(problem: Counterexample) -> str:
 # -- what happened -----------------------------------------------------------------------------------------------------
 
 
-def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None) -> str:
+def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None, beside: str) -> str:
     rows = _beside(_shown(trace), _shown(undisturbed or ()), compared=undisturbed is not None)
     present = {line.lane for line, _ in rows}
     lanes = [(lane, title) for lane, title in LANES if lane in present]
-    heads = ["time", *(title for _, title in lanes), *(["without the fault"] if undisturbed is not None else [])]
+    heads = ["time", *(title for _, title in lanes), *([escape(beside)] if undisturbed is not None else [])]
     parts = [
         "<table class='lanes'><thead><tr>",
         *(f"<th>{escape(head)}</th>" for head in heads),
@@ -123,7 +125,7 @@ def _lanes(trace: Sequence[Line], undisturbed: Sequence[Line] | None) -> str:
         if undisturbed is not None:
             told = {"both": "the same", "only": "", "missing": "this happens there, and not here"}[where]
             told = "not there" if where == "only" and line.what not in ("fault", "finding", "killed") else told
-            parts.append(f"<td class='beside' data-lane='without the fault'>{told}</td>")
+            parts.append(f"<td class='beside' data-lane='beside'>{told}</td>")
         parts.append("</tr>")
     return "".join(parts) + "</tbody></table>"
 
@@ -183,9 +185,9 @@ def _time(seconds: float) -> str:
 # -- what came of it ---------------------------------------------------------------------------------------------------
 
 
-def _ends(findings: Iterable[Finding]) -> str:
+def _ends(problem: Counterexample) -> str:
     rows = []
-    for finding in findings:
+    for finding in problem.findings:
         wanted, got = finding.expected, finding.found
         if isinstance(wanted, dict) and isinstance(got, dict):
             rows += [_row(f"{finding.subject} {path}".rstrip(), wanted[path], got.get(path)) for path in wanted]
@@ -193,7 +195,10 @@ def _ends(findings: Iterable[Finding]) -> str:
             rows.append(_row(finding.subject, wanted, got))
     if not rows:
         return ""
-    head = "<tr><th>object and field</th><th>expected, as without any fault</th><th>found</th></tr>"
+    columns = ("without any fault", "with the faults")
+    if problem.ways:
+        columns = ("if wished for at once", "step by step")
+    head = f"<tr><th>object and field</th><th>{columns[0]}</th><th>{columns[1]}</th></tr>"
     return f"<h2>What is wrong in the end</h2><table>{head}{''.join(rows)}</table>"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from setpoint.meta import Quantity
@@ -15,6 +17,7 @@ from setpoint.simulation.state import (
     completed,
     differences,
     records,
+    told_value,
 )
 
 if TYPE_CHECKING:
@@ -42,13 +45,34 @@ def path_findings(baseline: Result, reference: Reference) -> list[Finding]:
                 Finding(
                     "paths",
                     each.subject,
-                    f"after step {step} the user wishes for what was wished for after step {earlier}, and {each}"
-                    f"{_INTENDED}",
+                    f"the user wishes for the same after step {step} as after step {earlier}, but {each.place} was "
+                    f"{told_value(each.expected)} after step {earlier}, and is {told_value(each.found)} after step "
+                    f"{step}{_INTENDED}",
                     each.expected,
                     each.found,
                     step=step,
                 )
             ]
+    return []
+
+
+def speed_findings(reference: Reference, slow: Result) -> list[Finding]:
+    """At most one finding, about the first part of an external system that is another one in the end if users take
+    more time (``slow``) than in the ``reference``.
+    """
+    for each in reference.outside(slow):
+        part = re.split(r"[.\[]", each.path, maxsplit=1)[0]
+        return [
+            Finding(
+                "paths",
+                each.subject,
+                f"{each.subject}: {each.path} depends on how long users take: if they go on at once, it is "
+                f"{told_value(each.expected)}, and if they wait after each step, it is {told_value(each.found)}"
+                f' (if it may, give the reason in ignore={{"external {part}": ...}})',
+                each.expected,
+                each.found,
+            )
+        ]
     return []
 
 
@@ -87,12 +111,8 @@ def direct_findings(baseline: Result, direct: Result, reference: Reference) -> l
     times, names, and the numbers of creations and deletions), since a fault may hide some of the user's changes.
     """
     reference.records = records(baseline.end, direct.end)
-    last = len(baseline.rests) - 1
-    traces = _Traces(baseline, last, reference)
-    found = traces.between(
-        completed(direct.end, baseline.end, baseline.initial, direct.there),
-        completed(baseline.end, direct.end, baseline.initial, baseline.there),
-    )
+    traces = _Traces(baseline, len(baseline.rests) - 1, reference)
+    found = traces.between(*_ends(baseline, direct))
     if not found:
         reference.masks |= traces.harmless
         reference.takes_turns = traces.takes_turns
@@ -102,12 +122,26 @@ def direct_findings(baseline: Result, direct: Result, reference: Reference) -> l
         Finding(
             "paths",
             each.subject,
-            f"after all changes {each}, as it is when the user wishes for the same at once{_INTENDED}",
+            f"{each.place} is {told_value(each.found)} after all changes, and {told_value(each.expected)} if the user "
+            f"wishes for the same at once{_INTENDED}",
             each.expected,
             each.found,
         )
         for each in found[:1]
     ]
+
+
+def agree(baseline: Result, other: Result, reference: Reference, subject: str) -> bool:
+    """Whether two runs without faults end alike, as far as the object or the external system ``subject`` goes."""
+    left = _Traces(baseline, len(baseline.rests) - 1, reference).between(*_ends(baseline, other))
+    return not any(each.subject == subject for each in left)
+
+
+def _ends(baseline: Result, direct: Result) -> tuple[Snapshot, Snapshot]:
+    return (
+        completed(direct.end, baseline.end, baseline.initial, direct.there),
+        completed(baseline.end, direct.end, baseline.initial, baseline.there),
+    )
 
 
 def _rests(baseline: Result, earlier: int, later: int) -> tuple[Snapshot, Snapshot]:
@@ -164,10 +198,12 @@ class _Traces:
                 continue
             if self._ledgers.has_more(each, expected, found):
                 continue
-            if _is_moment(each) or self._counts(each) or _only_grows(each):
+            if _is_moment(each) or self._counts(each) or _only_grows(each) or _is_kept(each, found):
                 if not each.subject.startswith("external "):
                     self.harmless |= {each.mask}
-            elif self._is_log(whole := each._replace(path=each.path.partition("[")[0]), found):
+            elif self._is_log(whole := each._replace(path=each.path.partition("[")[0]), found) or _is_revisions(
+                whole, found, expected
+            ):
                 self.harmless |= {whole.mask}
             else:
                 left.append(each)
@@ -213,6 +249,42 @@ class _Traces:
             return False
         sizes = range(1, len(now))
         return any(now[:size] == old[-size:] or now[-size:] == old[:size] for size in sizes)
+
+
+def _is_kept(each: Difference, found: Snapshot) -> bool:
+    """Whether the difference is in an annotation of a Deployment's ReplicaSet: the control plane copies those of the
+    Deployment, and takes none away.
+    """
+    if not each.subject.startswith("replicasets.apps ") or each.expected != ABSENT:
+        return False
+    owners = [
+        ref for item in found.get(each.subject, ()) for ref in item.get("metadata", {}).get("ownerReferences", ())
+    ]
+    return each.path.startswith("metadata.annotations") and any(ref.get("kind") == "Deployment" for ref in owners)
+
+
+def _is_revisions(each: Difference, found: Snapshot, expected: Snapshot) -> bool:
+    """Whether the difference is in a list of revisions, one for each of the user's changes: its entries are numbered,
+    and the newest is the same but for its number.
+    """
+    now, direct = _value(found, each), _value(expected, each)
+    if not (each.path.startswith("status.") and isinstance(now, list) and isinstance(direct, list) and direct):
+        return False
+    number = _number_of(now)
+    if not number or len(now) <= len(direct) or not isinstance(direct[-1], dict):
+        return False
+    return {**now[-1], number: 0} == {**direct[-1], number: 0}
+
+
+def _number_of(entries: list[Any]) -> str:
+    """The name of the value that numbers the entries, each by one more than the one before; ``""`` if there is none."""
+    if not all(isinstance(each, dict) for each in entries):
+        return ""
+    for name in entries[0]:
+        numbers = [each.get(name) for each in entries]
+        if all(type(one) is type(later) is int and later == one + 1 for one, later in pairwise(numbers)):
+            return str(name)
+    return ""
 
 
 def _is_moment(each: Difference) -> bool:

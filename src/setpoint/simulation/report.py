@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from setpoint.simulation.faults import switch_of
 from setpoint.simulation.plan import Plan
 from setpoint.simulation.result import Point, Result
+from setpoint.simulation.state import whole
 
 _WHERE = {"write": "writes", "read": "live reads", "external": "external calls", "change": "changes", "step": "steps"}
 
@@ -45,6 +46,20 @@ class Report:
     faults: Counter[str] = field(default_factory=Counter)
     """The number of faults that struck, by switch."""
     _kinds: dict[str, str] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def uncompared(self) -> list[str]:
+        """The objects whose existence is not compared, since it differs between runs without faults, unless `ignore`
+        names them.
+        """
+        return sorted(mask[:-1] for mask in self.masks if mask.endswith(" ") and mask[:-1] not in self.ignore)
+
+    def warnings(self) -> list[str]:
+        """Sentences about parts of the world that a reader would take for tried or compared although they were not."""
+        told = []
+        if self.of_singles and not self.singles:
+            told.append(f"the budget was used up before the first fault: none of {self.of_singles} was tried")
+        return told + [f"it was not compared whether {each} exists: {_by_itself(each)}" for each in self.uncompared]
 
     @property
     def complete(self) -> bool:
@@ -89,7 +104,15 @@ class Report:
             lines.append(f"  off: {name} ({why})")
         for name, why in self.ignore.items():
             lines.append(f"  ignored: {name} ({why})")
-        if self.masks - set(self.ignore):
-            lines.append("  differs by chance: " + ", ".join(sorted(self.masks - set(self.ignore))))
+        if by_chance := self.masks - {*self.ignore, *map(whole, self.ignore)} - {*map(whole, self.uncompared)}:
+            lines.append("  differs by chance: " + ", ".join(sorted(by_chance)))
+        lines += [f"  NOT COMPARED: {_by_itself(subject)}" for subject in self.uncompared]
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+
+def _by_itself(subject: str) -> str:
+    return (
+        f"{subject} comes or goes by itself, without any fault; if it may, give the reason in "
+        f'ignore={{"{subject}": ...}}'
+    )

@@ -157,8 +157,12 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether to note the lines of the user's code that read the real clock, ask for randomness or start a thread."""
     debug: bool = False
     """Whether to stop in a debugger where a fault strikes, and where a promise is broken."""
+    forms: tuple[tuple[str, str], ...] = ()
+    """The forms of the names that programs make of the time; see `forms_of`."""
     direct: tuple[Any, ...] | None = None
     """Objects to create directly instead of running the scenario; None to run the scenario."""
+    apart: bool = False
+    """Whether users wait for the controllers after each of the objects that they create directly."""
 
 
 encode = msgspec.msgpack.Encoder().encode

@@ -17,8 +17,17 @@ from setpoint.simulation.determinism import first_difference
 from setpoint.simulation.doubts import Doubts
 from setpoint.simulation.explore import Explorer
 from setpoint.simulation.faults import check_switches
+from setpoint.simulation.forms import Form, forms_of
 from setpoint.simulation.ledgers import Ledgers
-from setpoint.simulation.paths import allow_paths, direct_findings, direct_objects, first_rest, path_findings
+from setpoint.simulation.paths import (
+    agree,
+    allow_paths,
+    direct_findings,
+    direct_objects,
+    first_rest,
+    path_findings,
+    speed_findings,
+)
 from setpoint.simulation.plan import Plan, fault
 from setpoint.simulation.pool import Pool
 from setpoint.simulation.report import Report
@@ -54,6 +63,10 @@ class Budget:
     seconds: float | None = None
 
 
+STRETCH: Final = 1000.0
+"""The seconds that slow users wait after each step, in one of the runs without faults."""
+STEP_BY_STEP: Final = "the run of the scenario, step by step"
+AT_ONCE: Final = "the run in which the user wishes for all of this at once"
 DEFAULT_BUDGET = Budget(seconds=60.0)
 DOUBTFUL: Final = 50
 """The number of runs after which doubts about them are settled."""
@@ -89,6 +102,9 @@ class Search:
         self._name = name_of(setup.scenario)
         self._references: dict[int, Reference] = {}
         self._ledgers = Ledgers(setup.externals)
+        self._forms: tuple[Form, ...] = ()
+        self._ways: tuple[tuple[str, Result], ...] = ()
+        """The two runs without faults that end otherwise though users wish for the same, the odd one first."""
         self.report = Report(seed=seed, off=setup.off, ignore=setup.ignore)
 
     # -- what there is to find -----------------------------------------------------------------------------------------
@@ -157,14 +173,10 @@ class Search:
     # -- undisturbed ---------------------------------------------------------------------------------------------------
 
     def _undisturbed(self, stop: int = 0) -> Reference:
-        seed = self._seed
-        jobs = [
-            (Plan(seed=seed, stop=stop), Options(trace=True, rests=True)),
-            (Plan(seed=seed + 1, stop=stop), Options(shift=98_765.0, rests=True)),
-            (Plan(seed=seed, stop=stop), Options(stretch=1000.0, rests=True)),
-            (Plan(seed=seed, stop=stop), Options(trace=True, rests=True, audit=True)),
-        ]
-        baseline, *others, again = [result for _, _, result in self._pool.each(jobs)]
+        baseline, *others, again = self._calm(stop)
+        if not stop and (forms := forms_of([baseline, *others])):
+            self._forms = forms  # with them, the objects of such names are compared as those of generated names are
+            baseline, *others, again = self._calm(stop)
         ignore = self._setup.ignore if self._setup.nodes == 1 else {**PLACES, **self._setup.ignore}
         reference = Reference(baseline, others, ignore, self._setup.off, self._ledgers)
         if stop:
@@ -182,9 +194,23 @@ class Search:
         if not findings:
             held = "paths" not in self._setup.off
             findings += path_findings(baseline, reference) if held else []
+            findings += speed_findings(Reference(baseline, others[:1], ignore), others[1]) if held else []
             findings += self._directly(reference)
         baseline.findings = [each for each in findings if each.oracle not in self._setup.off]
         return reference
+
+    def _calm(self, stop: int) -> list[Result]:
+        """The results of the runs without faults: an ordinary one, one at another time and with another seed, one with
+        slow users, and the first one again.
+        """
+        seed, forms = self._seed, self._forms
+        jobs = [
+            (Plan(seed=seed, stop=stop), Options(trace=True, rests=True, forms=forms)),
+            (Plan(seed=seed + 1, stop=stop), Options(shift=98_765.0, rests=True, forms=forms)),
+            (Plan(seed=seed, stop=stop), Options(stretch=STRETCH, rests=True, forms=forms)),
+            (Plan(seed=seed, stop=stop), Options(trace=True, rests=True, audit=True, forms=forms)),
+        ]
+        return [result for _, _, result in self._pool.each(jobs)]
 
     def _directly(self, reference: Reference) -> list[Finding]:
         """The findings of a comparison with a run in which users ask for the final state in one step.
@@ -201,14 +227,26 @@ class Search:
         if "paths" in self._setup.off:
             allow_paths(baseline, self._direct(objects), reference)
             return []
-        found = direct_findings(baseline, self._direct(objects), reference)
+        direct = self._direct(objects)
+        found = direct_findings(baseline, direct, reference)
         left = tuple(each for each in objects if each not in baseline.lost)
         if found and len(left) < len(objects):
-            return direct_findings(baseline, self._direct(left), reference) and found
+            direct = self._direct(left)
+            found = direct_findings(baseline, direct, reference) and found
+        if found:
+            ways = [(STEP_BY_STEP, baseline), (AT_ONCE, direct)]
+            if agree(baseline, self._direct(left, apart=True), reference, found[0].subject):
+                ways.reverse()
+            self._ways = tuple(ways)
         return found
 
-    def _direct(self, objects: tuple[Any, ...]) -> Result:
-        return self._pool.one(Plan(seed=self._seed), Options(direct=objects))
+    def _direct(self, objects: tuple[Any, ...], *, apart: bool = False) -> Result:
+        """The result of a run in which users ask for the objects in one step. With ``apart``, they wait after each of
+        them, and the process is replaced in the end: this decides which of two other runs is the odd one.
+        """
+        faults = (fault("restart", "step 1"),) if apart else ()
+        options = Options(direct=objects, forms=self._forms, apart=apart, trace=not apart)
+        return self._pool.one(Plan(faults, seed=self._seed), options)
 
     def _reference(self, stop: int) -> Reference:
         if stop not in self._references:
@@ -317,6 +355,7 @@ class Search:
             trace=trace,
             patient=patient,
             looks=looks,
+            forms=self._forms,
             rests_expected=stays,
             gone_expected=baseline.gone,
             since=since,
@@ -382,4 +421,5 @@ class Search:
             scenario=self._name,
             runs=self.report.runs,
             seconds=self.report.seconds,
+            ways=() if plan.faults else self._ways,
         )

@@ -74,12 +74,20 @@ class Difference(NamedTuple):
 
     @property
     def mask(self) -> str:
-        """The mask that excludes this field from comparison in all objects of the kind."""
+        """The mask that excludes this field from comparison in all objects of the kind or, if the whole object differs,
+        the object.
+        """
+        if not self.path:
+            return whole(self.subject)
         return f"{self.subject.partition(' ')[0]} {generic(self.path)}"
 
+    @property
+    def place(self) -> str:
+        """The object, and the field in it."""
+        return f"{self.subject}: {self.path}" if self.path else self.subject
+
     def __str__(self) -> str:
-        what = f"{self.subject}: {self.path}" if self.path else self.subject
-        return f"{what} is {_told(self.found)}, expected {_told(self.expected)}"
+        return f"{self.place} is {told_value(self.found)}, expected {told_value(self.expected)}"
 
 
 ABSENT: Final = "<absent>"
@@ -258,7 +266,7 @@ def differences(expected: Snapshot, found: Snapshot, masks: frozenset[str] = fro
                 difference = Difference(subject, path, wanted, got)
                 if not is_masked(kind, path, masks):
                     result.append(difference)
-    return [each for each in result if f"{each.subject.partition(' ')[0]} " not in masks or each.path]
+    return [each for each in result if each.path or not is_masked_whole(each.subject, masks)]
 
 
 def completed(state: Snapshot, other: Snapshot, initial: Snapshot, there: Sequence[Mapping[str, int]]) -> Snapshot:
@@ -267,6 +275,16 @@ def completed(state: Snapshot, other: Snapshot, initial: Snapshot, there: Sequen
     """
     alive = there[-1] if there else {}
     return {**{name: initial[name] for name in other if name in initial and alive.get(name)}, **state}
+
+
+def whole(subject: str) -> str:
+    """The mask of a whole object, whether or not it exists (or of all objects of a kind, if it is the kind's)."""
+    return f"{subject} "
+
+
+def is_masked_whole(subject: str, masks: Collection[str]) -> bool:
+    """Whether it does not matter if the object exists: it is masked itself, or its kind is."""
+    return whole(subject) in masks or whole(subject.partition(" ")[0]) in masks
 
 
 def is_masked(kind: str, path: str, masks: frozenset[str]) -> bool:
@@ -320,6 +338,7 @@ def counted(subjects: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _told(value: JSON) -> str:
+def told_value(value: JSON) -> str:
+    """The value as text of a limited length."""
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return text if len(text) <= 100 else text[:97] + "..."

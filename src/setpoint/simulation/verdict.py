@@ -12,7 +12,7 @@ from setpoint.simulation.ledgers import Ledgers
 from setpoint.simulation.names import renamed_outside, turns, unturned
 from setpoint.simulation.plan import Fault, Plan
 from setpoint.simulation.result import Finding, Result
-from setpoint.simulation.state import Difference, Snapshot, completed, differences
+from setpoint.simulation.state import Difference, Snapshot, completed, differences, is_masked_whole, whole
 
 _UNANSWERED: Final = ("lost-answer", "late-write", "slow-answer", "slow-request")
 
@@ -46,7 +46,7 @@ class Reference:
     """Whether names depend on the number of changes that the controller saw, as in blue-green deployments."""
 
     def __post_init__(self) -> None:
-        masks = set(self.ignore)
+        masks = {*self.ignore, *map(whole, self.ignore)}
         self.created, self.deleted = dict(self.baseline.created), dict(self.baseline.deleted)
         last = self.baseline.there[-1] if self.baseline.there else {}
         self.passing = frozenset(each for each in last if each in self.deleted and each not in self.baseline.end)
@@ -69,6 +69,17 @@ class Reference:
         if any(not differences(way, other) for _, way in self.exchanges.of(one, other, left)):
             return frozenset()
         return frozenset(each.mask for each in left)
+
+    def outside(self, other: Result) -> list[Difference]:
+        """The differences between the external systems at the ends of the undisturbed run and of ``other``."""
+        ours, theirs = self.baseline.end, other.end
+        left = differences(ours, theirs, self.masks)
+        if any(not differences(way, theirs, self.masks) for _, way in self.exchanges.of(ours, theirs, left)):
+            return []
+        if (renamed := renamed_outside(ours, theirs)) is not None:
+            left = differences(renamed.expected, renamed.found, self.masks)
+            left = [each for each in left if not renamed.is_counter(each)]
+        return [each for each in left if each.subject.startswith("external ")]
 
     def _stays(self) -> tuple[dict[str, int], ...]:
         found: list[dict[str, int]] = []
@@ -194,8 +205,8 @@ class Reference:
             ("deleted", self.deleted, result.deleted),
         ):
             for subject, times in seen.items():
-                if f"{subject.partition(' ')[0]} " in self.masks:
-                    continue  # such objects exist by chance, or have names that differ by chance
+                if is_masked_whole(subject, self.masks):
+                    continue  # the object exists by chance
                 most = allowed.get(subject, 0) + twice.get(subject, 0)
                 others = _circle(subject, place)
                 if others and sum(seen.get(each, 0) for each in others) <= sum(allowed.get(each, 0) for each in others):

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import AsyncExitStack, nullcontext
 from datetime import datetime, timedelta
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -29,6 +30,7 @@ from setpoint.simulation.entries import Entries
 from setpoint.simulation.explained import explained
 from setpoint.simulation.externals import using
 from setpoint.simulation.far import Far
+from setpoint.simulation.forms import starring
 from setpoint.simulation.front import Front
 from setpoint.simulation.history import History
 from setpoint.simulation.interludes import Interludes
@@ -157,6 +159,7 @@ class World:
         self._began = time.process_time()
         self.plan, self.options, self.seed = plan, options, plan.seed
         self.chance.seed = plan.seed
+        self.chance.timed = starring(options.forms)
         for number, each in enumerate((*self._randoms, self.cluster.random, self.server.random)):
             each.seed(f"{plan.seed} {number}")
         self.strikes = Strikes(self, plan)
@@ -197,7 +200,8 @@ class World:
         await steps.end(30.0)
         try:
             if self.options.direct is not None:
-                await create_directly(self.options.direct, self.cluster.client, self.server, self.history)
+                wait = partial(steps.quiesce, 30.0) if self.options.apart else None
+                await create_directly(self.options.direct, self.cluster.client, self.server, self.history, wait)
             else:
                 await awaited(setup.scenario(self.cluster))
         except _CutOff:

@@ -18,6 +18,7 @@ from tests.simulation.corpus import (
     f13_readers,
     f14_given_out,
     f15_told,
+    f16_beside_the_clock,
 )
 from tests.simulation.corpus.pair import Pair
 
@@ -37,6 +38,7 @@ _FAMILIES = (
     f13_readers,
     f14_given_out,
     f15_told,
+    f16_beside_the_clock,
 )
 STRANGERS: list[Pair] = [pair for family in _FAMILIES[_FAMILIES.index(f11_strangers) :] for pair in family.PAIRS]
 """Those that are tried only where long tests are (``-m long``)."""

@@ -8,6 +8,10 @@ MISSED: dict[str, str] = {}
 """Pairs whose bug is not found yet, or whose twin is accused, and why."""
 
 KNOWN: dict[str, tuple[Fault, ...]] = {
+    "a-backup-named-by-the-time": (Fault("lost-answer", "create configmaps default/main-nginx #1"),),
+    "a-ticket-for-a-minute": (Fault("crash-after", "patch stores.strange.example.com/status default/main #4"),),
+    "a-trace-by-a-hash-of-the-time": (Fault("lost-answer", "create configmaps default/main-in #1"),),
+    "letters-by-the-time-between": (),
     "a-budget-of-one-reconcile": (Fault("pause", "step 1", (("who", "control plane"),)),),
     "a-password-drawn-again": (Fault("crash-after", "call users.create('main', '*') #1"),),
     "a-network-for-each-attempt": (

@@ -1,0 +1,161 @@
+"""F16: bugs beside objects that are named by the clock, that go by themselves, or that come once a while."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from tests.simulation.corpus.f11_strangers import DERIVED, Store, StoreSpec, changes, made
+from tests.simulation.corpus.pair import Pair
+
+import setpoint as sp
+from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.simulation import External, call
+
+TWICE = changes(StoreSpec(), StoreSpec(image="store:2"))
+MINUTE = timedelta(minutes=1)
+
+
+def born(store: Store) -> datetime:
+    created = store.metadata.creation_timestamp
+    return created if isinstance(created, datetime) else datetime.fromisoformat(str(created).replace("Z", "+00:00"))
+
+
+# -- a backup that is named by the time, and two files behind one guard ------------------------------------------------
+
+
+async def back_up(store: Store, ctx: sp.Context) -> None:
+    began = f"{store.name}-backup-{int(born(store).timestamp())}"
+    await ctx.apply(ConfigMap.named(began, data={"of": store.name}))
+
+
+async def both_files_behind_one_guard(store: Store, ctx: sp.Context) -> None:
+    await back_up(store, ctx)
+    if await ctx.get(ConfigMap, f"{store.name}-nginx") is None:
+        await ctx.create(ConfigMap.named(f"{store.name}-nginx", data={"port": "80"}))
+        await ctx.create(ConfigMap.named(f"{store.name}-php", data={"port": "9000"}))
+
+
+async def each_file_for_itself(store: Store, ctx: sp.Context) -> None:
+    await back_up(store, ctx)
+    await ctx.apply(ConfigMap.named(f"{store.name}-nginx", data={"port": "80"}))
+    await ctx.apply(ConfigMap.named(f"{store.name}-php", data={"port": "9000"}))
+
+
+# -- a ticket that goes after a minute, and a file that only a change of the image makes -------------------------------
+
+
+async def ticket(store: Store, ctx: sp.Context) -> Any:
+    """A ticket for whoever installs the store; it is there for the first minute."""
+    left = (born(store) + MINUTE - ctx.now()).total_seconds()
+    wanted = [Secret.named(f"{store.name}-ticket", labels={"is": "ticket"})]
+    await ctx.keep(Secret, wanted if left > 0 else [], selector={"is": "ticket"})
+    return sp.after(left, "the ticket's end") if left > 0 else None
+
+
+async def credentials_that_are_noted_first(store: Store, ctx: sp.Context) -> Any:
+    if store.status.current != store.spec.image:
+        await ctx.patch(store, {"status": {"current": store.spec.image}}, subresource="status")
+        await ctx.apply(Secret.named(f"{store.name}-credentials", string_data={"for": store.spec.image}))
+    return await ticket(store, ctx)
+
+
+async def credentials_each_time(store: Store, ctx: sp.Context) -> Any:
+    await ctx.apply(Secret.named(f"{store.name}-credentials", string_data={"for": store.spec.image}))
+    store.status.current = store.spec.image
+    return await ticket(store, ctx)
+
+
+# -- a trace whose name is a hash of the time --------------------------------------------------------------------------
+
+
+async def trace(store: Store, ctx: sp.Context) -> None:
+    name = sha256(born(store).isoformat().encode()).hexdigest()[:12]
+    await ctx.apply(ConfigMap.named(f"trace-{name}", data={"of": store.name}))
+
+
+async def traces_and_guards_both_files(store: Store, ctx: sp.Context) -> None:
+    await trace(store, ctx)
+    if await ctx.get(ConfigMap, f"{store.name}-in") is None:
+        await ctx.create(ConfigMap.named(f"{store.name}-in"))
+        await ctx.create(ConfigMap.named(f"{store.name}-out"))
+
+
+async def traces_and_applies_both_files(store: Store, ctx: sp.Context) -> None:
+    await trace(store, ctx)
+    await ctx.apply(ConfigMap.named(f"{store.name}-in"))
+    await ctx.apply(ConfigMap.named(f"{store.name}-out"))
+
+
+# -- letters that depend on how long users take ------------------------------------------------------------------------
+
+
+class Letters(External):
+    """Letters to whoever owns a store."""
+
+    def __init__(self) -> None:
+        self.sent: dict[str, str] = {}
+
+    @call
+    async def send(self, text: str) -> None:
+        self.sent[text] = "by post"
+
+
+letters = Letters()
+
+
+async def reminds_of_an_old_image(store: Store, ctx: sp.Context) -> None:
+    """Sends a letter about the last image, if that served for longer than a quarter of an hour."""
+    before, _, since = store.status.current.partition(" ")
+    if before == store.spec.image:
+        return
+    now = ctx.now()
+    if before and (now - datetime.fromtimestamp(int(since), UTC)) > 15 * MINUTE:
+        await letters.send(f"{before} is not served any more")
+    await ctx.ensure_current()
+    await ctx.patch(store, {"status": {"current": f"{store.spec.image} {int(now.timestamp())}"}}, subresource="status")
+
+
+async def says_once_that_it_is_there(store: Store, ctx: sp.Context) -> None:
+    await ctx.ensure_current()
+    if not store.status.phase:
+        await letters.send(f"{store.name} is there")
+    store.status.phase = "Ready"
+
+
+PAIRS = [
+    Pair(
+        name="a-backup-named-by-the-time",
+        root="R19",
+        source=DERIVED,
+        scenario=TWICE,
+        buggy=made(both_files_behind_one_guard, ConfigMap),
+        correct=made(each_file_for_itself, ConfigMap),
+    ),
+    Pair(
+        name="a-ticket-for-a-minute",
+        root="R23",
+        source=DERIVED,
+        scenario=TWICE,
+        buggy=made(credentials_that_are_noted_first, Secret),
+        correct=made(credentials_each_time, Secret),
+    ),
+    Pair(
+        name="a-trace-by-a-hash-of-the-time",
+        root="R19",
+        source=DERIVED,
+        scenario=TWICE,
+        buggy=made(traces_and_guards_both_files, ConfigMap),
+        correct=made(traces_and_applies_both_files, ConfigMap),
+    ),
+    Pair(
+        name="letters-by-the-time-between",
+        root="R46",
+        source=DERIVED,
+        scenario=TWICE,
+        buggy=made(reminds_of_an_old_image),
+        correct=made(says_once_that_it_is_there),
+        options={"externals": [letters]},
+    ),
+]
