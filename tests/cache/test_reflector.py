@@ -18,6 +18,7 @@ from setpoint.cache import Reflector, ReflectorBackoff
 from setpoint.cache.errors import is_too_large
 from setpoint.cache.sink import EventType
 from setpoint.client import CredentialsError
+from setpoint.models.core_v1 import Pod
 from setpoint.testing import advance, settle, virtual_time
 
 from .fakes import (
@@ -46,8 +47,10 @@ class RecordingSink:
     def begin(self) -> None:
         self._listing = set()
 
-    def item(self, raw: bytes) -> None:
+    def item(self, raw: bytes) -> bool:
+        before = len(self._listing)
         self._listing.add(self._name(raw))
+        return len(self._listing) > before
 
     def unlisted(self, raw: bytes) -> None:
         self._listing.discard(self._name(raw))
@@ -94,6 +97,7 @@ async def running(*script: Exception | bytes | Stream, streaming: bool = False, 
         source,
         "/api/v1/pods",
         sink,
+        resource=Pod.resource,
         random=options.pop("random", Random(1)),
         streaming_lists=streaming,
         on_error=errors.append,

@@ -57,6 +57,16 @@ def answer(document: Any, status: int = 200, **headers: str) -> Answer:
     )
 
 
+def echo(document: Any, request: Request) -> Answer:
+    """``document`` as the object that ``request`` is about: with the name and the namespace of its path or body."""
+    _, _, rest = request.path.partition("/namespaces/")
+    namespace, *parts = rest.split("/") if rest else ("", *request.path.split("/")[-2:])
+    sent = json.loads(request.body or b"{}") if request.method == "POST" else {}
+    name = sent.get("metadata", {}).get("name") or (parts[1] if len(parts) > 1 else "")
+    metadata = {**document.get("metadata", {}), "name": name, **({"namespace": namespace} if namespace else {})}
+    return answer({**document, "metadata": metadata})
+
+
 def failure(code: int, reason: str, message: str = "no", **details: Any) -> Answer:
     return answer(
         {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message, "details": details},

@@ -10,10 +10,12 @@ import pytest
 
 from setpoint.client import (
     AmbiguousMatchError,
+    ApiError,
     Client,
     DynamicObject,
     InProcessTransport,
     NoMatchError,
+    NotFound,
     PartialObjectMetadata,
     Request,
     dynamic,
@@ -312,7 +314,8 @@ async def test_a_new_crd_is_found_and_many_who_ask_cause_one_discovery() -> None
         assert len(server.requests) == 2
         with pytest.raises(NoMatchError):
             await mapper.resource("widgets")
-        assert len(server.requests) == 2, "what was learnt a moment ago is not asked again"
+        assert len(server.requests) == 4, "a name is absent only after a discovery that began after the look-up"
+        assert asyncio.get_running_loop().time() == pytest.approx(1), "discoveries begin a second apart"
         await asyncio.sleep(5)
         widgets = aggregated_resource("widgets", "Widget", group="x.example.com")
         groups["items"].append(
@@ -320,4 +323,102 @@ async def test_a_new_crd_is_found_and_many_who_ask_cause_one_discovery() -> None
         )
         found = await asyncio.gather(*(mapper.resource("widgets") for _ in range(20)))
         assert {entry.kind for entry in found} == {"Widget"}
-        assert len(server.requests) == 4
+        assert len(server.requests) == 6
+
+
+@virtual_time
+async def test_definitions_that_are_installed_within_a_second_are_all_found() -> None:
+    groups = {"kind": "APIGroupDiscoveryList", "items": list(GROUPS["items"])}
+    server = Server(lambda request: answer(CORE if request.path == "/api" else groups))
+
+    def install(number: int) -> None:
+        entry = aggregated_resource(f"widget{number}s", f"Widget{number}", group=f"x{number}.example.com")
+        groups["items"].append(
+            {"metadata": {"name": f"x{number}.example.com"}, "versions": [{"version": "v1", "resources": [entry]}]}
+        )
+
+    async with Client(InProcessTransport(server.handle)) as client:
+        for number in range(5):
+            install(number)
+            assert (await client.rest_mapper.resource(f"widget{number}s")).kind == f"Widget{number}"
+            await asyncio.sleep(0.1)
+        install(5)
+        install(6)
+        found = await asyncio.gather(*(client.rest_mapper.resource(f"widget{number}s") for number in (5, 6)))
+        assert [entry.kind for entry in found] == ["Widget5", "Widget6"]
+
+
+def versions(*names: str) -> dict[str, Any]:
+    served = [
+        {"version": name, "resources": [aggregated_resource("widgets", "Widget", group="x.example.com", version=name)]}
+        for name in names
+    ]
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "items": [{"metadata": {"name": "x.example.com"}, "versions": served}],
+    }
+
+
+@virtual_time
+async def test_a_version_that_is_no_longer_served_is_dropped_by_its_first_404_and_in_any_case_after_a_while() -> None:
+    groups = versions("v1beta1", "v1")
+
+    def behave(request: Request) -> Answer:
+        if request.path in ("/api", "/apis"):
+            return answer(CORE if request.path == "/api" else groups)
+        if any(request.path.startswith(f"/apis/x.example.com/{entry['version']}/") for entry in served()):
+            return answer({**WIDGET, "apiVersion": "x.example.com/v1"})
+        return Answer(404, {}, b"404 page not found\n")
+
+    def served() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = groups["items"][0]["versions"]
+        return found
+
+    server = Server(behave)
+    async with Client(InProcessTransport(server.handle)) as client:
+        assert (await client.rest_mapper.resource("widgets")).version == "v1beta1"
+        await asyncio.sleep(2)
+        groups = versions("v1")
+        with pytest.raises(NotFound, match=r"does not serve widgets of x.example.com/v1beta1"):
+            await client.get("widgets", "a")
+        assert (await client.get("widgets", "a")).api_version == "x.example.com/v1"
+        groups = versions("v2")
+        await asyncio.sleep(31)
+        assert (await client.rest_mapper.resource("widgets")).version == "v2"
+        groups = versions()
+        await asyncio.sleep(31)
+        with pytest.raises(NoMatchError):
+            await client.rest_mapper.resource("widgets")
+
+
+@virtual_time
+async def test_while_discovery_fails_the_last_result_is_used() -> None:
+    up = True
+
+    def behave(request: Request) -> Answer:
+        return aggregated(request) if up else failure(500, "InternalError")
+
+    async with Client(InProcessTransport(Server(behave).handle)) as client:
+        assert (await client.rest_mapper.resource("po")).kind == "Pod"
+        up = False
+        await asyncio.sleep(40)
+        assert (await client.rest_mapper.resource("po")).kind == "Pod"
+        with pytest.raises(ApiError):
+            await client.rest_mapper.resource("widgets")
+
+
+@virtual_time
+async def test_the_resources_of_a_group_stay_while_only_its_own_discovery_fails() -> None:
+    up = True
+
+    def behave(request: Request) -> Answer:
+        if request.path == "/apis/apps/v2" and not up:
+            return failure(503, "ServiceUnavailable")
+        return legacy(request)
+
+    async with Client(InProcessTransport(Server(behave).handle)) as client:
+        before = await client.rest_mapper.refresh()
+        up = False
+        assert {str(entry.gvk) for entry in (await client.rest_mapper.refresh()).resources} == {
+            str(entry.gvk) for entry in before.resources
+        }

@@ -18,7 +18,7 @@ from setpoint.meta import ObjectMeta
 from setpoint.models import BUILTIN
 from setpoint.models.core_v1 import ConfigMap, Node, Pod
 
-from .conftest import Answer, Server, Thing, answer, failure
+from .conftest import Answer, Server, Thing, answer, echo, failure
 
 ROOT = Path(__file__).parents[2]
 CONFIG_MAP = {"metadata": {"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "1"}, "data": {"k": "v"}}
@@ -31,7 +31,7 @@ def test_what_is_generated_is_up_to_date(tool: str) -> None:
 
 
 async def test_groups_are_the_same_verbs() -> None:
-    server = Server(lambda request: answer({**CONFIG_MAP, "items": []}))
+    server = Server(lambda request: echo({**CONFIG_MAP, "items": []}, request))
     async with Client(InProcessTransport(server.handle)) as client:
         assert (await client.core_v1.config_maps("ns").get("a")).data == {"k": "v"}
         await client.core_v1.config_maps().list(selector="a=b")
@@ -155,7 +155,7 @@ def test_the_blocking_client_gives_the_same_objects_and_errors() -> None:
     def behave(request: Request) -> Answer:
         if request.path.endswith("/gone"):
             return failure(404, "NotFound")
-        return answer({**CONFIG_MAP, "items": [CONFIG_MAP]})
+        return echo({**CONFIG_MAP, "items": [CONFIG_MAP]}, request)
 
     with blocked(Server(behave)) as client:
         assert client.get(ConfigMap, "a").data == {"k": "v"}
@@ -167,14 +167,14 @@ def test_the_blocking_client_gives_the_same_objects_and_errors() -> None:
 
 
 async def test_the_blocking_client_works_where_a_loop_runs_already() -> None:
-    with blocked(Server(lambda request: answer(CONFIG_MAP))) as client:
+    with blocked(Server(lambda request: echo(CONFIG_MAP, request))) as client:
         assert client.get(ConfigMap, "a").name == "a"
 
 
 def test_whatever_the_asynchronous_client_can_do_the_blocking_one_can() -> None:
     # For programs that have a loop.
     own = {"answers", "lineage", "on_write", "over", "transport", "random", "config", "field_manager"}
-    with blocked(Server(lambda request: answer(CONFIG_MAP))) as client:
+    with blocked(Server(lambda request: echo(CONFIG_MAP, request))) as client:
         names = {name for name in dir(client._client) if not name.startswith("_")} - own
         assert "core_v1" in names
         assert {name for name in names if not hasattr(client, name)} == set()
@@ -186,7 +186,7 @@ def test_whatever_the_asynchronous_client_can_do_the_blocking_one_can() -> None:
 
 
 def test_groups_without_await_are_the_same_verbs() -> None:
-    server = Server(lambda request: answer({**CONFIG_MAP, "items": [CONFIG_MAP]}))
+    server = Server(lambda request: echo({**CONFIG_MAP, "items": [CONFIG_MAP]}, request))
     with blocked(server) as client:
         maps = client.core_v1.config_maps("ns")
         assert maps.get("a").data == {"k": "v"}
@@ -250,7 +250,7 @@ def test_an_error_of_a_blocking_stream_is_the_callers() -> None:
 
 def test_a_closed_blocking_client_says_so_and_leaves_no_thread() -> None:
     before = threading.active_count()
-    client = blocked(Server(lambda request: answer(CONFIG_MAP)))
+    client = blocked(Server(lambda request: echo(CONFIG_MAP, request)))
     client.get(ConfigMap, "a")
     client.close()
     client.close()

@@ -10,7 +10,7 @@ from tests.tasks import stop
 from setpoint.client import AdaptiveLimiter, Client, InProcessTransport, Request, TooManyRequests
 from setpoint.testing import settle, virtual_time
 
-from .conftest import Answer, Server, Thing, answer, failure
+from .conftest import Answer, Server, Thing, answer, echo, failure
 
 OK = answer({"metadata": {"name": "a"}})
 
@@ -25,7 +25,7 @@ async def test_no_more_than_the_limit_are_under_way_and_all_get_through() -> Non
         most = max(most, now)
         await asyncio.sleep(1)
         now -= 1
-        return OK
+        return echo({}, request)
 
     async with Client(InProcessTransport(Server(slow).handle), limiter=AdaptiveLimiter(most=5)) as client:
         await asyncio.gather(*(client.get(Thing, str(i)) for i in range(20)))

@@ -21,7 +21,7 @@ from setpoint.client import (
 )
 from setpoint.meta import DecodeError, Object, ObjectMeta, Resource, Status, decode, raw_of
 
-from .conftest import Answer, Connect, Globe, Thing, ThingSpec, answer, failure
+from .conftest import Answer, Connect, Globe, Thing, ThingSpec, answer, echo, failure
 
 THING = {
     "apiVersion": "v1",
@@ -46,7 +46,14 @@ async def test_get_sends_path_and_accept_and_gives_the_object(connect: Connect) 
 
 
 async def test_namespace_of_the_client_counts_where_none_is_given(connect: Connect) -> None:
-    async with connect(lambda request: answer(THING), namespace="home") as (client, server):
+    globe = {"apiVersion": "x.example.com/v1beta1", "kind": "Globe"}
+
+    def behave(request: Request) -> Answer:
+        if request.path.endswith("/things") and request.method == "GET":
+            return answer({"items": []})
+        return echo(globe if "globes" in request.path else THING, request)
+
+    async with connect(behave, namespace="home") as (client, server):
         await client.get(Thing, "a")
         await client.get(Globe, "earth")
         await client.list(Thing)
@@ -74,7 +81,10 @@ async def test_a_name_that_would_address_something_else_is_refused(connect: Conn
 
 
 async def test_names_with_colons_and_other_letters_arrive_as_they_are(connect: Connect) -> None:
-    async with connect(lambda request: answer(THING)) as (client, server):
+    def behave(request: Request) -> Answer:
+        return answer({"metadata": {"name": "system:node é+?#&"}, "items": []})
+
+    async with connect(behave) as (client, server):
         await client.get(Globe, "system:node é+?#&")
         await client.list(Thing, selector={"app": "web"}, field_selector="metadata.name!=a b&c")
     assert server.requests[0].path.endswith("/globes/system:node é+?#&")
@@ -177,14 +187,14 @@ async def test_pages_go_on_with_a_full_list_when_the_token_has_expired(connect: 
 
 async def test_update_sends_a_patch_of_what_was_changed_under_the_version_that_was_read(connect: Connect) -> None:
     def behave(request: Request) -> Answer:
-        return answer(THING)
+        return echo(THING, request)
 
     async with connect(behave) as (client, server):
         thing = await client.get(Thing, "a", namespace="ns")
         thing.spec.replicas = 3
         thing.spec.containers[0].image = "j"
         await client.update(thing)
-        await client.update_status(await client.get(Thing, "a"))
+        await client.update_status(await client.get(Thing, "a", namespace="ns"))
     sent = server.requests[1]
     assert (sent.method, sent.path) == ("PATCH", "/api/v1/namespaces/ns/things/a")
     assert sent.headers["content-type"] == "application/merge-patch+json"
@@ -196,14 +206,14 @@ async def test_update_sends_a_patch_of_what_was_changed_under_the_version_that_w
 
 
 async def test_update_of_an_object_made_by_hand_says_what_to_use(connect: Connect) -> None:
-    async with connect(lambda request: answer(THING)) as (client, _):
+    async with connect(lambda request: echo(THING, request)) as (client, _):
         with pytest.raises(ValueError, match=r"apply\(\), create\(\) or replace\(\)"):
             await client.update(Thing.named("a"))
 
 
 async def test_replace_puts_the_typed_object(connect: Connect) -> None:
-    async with connect(lambda request: answer(THING)) as (client, server):
-        await client.replace(await client.get(Thing, "a"), dry_run=True, field_validation="Strict")
+    async with connect(lambda request: echo(THING, request)) as (client, server):
+        await client.replace(await client.get(Thing, "a", namespace="ns"), dry_run=True, field_validation="Strict")
     sent = server.requests[1]
     assert sent.method == "PUT"
     assert sent.query == (("dryRun", "All"), ("fieldManager", "setpoint"), ("fieldValidation", "Strict"))
@@ -211,8 +221,8 @@ async def test_replace_puts_the_typed_object(connect: Connect) -> None:
 
 
 async def test_apply_leaves_out_what_only_the_server_may_say(connect: Connect) -> None:
-    async with connect(lambda request: answer({**THING, "status": {"phase": "x"}})) as (client, server):
-        thing = await client.get(Thing, "a")
+    async with connect(lambda request: echo({**THING, "status": {"phase": "x"}}, request)) as (client, server):
+        thing = await client.get(Thing, "a", namespace="ns")
         await client.apply(thing)
         await client.apply(thing, subresource="status", force=False, field_manager="other")
     main, status = server.requests[1:]
@@ -230,8 +240,10 @@ async def test_apply_leaves_out_what_only_the_server_may_say(connect: Connect) -
 
 
 async def test_delete_of_an_object_hits_no_newer_one_of_its_name(connect: Connect) -> None:
-    async with connect(lambda request: answer(THING)) as (client, server):
-        gone = await client.delete(await client.get(Thing, "a"), propagation="Foreground", grace_period_seconds=0)
+    async with connect(lambda request: echo(THING, request)) as (client, server):
+        gone = await client.delete(
+            await client.get(Thing, "a", namespace="ns"), propagation="Foreground", grace_period_seconds=0
+        )
     assert isinstance(gone, Thing)
     assert json.loads(server.requests[1].body or b"") == {
         "apiVersion": "v1",
@@ -254,7 +266,7 @@ async def test_delete_gives_the_status_where_the_server_answers_one(connect: Con
 
 
 async def test_patch_sends_any_type(connect: Connect) -> None:
-    async with connect(lambda request: answer(THING)) as (client, server):
+    async with connect(lambda request: echo(THING, request)) as (client, server):
         await client.patch(Thing, "a", [{"op": "remove", "path": "/x"}], type=PatchType.JSON, subresource="status")
     assert server.requests[0].path.endswith("/things/a/status")
     assert server.requests[0].headers["content-type"] == "application/json-patch+json"
@@ -263,7 +275,7 @@ async def test_patch_sends_any_type(connect: Connect) -> None:
 async def test_a_list_of_operations_is_a_json_patch_and_all_else_a_merge_patch_unless_the_caller_says(
     connect: Connect,
 ) -> None:
-    async with connect(lambda request: answer(THING)) as (client, server):
+    async with connect(lambda request: echo(THING, request)) as (client, server):
         await client.patch(Thing, "a", [{"op": "remove", "path": "/x"}])
         await client.patch(Thing, "a", {"x": None})
         await client.patch(Thing, "a", b'{"x": null}')
@@ -276,7 +288,7 @@ async def test_observers_hear_of_writes_that_succeeded(connect: Connect) -> None
     heard: list[tuple[str, ...]] = []
 
     def behave(request: Request) -> Answer:
-        return failure(409, "Conflict") if request.method == "PUT" else answer(THING)
+        return failure(409, "Conflict") if request.method == "PUT" else echo(THING, request)
 
     async with connect(behave) as (client, _):
         stop = client.on_write(
@@ -293,9 +305,9 @@ async def test_observers_hear_of_writes_that_succeeded(connect: Connect) -> None
         stop()
         await client.apply(thing)
     assert heard == [
-        ("things", "ns/a", "u1", "7", "create", "application/json"),
-        ("things", "ns/a", "u1", "7", "patch", "application/merge-patch+json"),
-        ("things", "ns/a", "u1", "7", "delete", ""),
+        ("things", "default/a", "u1", "7", "create", "application/json"),
+        ("things", "default/a", "u1", "7", "patch", "application/merge-patch+json"),
+        ("things", "default/a", "u1", "7", "delete", ""),
     ]
 
 

@@ -20,7 +20,9 @@ from setpoint.client import (
     WaitFailed,
     WaitTimeout,
 )
+from setpoint.meta import from_wire
 from setpoint.models.core_v1 import ConfigMap, Node, NodeCondition
+from setpoint.models.policy_v1 import PodDisruptionBudget
 from setpoint.testing import advance, virtual_time
 
 
@@ -60,6 +62,32 @@ async def test_an_object_is_returned_as_it_is_when_its_condition_comes_true(cond
         assert asyncio.get_running_loop().time() == pytest.approx(5, abs=0.1)
         again = await client.wait(node, condition, timeout=0.5)
         assert again.metadata.resource_version == found.metadata.resource_version
+        await change
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["of the condition", "of the status"])
+@virtual_time
+async def test_a_condition_of_an_earlier_generation_does_not_count(beside: bool) -> None:
+    def status(generation: int) -> dict[str, Any]:
+        ready = {"type": "Available", "status": "True", "reason": "Is", "message": ""}
+        ready["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+        observed = {"observedGeneration": generation}
+        counts = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
+        own = {**ready, **observed} if beside else ready
+        return {"status": {**counts, "conditions": [own], **({} if beside else observed)}}
+
+    async with serving() as client:
+        kind = PodDisruptionBudget
+        spec = {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}
+        budget = await client.create(from_wire(kind, {"metadata": {"name": "b"}, "spec": spec}))
+        await client.patch(kind, "b", status(1), subresource="status")
+        assert (await client.wait(budget, "Available")).metadata.generation == 1
+        await client.patch(kind, "b", {"spec": {"minAvailable": 5}})
+        with pytest.raises(WaitTimeout, match=r"it is Available=True \(Is\), but of generation 1, .* is at 2"):
+            await client.wait(budget, "Available", timeout=3)
+        change = later(5, client.patch(kind, "b", status(2), subresource="status"))
+        await client.wait(budget, "Available")
+        assert asyncio.get_running_loop().time() == pytest.approx(8, abs=0.1)
         await change
 
 

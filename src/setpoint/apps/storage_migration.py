@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from setpoint.client import ApiError, Client, Conflict, NotFound
+from setpoint.client.paging import Paging
 from setpoint.client.partial import PartialObjectMetadata, metadata_only
 from setpoint.meta import Resource
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
@@ -97,6 +98,7 @@ class StorageMigration:
 
     async def _write_all(self, kind: type[PartialObjectMetadata]) -> int:
         written, token = 0, ""
+        paging = Paging(self.name)
         failures: list[str] = []
         while True:
             page = await self.client.list(kind, limit=self.page, continue_=token)
@@ -112,6 +114,7 @@ class StorageMigration:
             token = page.metadata.continue_
             if not token:
                 break
+            paging.check(token, is_new=bool(page.items))
         if failures:
             shown = "\n  ".join(failures[:10]) + (f"\n  and {len(failures) - 10} more" if len(failures) > 10 else "")
             raise MigrationError(

@@ -8,9 +8,10 @@ object costs time but never gives a wrong result. Where this search does not wor
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from setpoint.cache.errors import WatchBroken
 from setpoint.client.lines import MAX_LINE
@@ -33,6 +34,8 @@ class Envelope(Struct, kw_only=True):
     kind: str = ""
     api_version: str = field(name="apiVersion", default="")
     metadata: ListMeta = field(default_factory=ListMeta)
+    items: msgspec.Raw | UnsetType = UNSET
+    """Null or ``[]``, since the items are cut out; unset if the list had no such field."""
 
 
 class ListSplitter:
@@ -42,7 +45,11 @@ class ListSplitter:
     byte costs only a small multiple of its length. An item that is longer than any object can be is rejected.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, check: Callable[[Envelope], None] = lambda _: None) -> None:
+        """``check`` is called with the fields of the list: with those before the items as soon as they are there, and
+        with all of them at the end. It raises an exception for a list that is not the expected one.
+        """
+        self._check = check
         self._rest = b""
         self._more = bytearray()
         self._header: bytes | None = None
@@ -69,6 +76,7 @@ class ListSplitter:
                 self._rest = data
                 return []
             self._header, data = data[:start], data[start:]
+            self._check(self._envelope(self._header + b"]}"))
         items: list[bytes] = []
         position = self._split(data, items)
         if len(data) - position > self._patience:
@@ -98,8 +106,14 @@ class ListSplitter:
             if data[position : position + 1] != b"]":
                 raise WatchBroken(f"the list broke off inside its items, after {len(items)} of the last ones")
             document = self._header + data[position:]
+        envelope = self._envelope(document)
+        self._check(envelope)
+        return items, envelope
+
+    @staticmethod
+    def _envelope(document: bytes) -> Envelope:
         try:
-            return items, msgspec.json.decode(document, type=Envelope)
+            return msgspec.json.decode(document, type=Envelope)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             raise WatchBroken(f"not a complete list: {problem}; it begins with {document[:200]!r}") from None
 
@@ -183,9 +197,3 @@ def _start_of_items(data: bytes) -> int:
             if bracket is not None:
                 return bracket.end()
     return -1
-
-
-def check_list(envelope: Envelope) -> None:
-    """Raises `WatchBroken` for an answer that is not a list."""
-    if envelope.kind and not envelope.kind.endswith("List"):
-        raise WatchBroken(f"the server answered with a {envelope.kind} instead of a list")

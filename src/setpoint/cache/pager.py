@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
+from msgspec import UNSET
+
 from setpoint.cache.counters import Counters
-from setpoint.cache.errors import is_expired
-from setpoint.cache.lists import ListSplitter, check_list
+from setpoint.cache.errors import WatchBroken, is_expired
+from setpoint.cache.lists import Envelope, ListSplitter
 from setpoint.cache.sink import Sink
 from setpoint.cache.source import Source
 from setpoint.client.errors import Gone
-from setpoint.meta import ListMeta
+from setpoint.client.identity import check_list
+from setpoint.client.paging import Paging
+from setpoint.meta import DecodeError, ListMeta, Resource
 
 PAGE_SIZE = 500
 _YIELD_BYTES = 1 << 20
@@ -45,6 +49,7 @@ class Pager:
         sink: Sink,
         counters: Counters,
         *,
+        resource: Resource,
         query: tuple[tuple[str, str], ...],
         accept: str,
         page_size: int | None,
@@ -53,6 +58,7 @@ class Pager:
     ) -> None:
         self._source = source
         self._path = path
+        self._resource = resource
         self._sink = sink
         self._counters = counters
         self._query = query
@@ -73,17 +79,18 @@ class Pager:
         started = loop.time()
         self._sink.begin()
         limit = self._limit(version)
-        page = await self._page(version, limit, "")
+        paging = Paging(self._resource)
+        page = await self._page(version, limit, "", paging)
         paged = bool(page.continue_)
         resource_version = page.resource_version
         while page.continue_:
             try:
-                page = await self._page("", limit, page.continue_)
+                page = await self._page("", limit, page.continue_, paging)
             except Gone as problem:
                 if not is_expired(problem):
                     raise
                 self._sink.begin()
-                page = await self._page(version, 0, "")
+                page = await self._page(version, 0, "", paging)
             resource_version = page.resource_version
         if paged and version == "0":
             self._pages_cached_lists = True
@@ -99,7 +106,7 @@ class Pager:
             return PAGE_SIZE
         return 0
 
-    async def _page(self, version: str, limit: int, token: str) -> ListMeta:
+    async def _page(self, version: str, limit: int, token: str, paging: Paging) -> ListMeta:
         query = list(self._query)
         if limit:
             query.append(("limit", str(limit)))
@@ -107,8 +114,8 @@ class Pager:
             query.append(("continue", token))
         elif version:
             query.append(("resourceVersion", version))
-        splitter = ListSplitter()
-        sink = self._sink
+        splitter = ListSplitter(self._check)
+        sink, is_new = self._sink, False
         async with self._source.stream(
             "GET",
             self._path,
@@ -119,13 +126,21 @@ class Pager:
         ) as response:
             async for chunk in response.chunks():
                 for item in splitter.feed(chunk):
-                    sink.item(item)
+                    is_new = sink.item(item) or is_new
                     self._counters.listed_items += 1
                 await self._breath.after(len(chunk))
         items, envelope = splitter.finish()
-        check_list(envelope)
         for item in items:
-            sink.item(item)
+            is_new = sink.item(item) or is_new
             self._counters.listed_items += 1
         sink.flush()
+        if envelope.metadata.continue_:
+            paging.check(envelope.metadata.continue_, is_new=is_new)
         return envelope.metadata
+
+    def _check(self, envelope: Envelope) -> None:
+        try:
+            has_items = envelope.items is not UNSET
+            check_list(self._resource, envelope.api_version, envelope.kind, has_items=has_items)
+        except DecodeError as problem:
+            raise WatchBroken(f"not the list that was asked for: {problem}") from None

@@ -22,6 +22,7 @@ from setpoint.cache.source import Source
 from setpoint.client.errors import ApiError, TooManyRequests, error_from_status
 from setpoint.client.transport import Response, TransportError
 from setpoint.concurrency import Deadline
+from setpoint.meta import Resource
 
 logger = logging.getLogger("setpoint.cache")
 
@@ -91,6 +92,7 @@ class Reflector:
         path: str,
         sink: Sink,
         *,
+        resource: Resource,
         random: Random,
         query: tuple[tuple[str, str], ...] = (),
         accept: str = "application/json",
@@ -129,6 +131,7 @@ class Reflector:
             path,
             sink,
             self.counters,
+            resource=resource,
             query=query,
             accept=list_accept,
             page_size=page_size,

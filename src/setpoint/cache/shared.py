@@ -60,6 +60,7 @@ class SharedInformer:
             source,
             scope.path,
             self,
+            resource=scope.resource,
             random=random,
             query=scope.query,
             accept=_PARTIAL.format("") if scope.metadata_only else "application/json",
@@ -191,14 +192,17 @@ class SharedInformer:
         if self.has_synced or len(self.store):
             self._replacement = self.store.replacement()
 
-    def item(self, raw: bytes) -> None:
+    def item(self, raw: bytes) -> bool:
         item = self._read(raw)
         if item is None:
-            return
+            return True
+        target = self.store if self._replacement is None else self._replacement
+        before = len(target)
         if self._replacement is not None:
             self._replacement.add(key_of(item.head), item)
         else:
             self._put(item, initial=True)
+        return len(target) > before
 
     def unlisted(self, raw: bytes) -> None:
         item = self._read(raw)

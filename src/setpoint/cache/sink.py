@@ -13,8 +13,9 @@ class Sink(Protocol):
     def begin(self) -> None:
         """Begins a list; an earlier list that is not finished is discarded."""
 
-    def item(self, raw: bytes) -> None:
-        """Adds an object of the list."""
+    def item(self, raw: bytes) -> bool:
+        """Adds an object of the list; returns whether it was not in it before. An unreadable one counts as new."""
+        ...
 
     def unlisted(self, raw: bytes) -> None:
         """Removes an object that was deleted before the end of its list (streamed lists only)."""

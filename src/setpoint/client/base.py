@@ -7,8 +7,9 @@ from typing import Any, Protocol, TypeVar
 
 from setpoint.client.dynamic import dynamic
 from setpoint.client.errors import UnreadableAnswer
+from setpoint.client.identity import check_key, check_kind
 from setpoint.client.options import PatchType, checked_name
-from setpoint.client.requester import JSON, Requester
+from setpoint.client.requester import JSON, MAX_OBJECT, Requester
 from setpoint.client.transport import Transport
 from setpoint.client.write_record import WriteObserver, WriteRecord
 from setpoint.meta import DecodeError, Object, ObjectKey, Resource, decode, resource_of
@@ -50,6 +51,7 @@ class ClientBase:
         subresource: str = "",
         before: bytes | None = None,
         observed: bool = True,
+        named_by_server: bool = False,
     ) -> K:
         resource = resource_of(kind)
         answer = await self._requester.request(
@@ -62,8 +64,17 @@ class ClientBase:
             verb=verb,
             resource=named(resource, subresource),
             key=key,
+            limit=MAX_OBJECT,
         )
-        made = readable(kind, answer, verb, named(resource, subresource), key)
+        made = readable(
+            kind,
+            answer,
+            verb,
+            named(resource, subresource),
+            key,
+            subresource=subresource,
+            named_by_server=named_by_server,
+        )
         if observed and self._observers:
             self._observe(
                 WriteRecord(
@@ -103,16 +114,31 @@ class ClientBase:
         )
 
 
-def readable(kind: type[M], body: bytes, verb: str, resource: Resource | str, key: str) -> M:
-    """The server's answer decoded as ``kind``.
+def readable(
+    kind: type[M],
+    body: bytes,
+    verb: str,
+    resource: Resource | str,
+    key: ObjectKey,
+    *,
+    subresource: str = "",
+    named_by_server: bool = False,
+) -> M:
+    """The server's answer decoded as ``kind``. An object must have the kind and, unless the server chooses its name,
+    the ``key`` that was asked for.
 
     Raises:
-        UnreadableAnswer: the answer does not fit the kind.
+        UnreadableAnswer: the answer does not fit the kind, or is something else than what was asked for.
     """
     try:
-        return decode(kind, body)
+        if issubclass(kind, Object):
+            check_kind(body, resource_of(kind), subresource)
+        made = decode(kind, body)
+        if isinstance(made, Object) and not named_by_server:
+            check_key(made.key, key)
     except DecodeError as problem:
         raise UnreadableAnswer(problem, verb=verb, resource=resource, key=key) from None
+    return made
 
 
 def scope_of(namespace: str | None) -> str:

@@ -49,7 +49,8 @@ class Client(PodConnections, Clientset):
 
     - The server may have carried out a verb that ends in a `TransportError` whose ``sent`` is true. Only reads are sent
       again after such an error.
-    - A client belongs to one event loop.
+    - A client belongs to one event loop at a time. When that loop is closed, such as at the end of `asyncio.run`, the
+      client may be used in another loop, with new connections.
 
     ``get``, ``list``, ``pages``, ``patch``, ``delete`` and ``delete_all`` also accept the name of a kind, in kubectl's
     forms (``po``, ``deployments.apps``, ``mykinds.v1.grp.example.com``); the objects are then `DynamicObject`

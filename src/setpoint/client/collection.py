@@ -9,10 +9,23 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar, cast, overload
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
+from setpoint.client.identity import check_list, kind_of
 from setpoint.client.transport import TransportError
-from setpoint.meta import DecodeError, Head, ListMeta, Object, decode, elements, head_of, members, mended, raw_of
+from setpoint.meta import (
+    DecodeError,
+    Head,
+    ListMeta,
+    Object,
+    decode,
+    elements,
+    head_of,
+    members,
+    mended,
+    raw_of,
+    resource_of,
+)
 
 __all__ = ["ObjectList", "decode_list", "split_list"]
 
@@ -135,18 +148,20 @@ class ObjectList(Sequence[K], Generic[K]):
             self._broken[place] = problem
 
 
-class RawList(Struct):
-    """A list whose objects are not yet decoded."""
+class RawList(Struct, rename="camel"):
+    """A list whose objects are not yet decoded. Its ``items`` may be null, but not absent."""
 
+    api_version: str | None = None
+    kind: str | None = None
     metadata: ListMeta | None = None
-    items: list[Raw] | None = None
+    items: list[Raw] | UnsetType | None = UNSET
 
 
 _decoder = msgspec.json.Decoder(RawList)
 
 
 def split_list(body: bytes) -> RawList:
-    """The list's metadata and the JSON of each item; None in place of either if the server sent null.
+    """The list's kind and metadata, and the JSON of each item; None in place of any of them if the server sent null.
 
     Raises:
         TransportError: ``body`` is not a list.
@@ -167,10 +182,13 @@ def _split_deep(body: bytes) -> RawList:
     try:
         found = members(body)
         metadata = decode(ListMeta, found["metadata"]) if found.get("metadata", b"null") != b"null" else None
-        items = [Raw(each) for each in elements(found["items"])] if found.get("items", b"null") != b"null" else None
+        items: list[Raw] | UnsetType | None = UNSET
+        if "items" in found:
+            items = [Raw(each) for each in elements(found["items"])] if found["items"] != b"null" else None
+        api_version, kind = kind_of(body)
     except DecodeError as problem:
         raise _no_list(problem, body) from None
-    return RawList(metadata, items)
+    return RawList(api_version, kind, metadata, items)
 
 
 def _no_list(problem: Exception, body: bytes) -> TransportError:
@@ -179,8 +197,16 @@ def _no_list(problem: Exception, body: bytes) -> TransportError:
 
 
 def decode_list(kind: type[K], body: bytes) -> ObjectList[K]:
-    """The objects in the JSON of a list; each object keeps its own JSON."""
+    """The objects in the JSON of a list; each object keeps its own JSON.
+
+    Raises:
+        TransportError: ``body`` is not a list of this kind.
+    """
     found = split_list(body)
+    try:
+        check_list(resource_of(kind), found.api_version or "", found.kind or "", has_items=found.items is not UNSET)
+    except DecodeError as problem:
+        raise _no_list(problem, body) from None
     return ObjectList(kind, found.items or (), found.metadata or ListMeta())
 
 

@@ -4,33 +4,18 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, overload
 
-import msgspec
-
 from setpoint.client.base import ClientBase, accept_of, readable
 from setpoint.client.dynamic import DynamicObject
+from setpoint.client.errors import error_from_status
+from setpoint.client.identity import kind_of
 from setpoint.client.options import AnyFieldSelector, AnySelector, Propagation, delete_options, list_query
+from setpoint.client.requester import MAX_OBJECT
 from setpoint.client.write_record import WriteRecord
-from setpoint.meta import Object, Status, resource_of
+from setpoint.meta import DecodeError, Object, Status, resource_of
 
 __all__ = ["Deleting"]
 
 K = TypeVar("K", bound=Object)
-
-
-class _Kind(msgspec.Struct, rename="camel"):
-    api_version: str = ""
-    kind: str = ""
-
-
-_kinds = msgspec.json.Decoder(_Kind)
-
-
-def _says_status(body: bytes) -> bool:
-    try:
-        found = _kinds.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False  # of any type
-    return (found.api_version, found.kind) == ("v1", "Status")  # another group may have a kind of that name
 
 
 class Deleting(ClientBase):
@@ -119,9 +104,12 @@ class Deleting(ClientBase):
             verb="delete",
             resource=resource,
             key=key,
+            limit=MAX_OBJECT,
         )
-        if _says_status(body):
+        if _is_status(body):
             status = readable(Status, body, "delete", resource, key)
+            if status.status == "Failure":
+                raise error_from_status(status, verb="delete", resource=str(resource), key=key)
             if not dry_run:
                 gone_uid = uid or (status.details.uid if status.details else "")
                 self._observe(WriteRecord(resource, key, gone_uid, "", "delete"))
@@ -160,3 +148,10 @@ class Deleting(ClientBase):
             resource=resource,
             key=f"{place}/" if place else "",
         )
+
+
+def _is_status(body: bytes) -> bool:
+    try:
+        return kind_of(body) == ("v1", "Status")  # another group may have a kind of that name
+    except DecodeError:
+        return False  # and no object either, as its reading will say

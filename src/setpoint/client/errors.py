@@ -296,6 +296,11 @@ def error_from(
     return error_from_status(status, verb=verb, resource=str(resource), key=key, retry_after=retry_after_of(headers))
 
 
+def is_unserved(error: ApiError) -> bool:
+    """Whether the server says that it does not serve the resource or its version, not that an object is missing."""
+    return isinstance(error, NotFound) and error.message.startswith(_NOTHING_THERE)
+
+
 def retry_after_of(headers: Mapping[str, str]) -> float | None:
     """The number of seconds in a ``Retry-After`` header; None if there is no such header or it contains a date (API
     servers send seconds).

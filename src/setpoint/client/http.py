@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import ssl
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -49,7 +50,8 @@ class HttpTransport(Transport):
 
     *Caveats*
 
-    - A transport belongs to the event loop in which it was first used.
+    - A transport belongs to one event loop at a time, and its connections end with that loop. Afterwards, and in a
+      forked process, it may be used in another loop, with new connections.
     - The protocol is HTTP/1.1, so each stream has a connection of its own. The transport does not limit the number of
       streams.
     - A read that fails because the server has just closed an idle connection is sent again over another connection. A
@@ -66,6 +68,9 @@ class HttpTransport(Transport):
         self._next_look = float("-inf")
         self._stamp: object = None
         self._waits = Waits()
+        self._guard: AsyncGenerator[None, None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._process = 0
         self._https = urlsplit(config.server).scheme == "https"
         if not config.verify and self._https:
             logger.warning(
@@ -106,9 +111,9 @@ class HttpTransport(Transport):
             await socket.close()
 
     async def close(self) -> None:
+        guard = self._settle()
         self._waits.close()
-        pools, self._pool, self._old = [*self._old, *filter(None, (self._pool,))], None, []
-        await every(*(pool.close("the transport is closed") for pool in pools), self._config.credentials.close())
+        await every(guard.aclose(), self._config.credentials.close())
 
     # -- for the exchange -------------------------------------------------------------------------------------------
 
@@ -139,6 +144,8 @@ class HttpTransport(Transport):
 
     async def _who(self) -> tuple[str, Pool]:
         """The value of ``Authorization`` to send, and the pool of connections to use."""
+        if self._loop is not asyncio.get_running_loop():
+            self._settle()
         pool = self._pool
         if pool is not None and pool.certificate is None and not self._waits.closed and not self._look_is_due():
             ready = self._config.credentials.ready()
@@ -147,6 +154,40 @@ class HttpTransport(Transport):
         async with self._waits.until(None, ""):
             authorization = await self._config.credentials.authorization()
             return authorization or self._own, await self._current()
+
+    def _settle(self) -> AsyncGenerator[None, None]:
+        """Makes the running loop the transport's own, and returns its guard. The connections of another loop are
+        forgotten and never touched: a closed loop can't close them, and those of a parent process are in use there.
+
+        Raises:
+            RuntimeError: the transport is in use in another loop.
+        """
+        loop, process = asyncio.get_running_loop(), os.getpid()
+        if self._guard is not None:
+            if self._loop is loop and self._process == process:
+                return self._guard
+            if self._process == process and self._loop is not None and not self._loop.is_closed():
+                raise RuntimeError(
+                    f"the client of {self.shown} belongs to another event loop, which is still open: make a client for "
+                    "each loop, or use setpoint.blocking.Client, which several threads may share"
+                )
+            waits = Waits()
+            waits.closed = self._waits.closed
+            self._pool, self._old, self._waits, self._next_look = None, [], waits, float("-inf")
+        self._loop, self._process, self._guard = loop, process, self._close_at_the_end()
+        with suppress(StopIteration):
+            self._guard.__anext__().send(None)  # begins it, without a task
+        return self._guard
+
+    async def _close_at_the_end(self) -> AsyncGenerator[None, None]:
+        """The guard of the connections: it closes them when it is closed itself, which event loops do at their end
+        (`asyncio.loop.shutdown_asyncgens`).
+        """
+        try:
+            yield
+        finally:
+            pools, self._pool, self._old = [*self._old, *filter(None, (self._pool,))], None, []
+            await every(*(pool.close("the transport is closed") for pool in pools))
 
     def _deadline(self, request: Request) -> float | None:
         return None if request.timeout is None else asyncio.get_running_loop().time() + request.timeout

@@ -10,7 +10,8 @@ from setpoint.client.collection import ObjectList, decode_list
 from setpoint.client.dynamic import DynamicObject
 from setpoint.client.errors import Expired
 from setpoint.client.options import AnyFieldSelector, AnySelector, list_query
-from setpoint.client.requester import IDLE_TIMEOUT
+from setpoint.client.paging import Paging
+from setpoint.client.requester import IDLE_TIMEOUT, MAX_OBJECT
 from setpoint.client.watch import Watch
 from setpoint.meta import Object, resource_of
 
@@ -69,7 +70,8 @@ class Reading(ClientBase):
 
         Raises:
             NotFound: the object does not exist.
-            UnreadableAnswer: the object does not fit its class, or is nested too deeply.
+            UnreadableAnswer: the object does not fit its class, is nested too deeply, or is not the one that was asked
+                for.
         """
         kind = await self._kind(kind)
         resource = resource_of(kind)
@@ -82,8 +84,9 @@ class Reading(ClientBase):
             verb="get",
             resource=named(resource, subresource),
             key=key,
+            limit=MAX_OBJECT,
         )
-        found: K = readable(kind, body, "get", named(resource, subresource), key)
+        found: K = readable(kind, body, "get", named(resource, subresource), key, subresource=subresource)
         return found
 
     @overload
@@ -201,8 +204,12 @@ class Reading(ClientBase):
         objects don't all show the state of the same moment.
 
         Objects that don't fit their model are logged and left out.
+
+        Raises:
+            TransportError: the server sends a token twice, or ten pages in a row without a new object.
         """
         kind = await self._kind(kind)
+        paging = Paging(resource_of(kind))
         given: set[str] = set()
         token = ""
         while True:
@@ -221,13 +228,16 @@ class Reading(ClientBase):
                     raise
                 page = await self.list(kind, namespace=namespace, selector=selector, field_selector=field_selector)
             token = page.metadata.continue_
+            is_new = bool(page.broken)
             for obj in page:
                 identity = obj.uid or obj.key  # what another API server computes, such as metrics, has no uid
                 if identity not in given:
+                    is_new = True
                     given.add(identity)
                     yield obj
             if not token:
                 return
+            paging.check(token, is_new=is_new)
 
     def watch(
         self,

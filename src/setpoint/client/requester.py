@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from types import TracebackType
 
-from setpoint.client.errors import error_from, retry_after_of
+from setpoint.client.errors import ApiError, error_from, is_unserved, retry_after_of
 from setpoint.client.limiter import AdaptiveLimiter
+from setpoint.client.lines import MAX_LINE
 from setpoint.client.options import Query
 from setpoint.client.retry import RetryPolicy
 from setpoint.client.transport import DEFAULT_TIMEOUT, MAX_BODY, Request, Response, Transport, TransportError
@@ -32,6 +33,8 @@ EXEMPT = "/apis/coordination.k8s.io/"
 _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _MAX_WARNINGS = 1000
+MAX_OBJECT = MAX_LINE
+"""The maximum size of a single object, in bytes, as in a watch. API servers store no object of more than 3 MiB."""
 MAX_ERROR = 4 << 20
 """The maximum size of the body of an error answer, in bytes; a Status that names every field of an object is shorter.
 """
@@ -59,6 +62,8 @@ class Requester:
         self._warned: OrderedDict[str, None] = OrderedDict()
         self.answers: Counter[tuple[str, str]] = Counter()
         """The number of answers, by method and status; ``<error>`` stands for a missing answer."""
+        self.unserved = 0
+        """The number of answers that said that the server does not serve a resource or its version."""
 
     def over(self, transport: Transport) -> Requester:
         """A requester that uses a different transport, and shares this one's limiter and its record of warnings."""
@@ -80,13 +85,14 @@ class Requester:
         verb: str = "",
         resource: Resource | str = "",
         key: str = "",
+        limit: int = MAX_BODY,
     ) -> bytes:
         """The body of the answer. ``timeout`` is in seconds and applies to each attempt; ``verb``, ``resource`` and
         ``key`` are used only in error messages.
 
         Raises:
             ApiError: the server answered with an error.
-            TransportError: there was no answer, or an incomplete one.
+            TransportError: there was no answer, or an incomplete one, or one of more than ``limit`` bytes.
         """
         sent: dict[str, str] = {"accept": accept}
         if body is not None:
@@ -105,7 +111,7 @@ class Requester:
                     async with self.transport.send(request) as response:
                         status, heads = response.status, response.headers
                         self.answers[method, str(status)] += 1
-                        answer = await response.read(MAX_BODY if status < 300 else MAX_ERROR)
+                        answer = await response.read(limit if status < 300 else MAX_ERROR)
                 finally:
                     if limiter is not None:
                         limiter.leave(throttled=status == 429 if status else None)
@@ -122,14 +128,7 @@ class Requester:
                     return answer
                 delay = self._retry.delay_after_answer(status, retry_after_of(heads), attempt)
                 if delay is None:
-                    raise error_from(
-                        status,
-                        answer,
-                        headers=heads,
-                        verb=verb or _VERBS.get(method, method),
-                        resource=resource or path,
-                        key=key,
-                    )
+                    raise self._error(status, answer, heads, verb or _VERBS.get(method, method), resource or path, key)
             attempt += 1
             await asyncio.sleep(delay)
 
@@ -156,6 +155,14 @@ class Requester:
         """
         request = Request(method, path, query, {"accept": accept, **(headers or {})}, None, None, idle_timeout)
         return _Stream(self, request, verb or _VERBS.get(method, method), resource or path, key)
+
+    def _error(
+        self, status: int, answer: bytes, heads: Mapping[str, str], verb: str, resource: Resource | str, key: str
+    ) -> ApiError:
+        error = error_from(status, answer, headers=heads, verb=verb, resource=resource, key=key)
+        if is_unserved(error):
+            self.unserved += 1
+        return error
 
     def _warn(self, header: str) -> None:
         for text in _WARNING.findall(header):
@@ -210,9 +217,7 @@ class _Stream:
             else:
                 delay = retry.delay_after_answer(status, retry_after_of(heads), attempt)
                 if delay is None:
-                    raise error_from(
-                        status, answer, headers=heads, verb=self._verb, resource=self._resource, key=self._key
-                    )
+                    raise requester._error(status, answer, heads, self._verb, self._resource, self._key)
             attempt += 1
             await asyncio.sleep(delay)
 

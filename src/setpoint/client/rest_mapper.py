@@ -7,12 +7,19 @@ from collections.abc import Callable
 from difflib import get_close_matches
 
 from setpoint.client.discovery import Discovered, Discovery
-from setpoint.meta import GroupKind, GroupVersionKind, Resource
+from setpoint.client.errors import ApiError
+from setpoint.client.transport import TransportError
+from setpoint.concurrency import FairSemaphore
+from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind, Resource
 
 __all__ = ["AmbiguousMatchError", "NoMatchError", "RestMapper"]
 
 REFRESH_PERIOD = 1.0
-"""Seconds after a discovery during which an unknown name does not cause another discovery."""
+"""The least number of seconds between the beginnings of two discoveries that unknown names cause."""
+MAX_AGE = 30.0
+"""Seconds after which a look-up discovers anew, because versions may no longer be served: the period at which
+kube-controller-manager's garbage collector does so.
+"""
 
 
 class NoMatchError(LookupError):
@@ -30,9 +37,12 @@ class RestMapper:
 
     *Guarantees*
 
-    - An unknown name causes a new discovery before it counts as absent, so a new CustomResourceDefinition is found. At
-      most one discovery a second is caused in this way.
-    - Concurrent callers share one discovery.
+    - An unknown name counts as absent only after a discovery that began after the look-up, so a new
+      CustomResourceDefinition is found. Such discoveries begin at least a second apart; a look-up waits for the next.
+    - A version that the server has stopped serving is found for at most 30 seconds more, and not after a request of
+      this client that failed because of it. While discovery fails, for the whole server or for a group, the last
+      result is used.
+    - Concurrent callers share discoveries.
     - If several groups have a resource of that name, built-in groups win over custom ones, and among built-in groups
       the first in the server's order wins (the core group comes first). If there are several groups and all are custom,
       the name is ambiguous. If a group has several versions, its preferred version is used.
@@ -40,9 +50,14 @@ class RestMapper:
 
     def __init__(self, discovery: Discovery) -> None:
         self._discovery = discovery
-        self._known: Discovered | None = None
-        self._at = float("-inf")
-        self._lock = asyncio.Lock()
+        self._known = Discovered(())
+        self._begun = float("-inf")
+        self._fresh_until = float("-inf")
+        self._unserved = 0
+        """The number of answers about resources that are not served, before the last discovery."""
+        self._runs = 0
+        """The number of discoveries that have begun."""
+        self._turn = FairSemaphore(1)  # not an asyncio.Lock, which belongs to the first loop that waits for it
 
     async def resource(self, name: str) -> Resource:
         """The resource that kubectl would find under ``name``: ``po``, ``pod``, ``pods``, ``Pod``,
@@ -77,26 +92,52 @@ class RestMapper:
 
     async def refresh(self) -> Discovered:
         """Runs discovery again, and returns its result."""
-        async with self._lock:
+        await self._turn.acquire()
+        try:
             return await self._discover()
+        finally:
+            self._turn.release()
+
+    def _is_fresh(self) -> bool:
+        is_young = asyncio.get_running_loop().time() < self._fresh_until
+        return is_young and self._unserved == self._discovery._client._requester.unserved
 
     async def _discover(self) -> Discovered:
-        self._known = await self._discovery.resources()
-        self._at = asyncio.get_running_loop().time()
+        begun, unserved = asyncio.get_running_loop().time(), self._discovery._client._requester.unserved
+        self._runs += 1
+        found = await self._discovery.resources()
+        listed = {(entry.group, entry.version) for entry in found.resources}
+        kept = [
+            entry
+            for entry in self._known.resources
+            if GroupVersion(entry.group, entry.version) in found.failed and (entry.group, entry.version) not in listed
+        ]
+        self._known = Discovered((*found.resources, *kept), found.failed)
+        self._begun, self._fresh_until, self._unserved = begun, begun + MAX_AGE, unserved
         return self._known
 
     async def _find(self, search: Callable[[Discovered], list[Resource]], name: str) -> list[Resource]:
+        loop, runs = asyncio.get_running_loop(), self._runs
+        found = search(self._known)
+        if found and self._is_fresh():
+            return found
+        await self._turn.acquire()
+        try:
+            found = search(self._known)
+            is_due = not self._is_fresh() and loop.time() >= self._begun + REFRESH_PERIOD
+            if (found and is_due) or (not found and self._runs == runs):
+                await asyncio.sleep(max(0.0, self._begun + REFRESH_PERIOD - loop.time()))
+                try:
+                    found = search(await self._discover())
+                except (ApiError, TransportError):
+                    if not found:
+                        raise
+                    self._fresh_until = loop.time() + MAX_AGE
+        finally:
+            self._turn.release()
+        if found:
+            return found
         known = self._known
-        if known is not None and (found := search(known)):
-            return found
-        async with self._lock:
-            now = asyncio.get_running_loop().time()
-            if self._known is None or (self._known is known and now - self._at >= REFRESH_PERIOD):
-                known = await self._discover()
-            else:
-                known = self._known
-        if found := search(known):
-            return found
         text = f"the server has no resource {name!r}{_meant(known, name)}"
         if known.failed:
             text += "; the discovery of these groups failed: " + "; ".join(

@@ -10,7 +10,7 @@ import msgspec
 from setpoint.client.base import ClientBase, named, readable
 from setpoint.client.errors import BadRequest
 from setpoint.client.options import PatchType, write_query
-from setpoint.client.requester import JSON
+from setpoint.client.requester import JSON, MAX_OBJECT
 from setpoint.client.transport import Response
 from setpoint.client.write_record import WriteRecord
 from setpoint.meta import Object, Resource, Status, resource_of, to_wire
@@ -54,6 +54,7 @@ class Subresources(ClientBase):
             verb="get",
             resource=named(resource, "scale"),
             key=key,
+            limit=MAX_OBJECT,
         )
         return readable(Scale, body, "get", named(resource, "scale"), key)
 
@@ -89,6 +90,7 @@ class Subresources(ClientBase):
             verb="patch",
             resource=named(resource, "scale"),
             key=key,
+            limit=MAX_OBJECT,
         )
         scale = readable(Scale, body, "patch", named(resource, "scale"), key)
         if not dry_run:
@@ -252,8 +254,10 @@ class Subresources(ClientBase):
             verb="create",
             resource=named(resource, subresource),
             key=key,
+            limit=MAX_OBJECT,
         )
-        return readable(answered, answer, "create", named(resource, subresource), key)
+        # Older servers answer with a TokenRequest without a name.
+        return readable(answered, answer, "create", named(resource, subresource), key, named_by_server=True)
 
 
 _POD = Resource(group="", version="v1", kind="Pod", plural="pods")

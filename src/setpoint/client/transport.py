@@ -17,8 +17,8 @@ from setpoint.client.lines import LineFramer, LineTooLong
 __all__ = ["Request", "Response", "Transport", "TransportError"]
 
 DEFAULT_TIMEOUT = 30.0
-MAX_BODY = 1 << 30
-"""The maximum size of an answer, in bytes; a longer answer counts as endless."""
+MAX_BODY = 256 << 20
+"""The maximum size of an answer, in bytes; a longer answer counts as endless. A longer list has to be read in pages."""
 
 
 class TransportError(Exception):

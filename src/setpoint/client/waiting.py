@@ -46,7 +46,9 @@ class Waiting(Reading):
             await client.wait(database, lambda found: found.status.replicas == 3, timeout=600)
 
         ``condition`` is a function of the object, or an expression as in kubectl: ``Ready`` or ``Ready=False`` for the
-        status of a condition, ``create``, or ``delete`` (which returns the last observed state of the object). The
+        status of a condition, ``create``, or ``delete`` (which returns the last observed state of the object). As in
+        kubectl, a condition counts only if the ``observedGeneration`` beside it (or else that of the status), where
+        there is one, is not older than the object's generation. The
         object is listed and watched, so the client needs the permissions for both. If ``obj`` has a uid, only the
         object with that uid counts; if it has none (because the caller made it), any object with that name counts, and
         it need not exist yet.
@@ -143,7 +145,9 @@ class _Wait(Generic[K]):
         if self._word == "create":
             return True
         present = self._condition()
-        return present is not None and str(present.get("status", "")).lower() == self._status.lower()
+        if present is None or self._lag(present):
+            return False
+        return str(present.get("status", "")).lower() == self._status.lower()
 
     def state(self) -> str:
         """The object's last state, and the reason why no newer one is known."""
@@ -152,6 +156,8 @@ class _Wait(Generic[K]):
         elif self._test is None and self._word not in ("create", "delete"):
             present = self._condition()
             said = f"it has no condition {self._word}" if present is None else f"it is {_told(present)}"
+            if present is not None and (lag := self._lag(present)):
+                said += f", {lag}"
         else:
             assert self.last is not None
             conditions = ", ".join(map(_told, _conditions(self.last)))
@@ -173,12 +179,28 @@ class _Wait(Generic[K]):
         found = _conditions(self.last) if self.last is not None else []
         return next((each for each in found if str(each.get("type", "")).lower() == self._word.lower()), None)
 
+    def _lag(self, condition: dict[str, Any]) -> str:
+        """The generations in words if the condition is about an earlier one than the object's; otherwise ``""``."""
+        document = _document(self.last) if self.last is not None else {}
+        metadata, status = (_mapping(document.get(part)) for part in ("metadata", "status"))
+        observed = condition.get("observedGeneration", status.get("observedGeneration"))
+        generation = metadata.get("generation")
+        if not isinstance(observed, int) or not isinstance(generation, int) or observed >= generation:
+            return ""
+        return f"but of generation {observed}, and the object is at {generation}"
+
+
+def _document(obj: Object) -> dict[str, Any]:
+    raw = raw_of(obj)
+    return _mapping(plain(raw) if raw is not None else to_wire(obj))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
 
 def _conditions(obj: Object) -> list[dict[str, Any]]:
-    raw = raw_of(obj)
-    document = plain(raw) if raw is not None else to_wire(obj)
-    status = document.get("status")
-    found = status.get("conditions") if isinstance(status, dict) else None
+    found = _mapping(_document(obj).get("status")).get("conditions")
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 

@@ -11,8 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from setpoint.client.errors import ApiError, error_from_status
+from setpoint.client.identity import check_kind
 from setpoint.client.transport import Response, TransportError
-from setpoint.meta import DecodeError, Head, Object, Resource, Status, decode, head_of, members
+from setpoint.meta import DecodeError, Head, Object, Resource, Status, decode, head_of, members, resource_of
 
 __all__ = ["EventType", "Watch", "WatchEvent"]
 
@@ -65,10 +66,14 @@ class WatchEvent(Generic[K]):
         The object of a bookmark has only a resource version.
 
         Raises:
-            DecodeError: the object does not fit its model.
+            DecodeError: the object does not fit its model, or is of another kind.
         """
         if self._object is None:
-            self._object = decode(Status, self.raw) if self.type == "ERROR" else decode(self._kind, self.raw)
+            if self.type == "ERROR":
+                self._object = decode(Status, self.raw)
+            else:
+                check_kind(self.raw, resource_of(self._kind))
+                self._object = decode(self._kind, self.raw)
         return self._object
 
     @property

@@ -65,6 +65,7 @@ class Writing(ClientBase):
             json_of(document, resource.kind, obj.name),
             query=write_query(dry_run, self._manager(field_manager), field_validation),
             observed=not dry_run,
+            named_by_server=not obj.name,  # or the object has no name at all, as reviews
         )
 
     async def update(

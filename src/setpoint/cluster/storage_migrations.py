@@ -95,20 +95,15 @@ async def _write_all(kind: type[PartialObjectMetadata], ctx: Context) -> bool:
     Raises:
         ApiError: the server failed, or asks the client to try again later; the migration is tried again.
     """
-    token = ""
-    while True:
-        page = await ctx.client.list(kind, limit=PAGE, continue_=token)
-        for obj in page.items:
-            same = {"metadata": {"uid": obj.uid, "resourceVersion": obj.metadata.resource_version}}
-            try:
-                await ctx.client.patch(kind, obj.name, same, namespace=obj.namespace or None)
-            except (Conflict, NotFound):
-                continue  # another client has written or deleted it
-            except ApiError as problem:
-                if problem.code == 429 or problem.code >= 500:
-                    raise
-                ctx.log.warning("migration failed", extra={"object": str(obj.key), "error": problem.message})
-                return False
-        token = page.metadata.continue_
-        if not token:
-            return True
+    async for obj in ctx.client.pages(kind, limit=PAGE):
+        same = {"metadata": {"uid": obj.uid, "resourceVersion": obj.metadata.resource_version}}
+        try:
+            await ctx.client.patch(kind, obj.name, same, namespace=obj.namespace or None)
+        except (Conflict, NotFound):
+            continue  # another client has written or deleted it
+        except ApiError as problem:
+            if problem.code == 429 or problem.code >= 500:
+                raise
+            ctx.log.warning("migration failed", extra={"object": str(obj.key), "error": problem.message})
+            return False
+    return True

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
+
+from setpoint.concurrency.semaphore import FairSemaphore
 
 __all__ = ["Shared"]
 
@@ -20,11 +21,11 @@ class Shared(Generic[T]):
     *Caveats*: several tasks get the same exception object.
     """
 
-    __slots__ = ("_failure", "_lock", "_result", "_runs", "_work")
+    __slots__ = ("_failure", "_result", "_runs", "_turn", "_work")
 
     def __init__(self, work: Callable[[], Awaitable[T]]) -> None:
         self._work = work
-        self._lock = asyncio.Lock()
+        self._turn = FairSemaphore(1)  # not an asyncio.Lock, which belongs to the first loop that waits for it
         self._runs = 0
         self._result: T | None = None
         self._failure: Exception | None = None
@@ -32,12 +33,15 @@ class Shared(Generic[T]):
     async def __call__(self) -> T:
         """The result of the current run, or of a new run if none is in progress. Raises the exception of that run."""
         seen = self._runs
-        async with self._lock:
+        await self._turn.acquire()
+        try:
             if self._runs == seen:
                 await self._run()
             if self._failure is not None:
                 raise self._failure.with_traceback(None)
             return self._result  # type: ignore[return-value]
+        finally:
+            self._turn.release()
 
     async def _run(self) -> None:
         self._failure = self._result = None

@@ -78,12 +78,8 @@ async def as_object(client: Client, document: Document) -> DynamicObject:
     try:
         resource = await client.rest_mapper.for_kind(kind)
     except NoMatchError:
-        try:
-            await client.rest_mapper.refresh()
-            resource = await client.rest_mapper.for_kind(kind)
-        except NoMatchError:
-            raise ScenarioError(
-                f"the server serves no {document['kind']} of {document['apiVersion']}: give the file of its "
-                "CustomResourceDefinition with --before"
-            ) from None
+        raise ScenarioError(
+            f"the server serves no {document['kind']} of {document['apiVersion']}: give the file of its "
+            "CustomResourceDefinition with --before"
+        ) from None
     return dynamic(resource).of(dict(document))

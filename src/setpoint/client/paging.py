@@ -1,0 +1,33 @@
+"""Paging: the check that a list in pages comes to an end."""
+
+from __future__ import annotations
+
+from setpoint.client.transport import TransportError
+
+__all__ = ["Paging"]
+
+BARREN = 10
+"""The number of pages in a row that may be without a new object. Servers may filter all objects of a page away, but
+API servers fill each page as far as they can.
+"""
+
+
+class Paging:
+    """The pages of one list so far. ``what`` names the list in messages."""
+
+    def __init__(self, what: object) -> None:
+        self._what = what
+        self._tokens: set[str] = set()
+        self._barren = 0
+
+    def check(self, token: str, *, is_new: bool) -> None:
+        """Notes a page that ends with this continue ``token``; ``is_new`` says whether it had a new object.
+
+        Raises:
+            TransportError: the server has sent the token before, or ten pages in a row without a new object; so the
+                list would never end.
+        """
+        self._barren = 0 if is_new else self._barren + 1
+        if token in self._tokens or self._barren >= BARREN:
+            raise TransportError(f"list {self._what}: the server continues its pages without end", sent=True)
+        self._tokens.add(token)
