@@ -37,8 +37,15 @@ class Pair:
         return cert, key
 
 
-def make(name: str, issuer: Pair | None = None, *, names: tuple[str, ...] = (), days: float = 1) -> Pair:
-    """A certificate; a CA without ``issuer``. ``days`` below 0 have it expired."""
+def make(
+    name: str,
+    issuer: Pair | None = None,
+    *,
+    names: tuple[str, ...] = (),
+    days: float = 1,
+    is_authority: bool | None = None,
+) -> Pair:
+    """A certificate; by default a CA if there is no ``issuer``. ``days`` below 0 have it expired."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
@@ -52,7 +59,10 @@ def make(name: str, issuer: Pair | None = None, *, names: tuple[str, ...] = (), 
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=10))
         .not_valid_after(now + timedelta(days=days))
-        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
+        .add_extension(
+            x509.BasicConstraints(ca=issuer is None if is_authority is None else is_authority, path_length=None),
+            critical=True,
+        )
         .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
     )
     return Pair(builder.sign(issuer.key if issuer else key, hashes.SHA256()), key)

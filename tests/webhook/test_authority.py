@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa, x25519
 from tests.client.certificates import make
 
-from setpoint.client.tls import default_context
+from setpoint.trust import client_context
 from setpoint.webhook.authority import CertificateError, Pair, facts_of, issue, make_authority, matches, signed_by
 from setpoint.webhook.signing import request_facts, sign_request
 
@@ -83,7 +83,7 @@ def test_what_is_issued_passes_a_strict_verifier(tmp_path: Path) -> None:
 def test_an_authority_made_elsewhere_need_not_name_its_key(tmp_path: Path) -> None:
     foreign = make("authority")
     pair = issue(Pair(foreign.cert_pem, foreign.key_pem), ["localhost"], now=NOW, lifetime=DAY)
-    handshake(tmp_path, pair, default_context(cadata=foreign.cert_pem.decode()))
+    handshake(tmp_path, pair, client_context(foreign.cert_pem))
 
 
 @pytest.mark.parametrize("damaged", ["certificate", "key"])
@@ -166,4 +166,4 @@ def test_commands_verify_as_go_does_on_every_python(tmp_path: Path, monkeypatch:
         return context
 
     monkeypatch.setattr(ssl, "create_default_context", of_python_3_13)
-    handshake(tmp_path, pair, default_context(cadata=foreign.cert_pem.decode()))
+    handshake(tmp_path, pair, client_context(foreign.cert_pem))

@@ -16,6 +16,7 @@ from aiohappyeyeballs import AddrInfoType, start_connection
 from setpoint.client.config import ClientConfig, redacted
 from setpoint.client.connection import Broken, Connection
 from setpoint.client.transport import TransportError
+from setpoint.trust import client_context
 
 __all__ = ["Dialer", "basic_of", "host_header", "line_of", "os_reason"]
 
@@ -102,7 +103,7 @@ class Dialer:
     async def _through(self, proxy: SplitResult, on_lost: Callable[[Connection], None]) -> Connection:
         shown = redacted(self._config.proxy_url)
         over_tls = proxy.scheme == "https"
-        context = (self.context or ssl.create_default_context()) if over_tls else None
+        context = (self.context or client_context()) if over_tls else None
         tunnel = self.context is not None
         try:
             connection = await self._connect(

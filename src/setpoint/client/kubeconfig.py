@@ -18,7 +18,7 @@ from setpoint.client.errors import ConfigError
 from setpoint.client.kubeconfig_user import certificate_of, credentials_of
 from setpoint.client.permissions import warn_if_open
 from setpoint.client.stanza import Stanza, form, parse_yaml, read_yaml
-from setpoint.client.tls import check_readable
+from setpoint.client.tls import read_file
 
 __all__ = ["Kubeconfig", "load_config", "load_kubeconfig"]
 
@@ -135,7 +135,7 @@ class Kubeconfig:
                 f"{cluster.where} has both certificate-authority and certificate-authority-data: drop one"
             )
         if ca_file is not None:
-            check_readable(ca_file, "certificate-authority", cluster.where)
+            read_file(ca_file, "certificate-authority", cluster.where)
         if not _SECRETS.isdisjoint(user.fields):
             warn_if_open(user.path, "kubeconfig")
         impersonate = None

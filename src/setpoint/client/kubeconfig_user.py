@@ -15,7 +15,7 @@ from setpoint.client.exec_plugin import API_GROUP, VERSIONS, ExecPlugin, ExecPlu
 from setpoint.client.oidc import Oidc, OidcConfig
 from setpoint.client.permissions import warn_if_open
 from setpoint.client.stanza import Stanza
-from setpoint.client.tls import ClientCertificate, check_readable
+from setpoint.client.tls import ClientCertificate, read_file
 from setpoint.client.transport import Transport
 
 __all__ = ["certificate_of", "credentials_of"]
@@ -32,7 +32,7 @@ def certificate_of(user: Stanza) -> ClientCertificate | None:
         raise ConfigError(f"{user.where} has a client certificate but no client-key(-data)")
     for what, file, data in (("client-certificate", cert_file, cert_data), ("client-key", key_file, key_data)):
         if file is not None and not data:
-            check_readable(file, what, user.where)
+            read_file(file, what, user.where)
     if key_file is not None and not key_data:
         warn_if_open(key_file, "client-key")
     return ClientCertificate(cert_file, key_file, cert_data, key_data)

@@ -11,19 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from setpoint.client.errors import ConfigError
+from setpoint.trust import client_context, without_mark
 
-__all__ = ["ClientCertificate", "TlsConfig", "default_context"]
-
-
-def default_context(*, cafile: str | None = None, cadata: str | None = None) -> ssl.SSLContext:
-    """A context like that of `ssl.create_default_context`, but no stricter than the TLS of Go, which Kubernetes uses.
-
-    Kubernetes' own certificates, and those of many private authorities, lack extensions that Python has required since
-    3.13, such as an authority key identifier.
-    """
-    context = ssl.create_default_context(cafile=cafile, cadata=cadata)
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    return context
+__all__ = ["ClientCertificate", "TlsConfig"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +39,7 @@ class ClientCertificate:
             if not data and file is None:
                 raise ConfigError(f"there is a client certificate without both parts: no {what}{where}")
             if not data and file is not None:
-                check_readable(file, f"client {what}", source)
+                read_file(file, f"client {what}", source)
         with _as_file(self.cert_data, self.cert_file) as cert, _as_file(self.key_data, self.key_file) as key:
             try:
                 context.load_cert_chain(cert, key, password=_no_password)
@@ -82,16 +72,13 @@ class TlsConfig:
             ConfigError: a certificate can't be loaded.
         """
         where = self.source and f" ({self.source})"
-        if self.ca_file is not None and not self.ca_data:
-            check_readable(self.ca_file, "certificate authority", self.source)
+        authority, shown = self.ca_data or None, "certificate-authority-data"
+        if self.ca_file is not None and authority is None:
+            authority, shown = read_file(self.ca_file, "certificate authority", self.source), str(self.ca_file)
         try:
-            context = default_context(
-                cafile=None if self.ca_data or self.ca_file is None else str(self.ca_file),
-                cadata=self.ca_data.decode("ascii", "replace") if self.ca_data else None,
-            )
-        except ssl.SSLError as problem:
-            shown = "certificate-authority-data" if self.ca_data else str(self.ca_file)
-            raise ConfigError(f"{shown} contains no usable PEM certificate: {_reason(problem)}{where}") from None
+            context = client_context(authority)
+        except ValueError:
+            raise ConfigError(f"{shown} contains no usable PEM certificate{where}") from None
         if not self.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
@@ -108,11 +95,10 @@ class TlsConfig:
         return tuple(map(_stamp, files))
 
 
-def check_readable(path: Path, what: str, source: str) -> None:
-    """Raises `ConfigError` with the reason if ``path`` is not a readable file."""
+def read_file(path: Path, what: str, source: str) -> bytes:
+    """The content of ``path``. Raises `ConfigError` with the reason if it is not a readable file."""
     try:
-        with path.open("rb"):
-            pass
+        return path.read_bytes()
     except (OSError, ValueError) as problem:  # ValueError: a zero byte in the path
         where = source and f" ({source})"
         why = getattr(problem, "strerror", None) or problem
@@ -139,15 +125,18 @@ def _reason(problem: ssl.SSLError) -> str:
 @contextmanager
 def _as_file(data: bytes, path: Path | None) -> Iterator[str]:
     """The name of a temporary file that contains ``data``, because the ssl module can't load bytes; ``path`` if
-    ``data`` is empty. Only its owner can read the temporary file, which is deleted when the block ends.
+    ``data`` is empty and the file has no byte order mark, which the module can't read. Only its owner can read the
+    temporary file, which is deleted when the block ends.
     """
-    if not data:
-        yield str(path)
-        return
+    if not data and path is not None:
+        data = path.read_bytes()
+        if without_mark(data) == data:
+            yield str(path)
+            return
     handle, name = tempfile.mkstemp(prefix="setpoint-", suffix=".pem")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.write(without_mark(data))
         yield name
     finally:
         os.unlink(name)

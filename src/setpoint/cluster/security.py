@@ -23,6 +23,7 @@ from setpoint.apiserver.identity.static_tokens import read_tokens
 from setpoint.apiserver.identity.tokens import AUDIENCE
 from setpoint.meta.extras import needs_extra
 from setpoint.meta.user_error import UserError
+from setpoint.trust import client_context
 from setpoint.webhook.authority import CertificateError, Pair, facts_of, issue, make_authority, matches
 from setpoint.webhook.tls import ServerTls
 
@@ -366,16 +367,20 @@ async def _provided_again(options: OidcOptions) -> list[PublicKey]:
         raise BadKeyError(str(problem)) from None
 
 
+def _trusting(options: OidcOptions) -> ssl.SSLContext:
+    try:
+        return client_context(options.ca_file.read_bytes() if options.ca_file is not None else None)
+    except (OSError, ValueError) as problem:
+        raise SecurityError(f"--oidc-ca-file {options.ca_file}: {problem}") from None
+
+
 async def _fetched(options: OidcOptions) -> bytes:
     """The provider's key set, from the URL in its discovery document."""
     with needs_extra("server", "fetching keys of an OpenID Connect provider"):
         import aiohttp
 
     where = f"--oidc-issuer-url {options.issuer_url}"
-    try:
-        context = ssl.create_default_context(cafile=options.ca_file)
-    except (OSError, ssl.SSLError) as problem:
-        raise SecurityError(f"--oidc-ca-file {options.ca_file}: {problem}") from None
+    context = _trusting(options)
     try:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session, asyncio.timeout(10):
             found: Any = {}

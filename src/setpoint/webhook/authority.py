@@ -13,6 +13,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
+from setpoint.trust import certificates_in, without_mark
+
 __all__ = [
     "BACKDATE",
     "CertificateError",
@@ -152,7 +154,7 @@ def split(pem: bytes) -> list[bytes]:
     """The blocks of a PEM text, each with its trailing newline; text between the blocks is dropped."""
     blocks: list[bytes] = []
     block: list[bytes] | None = None
-    for line in pem.splitlines():
+    for line in without_mark(pem).splitlines():
         if line.startswith(_BEGIN):
             block = []
         if block is not None:
@@ -182,7 +184,10 @@ def library() -> tuple[Any, Any]:
 def load(pem: bytes) -> Any:
     """The first certificate of a PEM text. Raises `CertificateError`."""
     x509, _ = library()
-    return _read(x509.load_pem_x509_certificate, pem, "a certificate")
+    certificates = certificates_in(pem)
+    if not certificates:
+        raise CertificateError("a certificate can't be read: no PEM block CERTIFICATE is in it")
+    return _read(x509.load_der_x509_certificate, certificates[0], "a certificate")
 
 
 def load_request(pem: bytes) -> Any:

@@ -7,6 +7,7 @@ import ssl
 import tempfile
 from pathlib import Path
 
+from setpoint.trust import trust, without_mark
 from setpoint.webhook.authority import CertificateError, Pair
 
 __all__ = ["ServerTls"]
@@ -29,9 +30,9 @@ class ServerTls:
         self.context.set_alpn_protocols(["http/1.1"])
         if client_ca is not None:
             try:
-                self.context.load_verify_locations(cadata=client_ca.decode("ascii", "replace"))
-            except (ssl.SSLError, ValueError) as problem:  # a ValueError says that the text is empty
-                raise CertificateError(f"the client CA contains no usable PEM certificate: {problem}") from None
+                trust(self.context, client_ca)
+            except ValueError:
+                raise CertificateError("the client CA contains no usable PEM certificate") from None
             self.context.verify_mode = ssl.CERT_REQUIRED
 
     def use(self, pair: Pair) -> None:
@@ -44,7 +45,7 @@ class ServerTls:
         handle, name = tempfile.mkstemp(prefix="setpoint-", suffix=".pem")  # the ssl module loads only files
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(pair.certificate.rstrip(b"\n") + b"\n" + pair.key)
+                file.write(without_mark(pair.certificate).rstrip(b"\n") + b"\n" + without_mark(pair.key))
             load(_fresh(), Path(name))  # a failed attempt would leave the real context half changed
             load(self.context, Path(name))
         finally:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from setpoint.meta.extras import needs_extra
+from setpoint.trust import client_context
 
 if TYPE_CHECKING:
     import aiohttp
@@ -177,12 +178,9 @@ class HttpCaller:
         context = self._contexts.get(bundle)
         if context is None:
             try:
-                context = ssl.create_default_context(cadata=bundle.decode() if bundle else None)
-            except (ssl.SSLError, ValueError):
+                context = client_context(bundle or None)
+            except ValueError:
                 raise CallFailed("unable to load root certificates: unable to parse bytes as PEM block") from None
-            # Go's verifier does not ask for what Python 3.13's strict mode insists on, and many private CAs leave out.
-            context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
-            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # the bundle may be the serving certificate itself
             while len(self._contexts) >= _CONTEXTS:
                 self._contexts.pop(next(iter(self._contexts)))
             self._contexts[bundle] = context

@@ -30,6 +30,7 @@ from setpoint.apps.envtest.etcd import DIRECTORY
 from setpoint.apps.envtest.flags import FlagError, Flags, http_address
 from setpoint.apps.envtest.runtime_config import restrict
 from setpoint.apps.heap import freeze_heap
+from setpoint.trust import trust
 
 if TYPE_CHECKING:
     from setpoint.apiserver.audit.log import AuditLog
@@ -267,9 +268,9 @@ def _tls(flags: Flags, host: str) -> ssl.SSLContext:
     try:
         context.load_cert_chain(certificate, key)
         if authority := flags.text("client-ca-file"):
-            context.load_verify_locations(authority)
+            trust(context, Path(authority).read_bytes())
             context.verify_mode = ssl.CERT_OPTIONAL
-    except ssl.SSLError as problem:
+    except (ssl.SSLError, ValueError) as problem:
         names = ", ".join(filter(None, (str(certificate), str(key), flags.text("client-ca-file"))))
         raise ServingError(f"{names}: not the certificates and keys that TLS takes ({problem})") from None
     return context

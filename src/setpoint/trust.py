@@ -1,0 +1,84 @@
+"""Certificates as Go reads and trusts them (``encoding/pem``, ``crypto/x509``), for every place that reads any.
+
+Kubernetes and kubectl are written in Go, so users have the certificates that Go accepts.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+import ssl
+from typing import Final
+
+__all__ = ["certificates_in", "client_context", "trust", "without_mark"]
+
+_BLOCK: Final = re.compile(
+    rb"^-----BEGIN CERTIFICATE-----[ \t\r]*\n([A-Za-z0-9+/= \t\r\n]*)^-----END CERTIFICATE-----[ \t\r]*$", re.MULTILINE
+)
+_MARK: Final = b"\xef\xbb\xbf"
+
+
+def without_mark(pem: bytes) -> bytes:
+    """``pem`` without the byte order mark that some editors put before the first line, where it would hide a block."""
+    return pem.removeprefix(_MARK)
+
+
+def certificates_in(pem: bytes) -> list[bytes]:
+    """The certificates of a PEM text, in DER. Everything else is skipped: text between the blocks, in any encoding,
+    blocks of other types or with headers, and blocks that are not base64.
+    """
+    found = []
+    for block in _BLOCK.finditer(without_mark(pem)):
+        try:
+            found.append(base64.b64decode(b"".join(block[1].split()), validate=True))
+        except binascii.Error:
+            continue
+    return found
+
+
+def trust(context: ssl.SSLContext, pem: bytes) -> None:
+    """Makes ``context`` trust the certificates of a PEM text. Each of them is an anchor: a root, an intermediate
+    authority, or the other side's own certificate. Those that can't be read are skipped.
+
+    Raises:
+        ValueError: there is no usable certificate.
+    """
+    count = 0
+    for der in certificates_in(pem):
+        try:
+            context.load_verify_locations(cadata=der)
+        except ssl.SSLError:
+            continue
+        count += 1
+    if not count:
+        raise ValueError("no usable PEM certificate is in it")
+    _loosen(context)
+
+
+def client_context(pem: bytes | None = None) -> ssl.SSLContext:
+    """A context for clients, like that of `ssl.create_default_context`, that trusts the certificates of a PEM text
+    (see `trust`), or the system's roots if there is none.
+
+    Raises:
+        ValueError: the text contains no usable certificate.
+    """
+    if pem is None:
+        context = ssl.create_default_context()
+        _loosen(context)
+        return context
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trust(context, pem)
+    if keys := os.environ.get("SSLKEYLOGFILE"):  # as in ssl.create_default_context
+        context.keylog_filename = keys
+    return context
+
+
+def _loosen(context: ssl.SSLContext) -> None:
+    """Makes the context no stricter than Go: every trusted certificate ends a chain (in Python only since 3.13), and
+    the extensions that Python has required since 3.13, such as an authority key identifier, may be missing. Kubernetes'
+    own certificates lack them.
+    """
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
