@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 import json
+import os
+import pty
 import stat
+import subprocess
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -162,6 +167,78 @@ async def test_a_plugins_credential_is_kept_until_it_expires_or_is_rejected(tmp_
     clock[0] += timedelta(minutes=2)
     assert await credentials.authorization() != second
     assert runs(tmp_path) == 3
+
+
+ASK = r"""
+import asyncio, sys
+from setpoint.client.exec_plugin import ExecPlugin, ExecPluginConfig
+
+_, command, version, mode, timeout = sys.argv
+plugin = ExecPlugin(ExecPluginConfig(command, version, interactive_mode=mode), timeout=float(timeout))
+try:
+    print("header", asyncio.run(plugin.authorization()), flush=True)
+except Exception as problem:
+    print("failed:", problem, flush=True)
+"""
+
+
+def at_a_terminal(mode: str, command: str, answers: bytes, *, timeout: float = 20) -> str:
+    """The output of a program at a terminal, whose plugin is ``command`` and whose user types ``answers``."""
+    here, there = pty.openpty()
+    argv = [sys.executable, "-c", ASK, command, V1, mode, str(timeout)]
+    with subprocess.Popen(argv, stdin=there, stdout=there, stderr=there, start_new_session=True) as process:
+        os.close(there)
+        os.write(here, answers)
+        output = b""
+        with suppress(OSError):  # the end of a terminal
+            while chunk := os.read(here, 4096):
+                output += chunk
+        process.wait()
+    os.close(here)
+    return output.decode()
+
+
+def test_a_plugin_asks_the_user_at_a_terminal_and_has_no_time_limit_there(tmp_path: Path) -> None:
+    body = "sys.stderr.write('code? '); sys.stderr.flush(); code = input(); time.sleep(0.3); say(token=code)"
+    command = plugin(tmp_path, body)._config.command
+    for mode in ("IfAvailable", "Always"):
+        output = at_a_terminal(mode, command, b"ABC\n", timeout=0.1)
+        assert "code? " in output
+        assert "header Bearer ABC" in output
+    told = "say(token=str(json.loads(os.environ['KUBERNETES_EXEC_INFO'])['spec']['interactive']))"
+    command = plugin(tmp_path, told)._config.command
+    assert "header Bearer True" in at_a_terminal("IfAvailable", command, b"")
+    assert "header Bearer False" in at_a_terminal("Never", command, b"")
+    assert "failed" in at_a_terminal("Never", plugin(tmp_path, body)._config.command, b"ABC\n")
+
+
+async def test_what_a_plugin_says_is_shown_while_it_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: asyncio.Queue[str] = asyncio.Queue()
+
+    class Stderr(io.StringIO):
+        def write(self, text: str) -> int:
+            shown.put_nowait(text)
+            return len(text)
+
+    monkeypatch.setattr(sys, "stderr", Stderr())
+    go = tmp_path / "go"
+    body = (
+        "sys.stderr.write('open https://x and enter ABC\\n'); sys.stderr.flush()\n"
+        f"while not os.path.exists({str(go)!r}): time.sleep(0.01)\nsay(token='t')"
+    )
+    waiting = asyncio.ensure_future(plugin(tmp_path, body).authorization())
+    assert await shown.get() == "open https://x and enter ABC\n"
+    assert not waiting.done()
+    go.touch()
+    assert await waiting == "Bearer t"
+
+
+async def test_a_plugin_that_must_be_interactive_needs_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    with pytest.raises(CredentialsError, match="interactiveMode is Always, but stdin is not a terminal"):
+        await plugin(tmp_path, "say(token='t')", interactive_mode="Always").authorization()
 
 
 async def test_a_plugins_client_certificate_is_used(tmp_path: Path) -> None:

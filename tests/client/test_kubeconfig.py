@@ -24,6 +24,7 @@ from setpoint.client import (
     load_config,
     load_kubeconfig,
 )
+from setpoint.client import config as config_module
 from setpoint.client.config import Impersonation, environment_proxy, in_cluster_config
 from setpoint.client.exec_plugin import ExecPlugin
 from setpoint.client.oidc import Oidc
@@ -184,7 +185,8 @@ def test_impersonation_becomes_headers(file: Path) -> None:
         ("current-context: 3", "current-context must be a string, not a number"),
         ("clusters: {}\n", "clusters must be a list, not a mapping"),
         ("users: [{name: a, user: []}]", r"users\[0\].user must be a mapping, not a list"),
-        ("clusters: []", "there is no current-context; choose one of the contexts: none"),
+        ("clusters: []", "is empty: it has no clusters, users and contexts"),
+        ("contexts: [{name: b}]", "there is no current-context; choose one of the contexts: b"),
         ("current-context: a\ncontexts: [{name: b}]", "context 'a' does not exist in .*; there are: b"),
         ("current-context: b\ncontexts: [{name: b}]", "context 'b' in .* names no cluster"),
         ("current-context: b\ncontexts: [{name: b, context: {cluster: k}}]", "names cluster 'k', which does not exist"),
@@ -231,7 +233,12 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x", "inte
             "v1alpha1' is not supported",
         ),
         (None, {"exec": {**PLUGIN, "interactiveMode": None}}, "interactiveMode must be given"),
-        (None, {"exec": {**PLUGIN, "interactiveMode": "Always"}}, "no terminal"),
+        (None, {"tokenFile": "t", "username": "b"}, r"several ways to authenticate \(token, username\)"),
+        (
+            None,
+            {"exec": PLUGIN, "auth-provider": {"name": "oidc"}},
+            r"several ways to authenticate \(exec, auth-provider\)",
+        ),
         (None, {"auth-provider": {"name": "gcp"}}, "auth-provider 'gcp' is not supported"),
         (None, {"auth-provider": {"name": "oidc"}}, "needs idp-issuer-url and client-id"),
     ],
@@ -311,6 +318,63 @@ def test_a_secret_that_others_can_read_is_warned_of_once(
     assert len(warnings) == (1 if said else 0), warnings
     assert SECRET not in caplog.text
     assert re.search(said, caplog.text)
+
+
+@pytest.mark.parametrize("empty", ["", "# nothing\n", "---\n", "apiVersion: v1\nkind: Config\n", "clusters: []\n"])
+def test_an_empty_file_counts_as_absent_as_in_kubectl(tmp_path: Path, empty: str) -> None:
+    good, nothing = tmp_path / "good", tmp_path / "nothing"
+    write(good, cluster={"server": "https://h"}, user={"token": "t"})
+    nothing.write_text(empty)
+    for names in ((nothing, good), (good, nothing)):
+        config = load_config(environ={"KUBECONFIG": ":".join(map(str, names))})
+        assert config.server == "https://h"
+    for load in (load_config, load_kubeconfig):
+        with pytest.raises(ConfigError, match=f"{nothing} has no clusters, users and contexts"):
+            load(environ={"KUBECONFIG": str(nothing)})
+
+
+def test_in_a_pod_an_empty_kubeconfig_gives_way_to_the_service_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube" / "config").touch()
+    (tmp_path / "token").write_text("t")
+    monkeypatch.setattr(config_module, "SERVICE_ACCOUNT", tmp_path)
+    environ = {"HOME": str(tmp_path), "KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+    assert load_config(environ=environ).server == "https://10.0.0.1:443"
+    with pytest.raises(ConfigError, match="is empty"):
+        load_kubeconfig(tmp_path / ".kube" / "config", environ=environ)
+
+
+OIDC = {"name": "oidc", "config": {"idp-issuer-url": "https://x", "client-id": "y"}}
+
+
+@pytest.mark.parametrize("other", [{"exec": PLUGIN}, {"auth-provider": OIDC}, {"auth-provider": {"name": "gcp"}}])
+@pytest.mark.parametrize(
+    ("own", "kind"),
+    [
+        ({"token": "t"}, StaticToken),
+        ({"tokenFile": "t"}, TokenFile),
+        ({"username": "a", "password": "b"}, Basic),
+    ],
+)
+def test_beside_a_token_or_a_user_name_no_plugin_is_run(file: Path, own: Any, kind: type, other: Any) -> None:
+    write(file, cluster={"server": "https://h"}, user={**own, **other})
+    assert isinstance(load_kubeconfig(file, environ={}).credentials, kind)
+
+
+def test_beside_a_client_certificate_no_plugin_is_run(file: Path) -> None:
+    certificate = {"client-certificate-data": "YQ==", "client-key-data": "YQ=="}
+    write(file, cluster={"server": "https://h"}, user={**certificate, "exec": PLUGIN})
+    assert isinstance(load_kubeconfig(file, environ={}).credentials, Anonymous)
+
+
+def test_a_proxy_of_the_environment_counts_in_a_pod_too(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("t")
+    environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443", "HTTPS_PROXY": "http://p:1"}
+    assert in_cluster_config(environ=environ, service_account=tmp_path).proxy_url == "http://p:1"
+    environ["NO_PROXY"] = "10.0.0.0/8"
+    assert in_cluster_config(environ=environ, service_account=tmp_path).proxy_url == ""
 
 
 def test_a_broken_file_of_the_list_is_never_ignored(tmp_path: Path) -> None:

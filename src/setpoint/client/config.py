@@ -115,15 +115,16 @@ class ClientConfig:
 
 
 def in_cluster_config(
-    *, environ: Mapping[str, str] | None = None, service_account: str | Path = SERVICE_ACCOUNT
+    *, environ: Mapping[str, str] | None = None, service_account: str | Path | None = None
 ) -> ClientConfig:
-    """The configuration from the service account of the pod that this process runs in.
+    """The configuration from the service account of the pod that this process runs in. As in Go, a proxy of the
+    environment counts (see ``NO_PROXY``).
 
     Raises:
         ConfigError: the process is not in a pod, or the token of the service account is not mounted.
     """
     environ = os.environ if environ is None else environ
-    directory = Path(service_account)
+    directory = Path(SERVICE_ACCOUNT if service_account is None else service_account)
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
         raise ConfigError("not inside a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be set")
@@ -134,10 +135,12 @@ def in_cluster_config(
         namespace = (directory / "namespace").read_text("utf-8").strip()
     except OSError:
         namespace = ""
+    server = f"https://{f'[{host}]' if ':' in host else host}:{port}"
     return ClientConfig(
-        server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
+        server=server,
         ca_file=ca if ca.is_file() else None,
         credentials=TokenFile(token),
+        proxy_url=environment_proxy(server, environ),
         namespace=namespace or "default",
         source=f"in-cluster, {directory}",
     )

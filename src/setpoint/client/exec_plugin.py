@@ -6,11 +6,13 @@ import asyncio
 import json
 import os
 import signal
+import sys
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
 
@@ -24,7 +26,7 @@ __all__ = ["ExecPlugin", "ExecPluginConfig"]
 API_GROUP = "client.authentication.k8s.io"
 VERSIONS = (f"{API_GROUP}/v1", f"{API_GROUP}/v1beta1")
 TIMEOUT = 60.0
-"""The time limit for a plugin, in seconds."""
+"""The time limit for a plugin that no user at a terminal can answer, in seconds."""
 _MAX_OUTPUT = 1 << 20
 _SHOWN = 2000
 _LAST_WORDS = 1.0
@@ -35,7 +37,9 @@ child process that holds stderr open would delay the error.
 
 @dataclass(frozen=True, slots=True)
 class ExecPluginConfig:
-    """A plugin's command. ``env`` is added to the environment; ``cluster``, if not None, is passed to the plugin."""
+    """A plugin's command. ``env`` is added to the environment; ``cluster``, if not None, is passed to the plugin.
+    ``interactive_mode`` is ``Never``, ``IfAvailable`` or ``Always``.
+    """
 
     command: str
     api_version: str
@@ -44,6 +48,7 @@ class ExecPluginConfig:
     install_hint: str = ""
     cluster: Mapping[str, Any] | None = field(default=None, repr=False)
     source: str = ""
+    interactive_mode: str = "Never"
 
 
 class _Status(msgspec.Struct):
@@ -71,7 +76,9 @@ class ExecPlugin(Credentials):
     answers 401.
 
     Only one run of the plugin is in progress at a time: all waiting requests share it and its result, even a failure.
-    The plugin has no terminal and is killed after ``timeout`` seconds; the error contains its stderr.
+    As in client-go, the plugin's stderr is shown on this program's at once, since it may ask its user for something,
+    and its stdin is this program's if that is a terminal and ``interactive_mode`` allows it. The plugin is killed after
+    ``timeout`` seconds, unless stdin or stderr is a terminal; the error contains its stderr.
     """
 
     def __init__(
@@ -110,7 +117,10 @@ class ExecPlugin(Credentials):
 
     async def _run(self) -> _Credential:
         config = self._config
-        spec: dict[str, Any] = {"interactive": False}
+        is_interactive = config.interactive_mode != "Never" and _is_terminal(sys.stdin)
+        if config.interactive_mode == "Always" and not is_interactive:
+            raise self._failed("can't be run: its interactiveMode is Always, but stdin is not a terminal")
+        spec: dict[str, Any] = {"interactive": is_interactive}
         if config.cluster is not None:
             spec["cluster"] = config.cluster
         info = {"apiVersion": config.api_version, "kind": "ExecCredential", "spec": spec}
@@ -120,19 +130,21 @@ class ExecPlugin(Credentials):
                 config.command,
                 *config.args,
                 env=environ,
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=None if is_interactive else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 limit=_MAX_OUTPUT,
-                start_new_session=True,  # its own group, so that it is killed together with its children
+                # Its own group, so that it is killed together with its children; but only this one has the terminal.
+                start_new_session=not is_interactive,
             )
         except OSError as problem:
             raise self._failed(f"can't be run: {problem.strerror or problem}", hint=True) from None
         stderr, code, hangs = bytearray(), 0, False
         assert process.stdout is not None
         assert process.stderr is not None
+        timeout = None if is_interactive or _is_terminal(sys.stderr) else self._timeout
         try:
-            async with TaskScope() as scope, asyncio.timeout(self._timeout):
+            async with TaskScope() as scope, asyncio.timeout(timeout):
                 drained = scope.start(_drain(process.stderr, stderr))
                 stdout = await _all(process.stdout)
                 if stdout is not None:
@@ -145,7 +157,7 @@ class ExecPlugin(Credentials):
         finally:
             if process.returncode is None or hangs:  # the plugin may have ended, but a child still holds its output
                 with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                    (os.kill if is_interactive else os.killpg)(process.pid, signal.SIGKILL)
             await process.wait()
             process._transport.close()  # type: ignore[attr-defined]
         if stdout is None:
@@ -207,7 +219,18 @@ async def _all(stream: asyncio.StreamReader) -> bytes | None:
 
 
 async def _drain(stream: asyncio.StreamReader, kept: bytearray) -> None:
-    """Reads the stream to its end; keeps the last part in ``kept``."""
+    """Reads the stream to its end, and copies it to this program's stderr; keeps the last part in ``kept``."""
+    text = getincrementaldecoder("utf-8")("replace")
     while chunk := await stream.read(1 << 16):
         kept += chunk
         del kept[:-_SHOWN]
+        if sys.stderr is not None:
+            sys.stderr.write(text.decode(chunk))
+            sys.stderr.flush()
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # it is closed
+        return False

@@ -1,8 +1,8 @@
 """kubeconfig files, read by client-go's rules (``tools/clientcmd``).
 
 ``KUBECONFIG`` is a list of files. For each cluster, user and context, and for ``current-context``, the first file that
-has it wins. Relative paths are relative to the file that contains them. Missing files in the list are skipped; a file
-that can't be read or parsed is an error.
+has it wins. Relative paths are relative to the file that contains them. Missing and empty files in the list are
+skipped; a file that can't be read or parsed is an error.
 """
 
 from __future__ import annotations
@@ -81,6 +81,11 @@ class Kubeconfig:
                     f"{stanza.where}: {field} is not allowed in this kubeconfig, it must contain its credentials"
                 )
         return parsed
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no cluster, user, context or current context. client-go treats that like missing files."""
+        return not (self.clusters or self.users or self.contexts or self.current_context)
 
     def _merge(self, path: Path, document: Any) -> None:
         if not isinstance(document, dict):
@@ -169,6 +174,8 @@ class Kubeconfig:
         name = context or self.current_context
         files = " and ".join(map(str, self.files)) or "no file"
         known = ", ".join(sorted(self.contexts)) or "none"
+        if self.is_empty:
+            raise ConfigError(f"kubeconfig {files} is empty: it has no clusters, users and contexts")
         if not name:
             raise ConfigError(f"{files}: there is no current-context; choose one of the contexts: {known}")
         if name not in self.contexts:
@@ -207,8 +214,9 @@ def load_kubeconfig(
         return Kubeconfig.read(Path(path).expanduser()).config(context, environ=environ)
     paths = kubeconfig_paths(environ)
     merged = Kubeconfig.read(*paths, missing_ok=True)
-    if not merged.files:
-        raise ConfigError(f"no kubeconfig: {' and '.join(map(str, paths))} does not exist; set KUBECONFIG")
+    if merged.is_empty:
+        tried = " and ".join(map(str, paths))
+        raise ConfigError(f"no kubeconfig: {tried} {_absence(merged)}; set KUBECONFIG")
     return merged.config(context, environ=environ)
 
 
@@ -216,8 +224,8 @@ def load_config(
     path: str | Path | None = None, context: str | None = None, *, environ: Mapping[str, str] | None = None
 ) -> ClientConfig:
     """The configuration from ``path`` if it is given; otherwise from the files in ``KUBECONFIG`` (``~/.kube/config`` if
-    it is not set) or, if none of these files exists, from the service account of the pod. With a ``context``, only
-    kubeconfigs are used.
+    it is not set) or, if none of these files exists or all are empty, from the service account of the pod. With a
+    ``context``, only kubeconfigs are used.
 
     Raises:
         ConfigError: there is no configuration, or it can't be used.
@@ -227,13 +235,17 @@ def load_config(
         return load_kubeconfig(path, context, environ=environ)
     paths = kubeconfig_paths(environ)
     merged = Kubeconfig.read(*paths, missing_ok=True)
-    if merged.files:
+    if not merged.is_empty:
         return merged.config(environ=environ)
     try:
         return in_cluster_config(environ=environ)
     except ConfigError as problem:
         tried = " and ".join(map(str, paths))
-        raise ConfigError(f"no configuration: {tried} does not exist, and {problem}") from None
+        raise ConfigError(f"no configuration: {tried} {_absence(merged)}, and {problem}") from None
+
+
+def _absence(merged: Kubeconfig) -> str:
+    return "has no clusters, users and contexts" if merged.files else "does not exist"
 
 
 def _listed(user: Stanza, values: Any) -> list[Any]:

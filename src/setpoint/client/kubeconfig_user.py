@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from setpoint.client.config import ClientConfig
+from setpoint.client.config import ClientConfig, environment_proxy
 from setpoint.client.credentials import Anonymous, Basic, Credentials, StaticToken, TokenFile
 from setpoint.client.errors import ConfigError, CredentialsError
 from setpoint.client.exec_plugin import API_GROUP, VERSIONS, ExecPlugin, ExecPluginConfig
@@ -39,19 +39,17 @@ def certificate_of(user: Stanza) -> ClientCertificate | None:
 
 
 def credentials_of(user: Stanza, cluster: Stanza, config: ClientConfig, environ: Mapping[str, str]) -> Credentials:
+    """The credentials of a user. As in client-go, an exec plugin is not run, and an auth provider not used, beside a
+    token or a user name; a plugin also not beside a client certificate.
+    """
     token, token_file, username = user.text("token"), user.file("tokenFile"), user.text("username")
-    methods = [
-        name
-        for name, given in (
-            ("token", token or token_file),
-            ("username", username),
-            ("exec", user.mapping("exec")),
-            ("auth-provider", user.mapping("auth-provider")),
-        )
-        if given
-    ]
-    if len(methods) > 1:
-        raise ConfigError(f"{user.where} has several ways to authenticate ({', '.join(methods)}): keep one")
+    plugin, provider = user.mapping("exec"), user.mapping("auth-provider")
+    for one, other, are_both in (
+        ("token", "username", (token or token_file) and username),
+        ("exec", "auth-provider", plugin and provider),
+    ):
+        if are_both:
+            raise ConfigError(f"{user.where} has several ways to authenticate ({one}, {other}): keep one")
     try:
         if token_file is not None:
             return TokenFile(token_file, fallback=token)
@@ -61,12 +59,12 @@ def credentials_of(user: Stanza, cluster: Stanza, config: ClientConfig, environ:
             return Basic(username, user.text("password"))
     except CredentialsError as problem:
         raise ConfigError(f"{user.where}: {problem}") from None
-    if plugin := user.mapping("exec"):
+    if plugin and config.certificate is None:
         return ExecPlugin(
             _exec_config(Stanza("exec of user", user.name, user.path, plugin), cluster, config), environ=environ
         )
-    if provider := user.mapping("auth-provider"):
-        return _oidc(user, Stanza("auth-provider of user", user.name, user.path, provider))
+    if provider:
+        return _oidc(user, Stanza("auth-provider of user", user.name, user.path, provider), environ)
     return Anonymous()
 
 
@@ -81,8 +79,6 @@ def _exec_config(plugin: Stanza, cluster: Stanza, config: ClientConfig) -> ExecP
         raise ConfigError(f"{plugin.where}: interactiveMode {mode!r} is not Never, IfAvailable or Always")
     if not mode and version == VERSIONS[0]:
         raise ConfigError(f"{plugin.where}: interactiveMode must be given with {version}")
-    if mode == "Always":
-        raise ConfigError(f"{plugin.where}: interactiveMode is Always, but plugins get no terminal here")
     if os.sep in command and not os.path.isabs(command):
         command = str(plugin.path.parent / command)
     environ: dict[str, str] = {}
@@ -104,6 +100,7 @@ def _exec_config(plugin: Stanza, cluster: Stanza, config: ClientConfig) -> ExecP
         plugin.text("installHint"),
         _cluster_info(cluster, config) if plugin.flag("provideClusterInfo") else None,
         f"user {plugin.name!r} in {plugin.path}",
+        mode or "IfAvailable",
     )
 
 
@@ -143,7 +140,7 @@ def _fits(*words: str) -> bool:
         return False
 
 
-def _oidc(user: Stanza, provider: Stanza) -> Credentials:
+def _oidc(user: Stanza, provider: Stanza, environ: Mapping[str, str]) -> Credentials:
     name = provider.text("name")
     if name != "oidc":
         raise ConfigError(f"{user.where}: auth-provider {name!r} is not supported (Kubernetes dropped it); use exec")
@@ -157,7 +154,11 @@ def _oidc(user: Stanza, provider: Stanza) -> Credentials:
     def connect(server: str) -> Transport:
         from setpoint.client.http import HttpTransport
 
-        return HttpTransport(ClientConfig(server=server, ca_file=ca_file, ca_data=ca_data, source=source))
+        # As in client-go: the proxy of a kubeconfig is that of its cluster, not of the issuer.
+        proxy = environment_proxy(server, environ)
+        return HttpTransport(
+            ClientConfig(server=server, ca_file=ca_file, ca_data=ca_data, proxy_url=proxy, source=source)
+        )
 
     return Oidc(
         OidcConfig(

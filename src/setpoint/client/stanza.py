@@ -105,9 +105,7 @@ def parse_yaml(text: bytes, path: Path) -> Any:
         line = f" line {mark.line + 1}:" if mark is not None else ""
         why = getattr(problem, "problem", None) or type(problem).__name__
         raise ConfigError(f"kubeconfig {path} is not YAML:{line} {why}") from None
-    if document is None:
-        raise ConfigError(f"kubeconfig {path} is empty")
-    return document
+    return {} if document is None else document  # an empty file is an empty configuration
 
 
 def form(value: Any) -> str:
