@@ -11,6 +11,7 @@ from tests.apiserver.harness import CRDS, MYKINDS, Api, crd, crd_version, mykind
 
 from setpoint.apiserver import SqliteStorage
 
+RESOURCE = {"apiGroup": "example.com", "kind": "Bucket", "name": "b"}
 CRD = f"{CRDS}/mykinds.grp.example.com"
 
 
@@ -128,6 +129,54 @@ async def test_versions_differ_in_name_and_schema_only(api: Api) -> None:
     by_new = (await api.post(newer, mykind("two", "v2", spec={"note": "x"}))).ok()
     assert by_new["apiVersion"] == "grp.example.com/v2"
     assert (await api.get(f"{MYKINDS}/two")).ok()["apiVersion"] == "grp.example.com/v1"
+
+
+async def test_an_apply_where_fields_are_owned_in_a_version_that_was_removed_is_refused(api: Api) -> None:
+    (await api.post(CRDS, crd(versions=[crd_version(), crd_version("v2", storage=False)]))).ok()
+    (await api.apply(f"{MYKINDS}/one", mykind(spec={"numpods": 2}))).ok()
+    definition = (await api.get(CRD)).ok()
+    definition["spec"]["versions"] = [crd_version(storage=False), crd_version("v2")]
+    definition = (await api.put(CRD, definition)).ok()
+    newer = MYKINDS.replace("/v1/", "/v2/")
+    (await api.patch(f"{newer}/one", {"metadata": {"labels": {"a": "b"}}})).ok()  # now it is stored as v2
+    definition["status"]["storedVersions"] = ["v2"]
+    definition = (await api.put(f"{CRD}/status", definition)).ok()
+    definition["spec"]["versions"] = [crd_version("v2")]
+    (await api.put(CRD, definition)).ok()
+    refused = await api.apply(f"{newer}/one", mykind(version="v2", spec={"numpods": 4}), "another")
+    refused.failed(500, "", "request to convert CR to an invalid group/version: grp.example.com/v1")
+    (await api.patch(f"{newer}/one", {"spec": {"numpods": 5}})).ok()  # as upstream, other writes drop the records
+    (await api.apply(f"{newer}/one", mykind(version="v2", spec={"numpods": 5}), "another")).ok()
+
+
+async def test_a_definition_named_like_a_built_in_kind_does_not_take_its_place(api: Api) -> None:
+    ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses"
+    (await api.post(ingresses, {"metadata": {"name": "a"}, "spec": {"defaultBackend": {"resource": RESOURCE}}})).ok()
+    definition = crd()
+    definition["metadata"] = {
+        "name": "ingresses.networking.k8s.io",
+        "annotations": {"api-approved.kubernetes.io": "unapproved, experimental"},
+    }
+    definition["spec"]["group"] = "networking.k8s.io"
+    definition["spec"]["names"] = {"plural": "ingresses", "kind": "Ingress"}
+    (await api.post(CRDS, definition)).ok()
+    (await api.patch(f"{ingresses}/a", {"metadata": {"labels": {"a": "b"}}})).ok()
+    assert (await api.get(f"{ingresses}/a")).ok()["spec"]["defaultBackend"] == {"resource": RESOURCE}
+    (await api.delete(f"{CRDS}/ingresses.networking.k8s.io")).ok()
+    (await api.get(f"{CRDS}/ingresses.networking.k8s.io")).failed(404, "NotFound")
+    assert [item["metadata"]["name"] for item in (await api.get(ingresses)).ok()["items"]] == ["a"]
+
+
+async def test_other_kinds_in_a_version_of_a_built_in_group_are_not_served(api: Api) -> None:
+    definition = crd(versions=[crd_version(), crd_version("v7", storage=False)])
+    definition["metadata"] = {
+        "name": "mykinds.networking.k8s.io",
+        "annotations": {"api-approved.kubernetes.io": "unapproved, experimental"},
+    }
+    definition["spec"]["group"] = "networking.k8s.io"
+    (await api.post(CRDS, definition)).ok()
+    (await api.get("/apis/networking.k8s.io/v1/namespaces/default/mykinds")).failed(404, "NotFound")
+    (await api.get("/apis/networking.k8s.io/v7/namespaces/default/mykinds")).ok()
 
 
 async def test_a_changed_schema_holds_from_then_on(served: Api) -> None:

@@ -112,6 +112,48 @@ async def test_a_pod_on_a_node_waits_for_its_kubelet(api: Api) -> None:
     (await api.get(f"{PODS}/web")).failed(404, "NotFound")
 
 
+@pytest.mark.parametrize("node", ["", "n1"])
+async def test_watches_see_the_mark_of_a_pods_deletion_before_the_pod_goes(api: Api, node: str) -> None:
+    await api.post(PODS, pod(spec={"nodeName": node} if node else {}))
+    async with api.watch(PODS, resourceVersion=str(api.revision)) as events:
+        answer = (await api.delete(f"{PODS}/web", gracePeriodSeconds=0)).ok()
+        (modified, marked), (deleted, last) = await events.take(2)
+    assert (modified, deleted) == ("MODIFIED", "DELETED")
+    for seen in (marked, last, answer):
+        assert seen["metadata"]["deletionTimestamp"] == "2026-01-31T12:00:00Z"
+        assert seen["metadata"]["deletionGracePeriodSeconds"] == 0
+    assert last["metadata"]["resourceVersion"] == str(api.revision)
+
+
+async def test_an_update_that_sends_another_time_of_deletion_changes_only_the_rest(api: Api) -> None:
+    await api.post(MAPS, config_map(metadata={"finalizers": ["example.com/a"]}))
+    held = (await api.delete(f"{MAPS}/web")).ok()
+    sent = held | {"metadata": held["metadata"] | {"deletionTimestamp": "2020-01-01T00:00:00Z", "labels": {"a": "b"}}}
+    changed = (await api.put(f"{MAPS}/web", sent)).ok()["metadata"]
+    assert (changed["labels"], changed["deletionTimestamp"]) == ({"a": "b"}, held["metadata"]["deletionTimestamp"])
+    longer = {"metadata": {"deletionGracePeriodSeconds": 5}}
+    (await api.patch(f"{MAPS}/web", longer)).failed(
+        422, "Invalid", "metadata.deletionGracePeriodSeconds: Invalid value"
+    )
+
+
+async def test_each_shorter_grace_period_of_a_pod_is_an_event(api: Api) -> None:
+    await api.post(PODS, pod(spec={"nodeName": "n1"}))
+    async with api.watch(PODS, resourceVersion=str(api.revision)) as events:
+        for seconds in (5, 1, 0):
+            (await api.delete(f"{PODS}/web", gracePeriodSeconds=seconds)).ok()
+        seen = await events.take(4)
+    periods = [(type_, found["metadata"]["deletionGracePeriodSeconds"]) for type_, found in seen]
+    assert periods == [("MODIFIED", 5), ("MODIFIED", 1), ("MODIFIED", 0), ("DELETED", 0)]
+
+
+async def test_a_dry_run_of_a_pods_deletion_marks_nothing(api: Api) -> None:
+    await api.post(PODS, pod())
+    before = api.revision
+    (await api.delete(f"{PODS}/web", dryRun="All")).ok()
+    assert api.revision == before
+
+
 async def test_a_pod_with_node_and_finalizer_needs_both_to_let_go(api: Api) -> None:
     await api.post(PODS, pod(spec={"nodeName": "n1"}, metadata={"finalizers": ["example.com/a"]}))
     await api.delete(f"{PODS}/web")

@@ -212,7 +212,8 @@ class CustomResources:
         crd: JsonObject = decode(record.value)
         metadata = crd["metadata"]
         finalizers = metadata.get("finalizers") or []
-        if self._state.storage.scan(record.name) or CLEANUP_FINALIZER not in finalizers:
+        left = self._state.storage.scan(record.name) if self._served.get(record.name) else []
+        if left or CLEANUP_FINALIZER not in finalizers:
             return record
         text = "removed all instances"
         _set_condition(self._now(), crd["status"], "Terminating", "False", "InstanceDeletionCompleted", text)
@@ -268,9 +269,15 @@ class CustomResources:
         if self._specs.get(record.name) == spec:
             return
         gone = partial(self.instance_deleted, record.name)
-        made = served_versions(self._state, crd, gone, self._foreseen)
+        builtin = [item for item in self._state.registry if not item.custom]
+        if any(item.collection == record.name for item in builtin):
+            made = []  # a definition does not take the place of a built-in kind
+        else:
+            made = served_versions(self._state, crd, gone, self._foreseen)
         self._foreseen = {}
-        exposed = {version["name"] for version in crd["spec"]["versions"] if version.get("served")}
+        # As upstream, whose built-in API groups answer every path below their versions themselves.
+        own = {item.resource.version for item in builtin if item.resource.group == crd["spec"]["group"]}
+        exposed = {version["name"] for version in crd["spec"]["versions"] if version.get("served")} - own
         for served in made:
             served.terminating = terminating
             served.has_defaults = b'"default":' in msgspec.json.encode(served.schema_document)

@@ -103,14 +103,14 @@ def remove(
         if seconds is None or seconds >= metadata["deletionGracePeriodSeconds"]:
             return _finish(call, served, record, obj, gone=False, changed=changed, dry_run=options.dry_run)
         _shorten(call, metadata, seconds)
-        grace, changed = metadata["deletionGracePeriodSeconds"], True
+        grace, changed, marked = metadata["deletionGracePeriodSeconds"], True, True
     else:
-        grace = 0
+        grace, marked = 0, False
         if "deletionTimestamp" not in metadata:
             wanted = strategy.grace_period(obj, options.grace_period_seconds)
             if wanted is not None:
                 _mark(call, metadata, wanted)
-                grace, changed = wanted, True
+                grace, changed, marked = wanted, True, True
     finalizers = _finalizers(served, metadata, options)
     if finalizers != (metadata.get("finalizers") or []):
         changed = True
@@ -123,7 +123,10 @@ def remove(
     waits = bool(finalizers) or strategy.keeps(obj)
     if waits and not grace:
         changed = _mark_waiting(call, metadata) or changed
-    return _finish(call, served, record, obj, gone=not waits and not grace, changed=changed, dry_run=options.dry_run)
+    gone = not waits and not grace
+    if gone and marked and not options.dry_run:  # as upstream, watches see the mark before the deletion
+        record = _stored(call, served, record, obj)
+    return _finish(call, served, record, obj, gone=gone, changed=changed, dry_run=options.dry_run)
 
 
 def _finish(
@@ -137,10 +140,16 @@ def _finish(
         deleted = call.storage.delete(*key, lambda revision: encode(stored, obj, revision), expected=record.revision)
         served.strategy.after_delete(call, deleted)
         return deleted.value, True
-    old: JsonObject = decode(record.value)
-    made = call.storage.put(*key, lambda revision: encode(stored, obj, revision), expected=record.revision)
-    left = served.strategy.after_update(call, made, old)
+    left = _stored(call, served, record, obj)
     return left.value, call.storage.get(*key) is None
+
+
+def _stored(call: Call, served: ServedResource, record: Record, obj: JsonObject) -> Record:
+    """Stores the changed object; returns its latest record."""
+    stored, old = written_version(served, record.value), decode(record.value)
+    key = (served.collection, record.namespace, record.name)
+    made = call.storage.put(*key, lambda revision: encode(stored, obj, revision), expected=record.revision)
+    return served.strategy.after_update(call, made, old)
 
 
 def _question(call: Call, served: ServedResource, record: Record, options: DeleteOptions) -> AdmissionAttributes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.objects.go_form import zero_of
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
@@ -11,7 +12,7 @@ from setpoint.patch import FieldSet, TypedError, created, managers_of_request
 from setpoint.patch import apply as server_side_apply
 from setpoint.schema import ANYTHING, Schema, copy_json, json_equal
 
-__all__ = ["converter", "ignored_fields", "keep_times", "track"]
+__all__ = ["check_versions", "converter", "ignored_fields", "keep_times", "track"]
 
 JsonObject = dict[str, Any]
 _NOTHING: Final = FieldSet()
@@ -39,7 +40,9 @@ def track(
     now = None if subresource == "scale" else call.timestamp()  # as upstream
     try:
         managed = managers_of_request(live, sent, subresource=subresource)
-        if old is None and not managed.owners:
+        if _removed_version(served, old):
+            entries = []
+        elif old is None and not managed.owners:
             entries = created.create(
                 served.schema,
                 new,
@@ -93,6 +96,24 @@ def keep_times(new: JsonObject, old: JsonObject) -> None:
     metadata, earlier = ({k: v for k, v in each["metadata"].items() if k not in apart} for each in (new, old))
     if metadata == earlier and json_equal({**new, "metadata": metadata}, {**old, "metadata": earlier}):
         new["metadata"]["managedFields"] = before
+
+
+def check_versions(served: ServedResource, live: JsonObject | None) -> None:
+    """Raises ApiStatusError (500, as upstream) if fields of a custom object are owned in a version that its definition
+    no longer has: they can't be compared with what is applied.
+    """
+    version = _removed_version(served, live)
+    if version:
+        raise ApiStatusError(500, "", f"request to convert CR to an invalid group/version: {version}")
+
+
+def _removed_version(served: ServedResource, live: JsonObject | None) -> str:
+    """The first version in the managedFields of a custom object that its definition no longer has; otherwise empty."""
+    if not served.custom or live is None:
+        return ""
+    there = served.siblings or (served.resource.api_version,)
+    entries = live["metadata"].get("managedFields") or ()
+    return next((version for entry in entries if (version := entry.get("apiVersion", "")) not in there), "")
 
 
 def converter(call: Call, served: ServedResource) -> server_side_apply.Convert | None:

@@ -25,7 +25,7 @@ from setpoint.apiserver.requests.incoming import TYPE_META, check_kind, coerce, 
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.verbs.create import insert
-from setpoint.apiserver.verbs.managed_fields import converter, ignored_fields
+from setpoint.apiserver.verbs.managed_fields import check_versions, converter, ignored_fields
 from setpoint.apiserver.verbs.update import check_name, modify
 from setpoint.meta import GroupVersion, GroupVersionKind
 from setpoint.patch import (
@@ -202,6 +202,7 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(served.group_resource, path.name, why)
     live = None if record is None else call.versions.decoded(served, record)
+    check_versions(served, live)
     try:
         result = server_side_apply.apply(
             served.schema,

@@ -229,8 +229,8 @@ def _keep_system_fields(metadata: JsonObject, old: JsonObject) -> None:
         metadata.pop(name, None)
         if name in old:
             metadata[name] = old[name]
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):  # left out they stay; others are refused
-        if metadata.get(name) is None:
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):  # left out they stay
+        if metadata.get(name) is None or (name == "deletionTimestamp" and name in old):  # another one is ignored
             metadata.pop(name, None)
             if name in old:
                 metadata[name] = old[name]
