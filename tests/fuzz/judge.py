@@ -39,7 +39,7 @@ EXPECTED_500 = (
     "This pod has more than one PodDisruptionBudget",
     "request to convert CR to an invalid group/version",
 )
-"""Answers of 500 by Kubernetes' documentation: a webhook that must answer and does not, a pod that two budgets guard, and
+"""Answers of 500 by Kubernetes' documentation: a webhook that must answer and does not, a pod that two budgets guard,
 managed fields of a version that was removed. All else that is answered so is a fault of the server."""
 SLOW = 0.5
 """Seconds of CPU that one request may hold the loop."""
