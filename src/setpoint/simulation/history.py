@@ -207,7 +207,7 @@ class History(MemoryStorage):
         for name, collection in self._collections.items():
             if name in self.untold:
                 continue
-            for record in collection.records(None):
+            for record in collection.records.values():
                 key = f"{record.namespace}/{record.name}" if record.namespace else record.name
                 found[name, key] = msgspec.json.decode(record.value)
         return found
