@@ -32,8 +32,9 @@ def generate() -> dict[str, bytes]:
     if unknown := mixins.keys() - modules.keys():
         raise SystemExit(f"_mixins.py names modules that there are none of: {sorted(unknown)}")
     files = {f"{name}.py": render_module(name, classes, HEADER, mixins).encode() for name, classes in modules.items()}
-    files["_table.py"] = render_table(types, served, HEADER).encode()
-    files["schema.json.zst"] = pack(definitions)
+    packed = pack(definitions)
+    files["_table.py"] = render_table(types, served, packed, HEADER).encode()
+    files |= {f"schemas/{package}.json.zst": content for package, content in packed.items()}
     return files
 
 
@@ -44,6 +45,7 @@ def differing(files: dict[str, bytes], folder: Path) -> list[str]:
     stale = [
         path.name for path in folder.glob("*.py") if path.name not in files and path.read_bytes().startswith(header)
     ]
+    stale += [f"schemas/{path.name}" for path in folder.glob("schemas/*") if f"schemas/{path.name}" not in files]
     return sorted(wrong + stale)
 
 
@@ -77,6 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in wrong:
         path = options.folder / name
         if name in files:
+            path.parent.mkdir(exist_ok=True)
             path.write_bytes(files[name])
         else:
             path.unlink()

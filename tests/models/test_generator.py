@@ -97,11 +97,18 @@ def test_the_committed_models_are_what_the_generator_writes(
     monkeypatch.setattr(generate_models, "generate", lambda: files)  # it takes seconds
     assert differing(files, FOLDER) == []
     for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     (tmp_path / "apps_v1.py").write_bytes(files["apps_v1.py"] + b"# edited by hand\n")
     (tmp_path / "gone_v1.py").write_bytes(files["apps_v1.py"])
-    (tmp_path / "schema.json.zst").unlink()
-    assert differing(files, tmp_path) == ["apps_v1.py", "gone_v1.py", "schema.json.zst"]
+    (tmp_path / "schemas" / "io.k8s.api.apps.v1.json.zst").unlink()
+    (tmp_path / "schemas" / "io.k8s.api.gone.v1.json.zst").write_bytes(b"")
+    assert differing(files, tmp_path) == [
+        "apps_v1.py",
+        "gone_v1.py",
+        "schemas/io.k8s.api.apps.v1.json.zst",
+        "schemas/io.k8s.api.gone.v1.json.zst",
+    ]
     assert main(["--check", "--folder", str(tmp_path)]) == 1
     assert "gone_v1.py" in capsys.readouterr().out
     assert main(["--folder", str(tmp_path)]) == 0

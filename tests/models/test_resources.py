@@ -128,7 +128,7 @@ def test_schemas_are_narrow_again() -> None:
             for item in value:
                 look(item)
 
-    look(schemas())
+    look(dict(schemas()))
     pod = schemas()["io.k8s.api.core.v1.Pod"]["properties"]
     assert "enum" not in pod["kind"]
     assert schemas()["io.k8s.apimachinery.pkg.util.intstr.IntOrString"]["x-kubernetes-int-or-string"] is True

@@ -1,4 +1,4 @@
-"""Packs the definitions for the embedded server: ``schema.json.zst``."""
+"""Packs the definitions, a file for each of their packages: ``schemas/PACKAGE.json.zst``."""
 
 from __future__ import annotations
 
@@ -27,8 +27,16 @@ _SPECIAL: dict[str, Definition] = {
 }
 
 
-def pack(definitions: dict[str, Definition]) -> bytes:
-    """``{"definitions": {NAME: definition}}`` with bare names as references; the same bytes for the same input."""
-    document = {"definitions": definitions | _SPECIAL}
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+def pack(definitions: dict[str, Definition]) -> dict[str, bytes]:
+    """The files by package, such as ``io.k8s.api.core.v1``. Each holds ``{NAME: definition}`` with bare names as
+    references; the same bytes for the same input.
+    """
+    packages: dict[str, dict[str, Definition]] = {}
+    for name, definition in (definitions | _SPECIAL).items():
+        packages.setdefault(name.rpartition(".")[0], {})[name] = definition
+    return {package: _packed(content) for package, content in sorted(packages.items())}
+
+
+def _packed(content: dict[str, Definition]) -> bytes:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(text.encode())

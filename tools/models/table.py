@@ -13,8 +13,8 @@ _ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "u
 _ONLY_SUBRESOURCE: tuple[str, ...] = ()
 
 
-def render_table(types: Types, served: list[Served], header: str) -> str:
-    """The module's text."""
+def render_table(types: Types, served: list[Served], definitions: Iterable[str], header: str) -> str:
+    """The module's text. ``definitions`` are the packages that have a file of definitions."""
     resources = [line for line in served if not line.action]
     unknown = EXTRAS.keys() - {(line.group, line.plural) for line in resources}
     if unknown:
@@ -46,7 +46,9 @@ def render_table(types: Types, served: list[Served], header: str) -> str:
     packages = {made.gvk[0]: made.definition.rsplit(".", 2)[0] for made in kinds(types, Role.OBJECT) if made.gvk}
     lines += ["", "PACKAGES: Final[dict[str, str]] = {"]
     lines += [f"    {_text(group)}: {_text(package)}," for group, package in sorted(packages.items())]
-    lines += ["}", ""]
+    lines += ["}", "", "DEFINITIONS: Final[tuple[str, ...]] = ("]
+    lines += [f"    {_text(package)}," for package in definitions]
+    lines += [")", '"""The packages of all definitions, of which each has a file in ``schemas``."""', ""]
     return "\n".join(lines)
 
 

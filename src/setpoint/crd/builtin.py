@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from setpoint.meta import Condition
-from setpoint.models.resources import schemas
+from setpoint.models.resources import DEFINITIONS, schemas
 from setpoint.schema import copy_json
 
 __all__ = ["EMBEDDED_META", "INT_OR_STRING", "QUANTITY", "builtin_schema", "is_builtin"]
@@ -54,6 +54,7 @@ EMBEDDED_META: JSONSchema = {
 }
 """Metadata inside an object, such as a pod template's: the fields that users may set, as in controller-gen."""
 
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _KNOWN = {
     ".meta.v1.ObjectMeta": EMBEDDED_META,
     ".api.resource.Quantity": QUANTITY,
@@ -74,8 +75,9 @@ def builtin_schema(kind: type) -> JSONSchema | None:
     shared = kind.__module__.startswith("setpoint.meta.")
     if not (shared or is_builtin(kind)):
         return None
-    name = _names().get(("meta_v1" if shared else kind.__module__.rpartition(".")[2], kind.__name__))
-    if name is None:
+    package = _META if shared else _package(kind.__module__.rpartition(".")[2])
+    name = f"{package}.{kind.__name__}"
+    if name not in schemas():
         return None
     made: JSONSchema = copy_json(_inlined(name))
     if kind is Condition:
@@ -90,12 +92,10 @@ def _inlined(name: str) -> JSONSchema:
 
 
 @cache
-def _names() -> dict[tuple[str, str], str]:
-    names = {}
-    for name in schemas():
-        *_, group, version, kind = name.split(".")
-        names[f"{group}_{version}", kind] = name
-    return names
+def _package(module: str) -> str:
+    """The package of the definitions of a module of models, such as ``core_v1``."""
+    group, _, version = module.rpartition("_")
+    return next(package for package in DEFINITIONS if package.endswith(f".{group}.{version}"))
 
 
 def _inline(name: str, inside: tuple[str, ...], level: int = 0) -> JSONSchema:

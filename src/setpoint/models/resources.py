@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from setpoint.meta import GroupVersionKind, Object
-from setpoint.models._table import BUILTIN, KUBERNETES, PACKAGES
+from setpoint.models._table import BUILTIN, DEFINITIONS, KUBERNETES, PACKAGES
 
 __all__ = ["BUILTIN", "UnknownKindError", "definition_name", "kind_for", "schemas"]
 
@@ -52,20 +53,50 @@ def definition_name(gvk: GroupVersionKind) -> str:
     raise UnknownKindError(f"no definition of {gvk} in Kubernetes {KUBERNETES}")
 
 
-@cache
-def schemas() -> dict[str, Any]:
-    """Every OpenAPI definition by name, for `setpoint.schema.Schemas`; references are bare names.
+class Definitions(Mapping[str, dict[str, Any]]):
+    """Every OpenAPI definition by name. A package's definitions are read when one of them is asked for, and kept."""
 
-    The definitions are read on the first call and kept. All callers share them, so treat them as constant.
-    """
-    from importlib.resources import files  # noqa: PLC0415 - most programs never need these three
+    def __init__(self) -> None:
+        self._packages: dict[str, dict[str, dict[str, Any]]] = {}
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        return self._package(name.rpartition(".")[0])[name]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._package(name.rpartition(".")[0])
+
+    def __iter__(self) -> Iterator[str]:
+        for package in DEFINITIONS:
+            yield from self._package(package)
+
+    def __len__(self) -> int:
+        return sum(len(self._package(package)) for package in DEFINITIONS)
+
+    def _package(self, package: str) -> dict[str, dict[str, Any]]:
+        if package not in self._packages:
+            if package not in DEFINITIONS:
+                return {}
+            self._packages[package] = _read(package)
+        return self._packages[package]
+
+
+def _read(package: str) -> dict[str, dict[str, Any]]:
+    from pkgutil import get_data  # noqa: PLC0415 - most programs need none of these
 
     import msgspec  # noqa: PLC0415
     import zstandard  # noqa: PLC0415
 
-    packed = files("setpoint.models").joinpath("schema.json.zst").read_bytes()
-    definitions: dict[str, Any] = msgspec.json.decode(zstandard.ZstdDecompressor().decompress(packed))["definitions"]
-    return definitions
+    packed = get_data("setpoint.models", f"schemas/{package}.json.zst")
+    assert packed is not None
+    return msgspec.json.decode(zstandard.ZstdDecompressor().decompress(packed), type=dict[str, dict[str, Any]])
+
+
+@cache
+def schemas() -> Definitions:
+    """Every OpenAPI definition by name, for `setpoint.schema.Schemas`; references are bare names. All callers share
+    them, so treat them as constant.
+    """
+    return Definitions()
 
 
 def _module(gvk: GroupVersionKind) -> Any:
