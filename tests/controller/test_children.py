@@ -16,6 +16,7 @@ import setpoint as sp
 from setpoint.cache import UndeclaredRead
 from setpoint.client import Client, InProcessTransport, PatchType, Request, Response, Transport, TransportError
 from setpoint.controller import AdoptionError, OwnerError
+from setpoint.controller.failures import describe
 from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap, Namespace, Secret
 from setpoint.testing import advance, cluster, virtual_time
@@ -500,7 +501,7 @@ async def test_of_several_failures_each_is_told() -> None:
         await world.create(widget(size=9))
         await world.settle(0, failing=True)
         assert [str(problem) for problem in problems[0].exceptions] == ["no way"] * 7
-        assert "keep(ConfigMap): 7 children failed; TransportError: no way" in str(problems[0])
+        assert describe(problems[0]) == "keep(ConfigMap): 7 children failed: TransportError: no way"
         wires.wire.before = lambda request: None
         await world.settle()
         assert len(await world.list(ConfigMap)) == 9

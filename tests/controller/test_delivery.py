@@ -32,14 +32,20 @@ async def delivered(own: bool) -> tuple[list[ObjectKey], int]:
     item = store.parser.read(b'{"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"2"},"data":{}}')
     store.put("n/a", item)
     handlers: dict[str, Any] = {}
-    informer = SimpleNamespace(add_event_handler=lambda **given: handlers.update(given))
+    informer = SimpleNamespace(store=store, add_event_handler=lambda **given: handlers.update(given))
     queued: list[ObjectKey] = []
     subscribe(
         WatchedKind(ConfigMap, "for", predicates=(predicates.resource_version_changed,)),
-        cast("Any", SimpleNamespace(informers={resource_of(ConfigMap).gvr: informer}, caches=None, name="c")),
+        cast(
+            "Any",
+            SimpleNamespace(
+                informers={resource_of(ConfigMap).gvr: informer}, caches=None, name="c", resource=resource_of(ConfigMap)
+            ),
+        ),
         cast("Any", SimpleNamespace(echoes={}, orphans=None)),
         cast("Any", SimpleNamespace(causes=SimpleNamespace(add=lambda *_: None), metrics=None, seen=None)),
         cast("Any", SimpleNamespace(add=lambda key, **_: queued.append(key))),
+        cast("Any", None),
         cast("Any", None),
         lambda _key: own,
     )

@@ -23,6 +23,7 @@ from setpoint.controller.events import AGGREGATE_AFTER, BURST, CAPACITY, EventRe
 from setpoint.meta import Status, StatusCause, StatusDetails
 from setpoint.models.core_v1 import ConfigMap, Namespace
 from setpoint.models.events_v1 import Event
+from setpoint.models.rbac_v1 import Role
 from setpoint.testing import EPOCH, advance, cluster, virtual_time
 
 from .world import Widget, widget
@@ -43,6 +44,8 @@ class Recording:
         self.problem: Exception | None = None
         self.tries = 0
         self.holds_patches = False
+        self.patch_problem: Exception | None = None
+        self.patches = 0
 
     async def events(self) -> list[Event]:
         return (await self.client.list(Event)).items
@@ -59,8 +62,12 @@ async def recording(obj: Any = None) -> AsyncIterator[tuple[Recording, Any]]:
                     made.tries += 1
                     if made.problem is not None:
                         raise made.problem
-                if request.method == "PATCH" and made.holds_patches:
-                    return unanswered()
+                if request.method == "PATCH":
+                    made.patches += 1
+                    if made.holds_patches:
+                        return unanswered()
+                    if made.patch_problem is not None:
+                        raise made.patch_problem
                 return inner.send(request)
 
             async def close(self) -> None:
@@ -349,3 +356,97 @@ async def test_a_report_costs_the_same_however_many_series_there_are() -> None:
                 sys.settrace(before)
             costs.append(lines)
     assert costs[0] == costs[1] > 10
+
+
+@pytest.mark.parametrize("code", [403, 422])
+def test_a_series_that_the_server_refuses_is_not_sent_again_before_it_is_reported_again(code: int) -> None:
+    @virtual_time
+    async def check() -> None:
+        async with recording() as (made, about):
+            made.patch_problem = error_from_status(Status(code=code, reason="x", message="no"))
+            for _ in range(2):
+                made.recorder.event(about, "Normal", "Scaled", "to 3")
+            await advance(300)
+            assert made.patches == 1
+            made.patch_problem = None
+            made.recorder.event(about, "Normal", "Scaled", "to 3")
+            await advance(1)
+            (event,) = await made.events()
+            assert event.series is not None
+            assert event.series.count == 3
+
+    check()
+
+
+@pytest.mark.parametrize("problem", [TransportError("no route", sent=False), 500, 429])
+def test_a_series_that_can_not_be_sent_is_tried_until_it_ends_and_then_dropped(problem: Any) -> None:
+    @virtual_time
+    async def check() -> None:
+        async with recording() as (made, about):
+            status = Status(code=problem if isinstance(problem, int) else 0, reason="x", message="no")
+            made.patch_problem = error_from_status(status) if isinstance(problem, int) else problem
+            for _ in range(2):
+                made.recorder.event(about, "Normal", "Scaled", "to 3")
+            await advance(24 * 3600)
+            assert 12 <= made.patches <= 14
+            assert made.recorder.dropped == 1
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("note", "sent"),
+    [
+        ("x" * 5000, "x" * 1024),
+        ("ä" * 600, "ä" * 512),
+        ("\N{GRINNING FACE}" * 300, "\N{GRINNING FACE}" * 256),
+        ("错误" * 512, ("错误" * 512)[:341]),
+        ("a" + "ä" * 600, "a" + "ä" * 511),
+        ("\udc80" * 600, ("\\udc80" * 600)[:1024]),
+        ("", ""),
+    ],
+)
+def test_texts_are_cut_to_the_bytes_that_servers_allow(note: str, sent: str) -> None:
+    @virtual_time
+    async def check() -> None:
+        async with recording() as (made, about):
+            made.recorder.event(about, "Normal", "ä" * 100, note, action="ö" * 100)
+            await advance(1)
+            (event,) = await made.events()
+            assert (event.note or "", event.reason, event.action) == (sent, "ä" * 64, "ö" * 64)
+
+    check()
+
+
+@virtual_time
+async def test_combined_notes_are_cut_to_bytes_too() -> None:
+    async with recording() as (made, about):
+        for number in range(AGGREGATE_AFTER + 1):
+            made.recorder.event(about, "Normal", "Scaled", f"{number}" + "错" * 400)
+        await advance(1)
+        assert len(await made.events()) == AGGREGATE_AFTER + 1
+        assert made.recorder.dropped == 0
+
+
+NAMES = {
+    "an": "an",
+    "system:controller:x": "event",
+    "A_b": "event",
+    "a" * 199 + "-" + "b" * 30: "a" * 199,
+    ".".join(("a" * 63, "b" * 63, "c" * 63, "d" * 7, "e" * 20)): ".".join(("a" * 63, "b" * 63, "c" * 63, "d" * 7)),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_object_of_any_name_has_events(name: str) -> None:
+    @virtual_time
+    async def check() -> None:
+        async with recording(Role.named(name, "default")) as (made, about):
+            made.recorder.event(about, "Normal", "Seen", "hello")
+            await advance(1)
+            (event,) = await made.events()
+            assert event.name.rpartition(".")[0] == NAMES[name]
+            assert event.regarding is not None
+            assert event.regarding.name == name
+
+    check()

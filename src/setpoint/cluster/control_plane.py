@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from random import Random
 from types import TracebackType
 from typing import Any, Final, Literal, Self
@@ -116,6 +117,8 @@ class ControlPlane:
             )
             self.kubelets = HollowStreams(client, kubelet, now=now)
             awake += [Scheduler(claims=claims).controller, kubelet.controller]
+        for controller in (*awake, *chain.from_iterable(sleepers.values())):
+            controller.reports_failures = False  # the programs whose part they play send no such events
         self.manager = Manager(
             client,
             controllers=awake,

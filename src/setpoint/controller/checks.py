@@ -67,7 +67,7 @@ def checked_first(
     ``function``.
 
     Raises (when called):
-        InvalidObject: the object failed the checks; an event reports the errors as well.
+        InvalidObject: the object failed the checks.
         TypeError: one of the defaulters or validators returned a value.
     """
 
@@ -83,7 +83,6 @@ def checked_first(
             for text in check.warnings:
                 context.event("Warning", "ValidationWarning", text)
             if check.refused:
-                context.event("Warning", InvalidObject.__name__, check.message)
                 raise InvalidObject(check.message)
         return await function(obj, context)
 

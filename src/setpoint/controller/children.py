@@ -16,7 +16,7 @@ from setpoint.client.configuration import configuration_of
 from setpoint.concurrency import every
 from setpoint.controller.applied import Applied
 from setpoint.controller.environment import Environment
-from setpoint.controller.failures import Outdated, describe, is_namesake, maybe_done
+from setpoint.controller.failures import Outdated, is_namesake, maybe_done
 from setpoint.controller.memory import Memory
 from setpoint.controller.owner import AdoptionError, is_same_owner, owned_copy
 from setpoint.controller.reconciled import Reconciled
@@ -111,9 +111,7 @@ class Children(Generic[T]):
         if len(problems) == 1:
             raise problems[0]
         if problems:
-            raise ExceptionGroup(
-                f"keep({self._kind.__name__}): {len(problems)} children failed; {describe(problems[0])}", problems
-            )
+            raise ExceptionGroup(f"keep({self._kind.__name__}): {len(problems)} children failed", problems)
         return [result[child.key] for child in children if child.key in result]
 
     async def _look_again(self) -> None:

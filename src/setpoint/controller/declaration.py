@@ -88,6 +88,8 @@ class Declaration(Generic[K]):
         self.leader_only = leader_only
         self.sync_timeout = sync_timeout
         self.hot_loop = hot_loop
+        self.reports_failures = True
+        """Whether failed reconciles are reported as events about their objects."""
         self.watched: list[WatchedKind] = [
             WatchedKind(
                 kind,

@@ -31,18 +31,21 @@ def subscribe(
     told: Told,
     queue: RateLimitingQueue[ObjectKey],
     unless_stopped: UnlessStopped,
+    forget: Callable[[ObjectKey], None],
     wants: Callable[[ObjectKey], bool] | None = None,
 ) -> HandlerRegistration | None:
     """Registers the handlers of one declared watch with its informer and returns the registration; None for a watch
     whose changes lead to no reconciles.
 
-    ``unless_stopped`` runs a mapping function that has to be awaited. ``wants`` returns False for keys that belong to
-    other processes.
+    ``unless_stopped`` runs a mapping function that has to be awaited. ``forget`` is called with the key of a deleted
+    object that is not in the queue, whatever the predicates say and whichever process has the key. ``wants`` returns
+    False for keys that belong to other processes.
     """
     if watch.role == "reads":
         return None
     kind = resource_of(watch.kind).kind
     informer = env.informers[resource_of(watch.kind).gvr]
+    objects = env.informers[env.resource.gvr].store
     predicates, owns = watch.predicates, watch.role == "owns"
     primary = watch.role == "for"
     owners = watch.owners or itself
@@ -117,14 +120,23 @@ def subscribe(
         return deliver(key, heads.old if needs_old else new, new, "update", version, 0)
 
     def on_delete(head: Head, final_state_unknown: bool) -> Coroutine[Any, Any, None] | None:
-        key = head.key
+        key, version = head.key, head.resource_version
         if primary:
             seen.deleted(key)
-        elif owns:
-            for owner in owners(head, None):
-                orphans.went(head.uid, owner)
-        if asks is not None and not asks(key):
+            told.timeline.deleted(key)
+            try:
+                if asks is None or asks(key):
+                    deliver(key, head, None, "delete", version, 0)
+            finally:
+                if queue.state(key) is None:
+                    forget(key)
+                else:
+                    queue.add(key)  # the attempt under way writes perhaps; the next finds that the object is gone
             return None
-        return deliver(key, head, None, "delete", head.resource_version, 0)
+        if owns:
+            for owner in owners(head, None):
+                if owner in objects:
+                    orphans.went(head.uid, owner)
+        return deliver(key, head, None, "delete", version, 0)
 
     return informer.add_event_handler(on_add=on_add, on_change=on_change, on_delete=on_delete, name=env.name)

@@ -24,7 +24,8 @@ from setpoint.client import ApiError, Client, NotFound, PatchType, TransportErro
 from setpoint.controller.failures import is_terminating
 from setpoint.controller.reference import reference_to
 from setpoint.meta import MicroTime, Object, format_micro_time
-from setpoint.meta.text import unicode_text
+from setpoint.meta.names import dns1123_subdomain
+from setpoint.meta.text import cut
 from setpoint.models.core_v1 import ObjectReference
 from setpoint.models.events_v1 import Event
 
@@ -46,6 +47,11 @@ FLUSH_TIMEOUT: Final = 5.0
 """
 RETRY_PERIOD: Final = 10.0
 MAX_NOTE: Final = 1024
+"""The maximum length of a note in bytes, as for the other limits of texts."""
+MAX_WORD: Final = 128
+"""The maximum length of a reason, an action and the name of an instance."""
+MAX_PREFIX: Final = 200
+"""The maximum length of an object's name in the name of its event."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 logger = logging.getLogger("setpoint.events")
@@ -92,7 +98,7 @@ class EventRecorder:
         self._client = client
         self._now = now
         self._random = random
-        self._instance = instance[:128]
+        self._instance = cut(instance, MAX_WORD)
         self._queue: deque[_Report] = deque()
         self._wake = asyncio.Event()
         self._series: dict[tuple[str, ...], _Series] = {}
@@ -116,6 +122,8 @@ class EventRecorder:
         by: str = "setpoint",
     ) -> None:
         """Reports an event about ``obj``. ``type`` is ``Normal`` or ``Warning``; ``by`` is the reporting controller.
+        Texts are cut to the lengths that API servers allow, in bytes: 1024 for ``note``, 128 for ``reason`` and
+        ``action``.
 
         Raises:
             ValueError: ``type`` is neither of the two, or ``reason`` is empty or longer than 128 characters. These are
@@ -123,8 +131,10 @@ class EventRecorder:
         """
         if type not in ("Normal", "Warning"):
             raise ValueError(f"an event's type is Normal or Warning, not {type!r}")
-        if not reason or len(reason) > 128:
-            raise ValueError(f"an event's reason is one CamelCase word of at most 128 characters, not {reason!r}")
+        if not reason or len(reason) > MAX_WORD:
+            raise ValueError(
+                f"an event's reason is one CamelCase word of at most {MAX_WORD} characters, not {reason!r}"
+            )
         if len(self._queue) >= CAPACITY:
             self.dropped += 1
             return
@@ -132,9 +142,9 @@ class EventRecorder:
             reference_to(obj),
             reference_to(related) if related is not None else None,
             type,
-            unicode_text(reason),
-            unicode_text(note)[:MAX_NOTE],
-            unicode_text(action or reason)[:128],
+            cut(reason, MAX_WORD),
+            cut(note, MAX_NOTE),
+            cut(action or reason, MAX_WORD),
             by,
             self._now(),
         )
@@ -166,7 +176,9 @@ class EventRecorder:
         while True:
             await self._send_waiting()
             try:
-                async with asyncio.timeout(SERIES_REFRESH if self._unwritten else None):
+                async with asyncio.timeout(
+                    SERIES_REFRESH if self._unwritten else SERIES_IDLE if self._buckets else None
+                ):
                     await self._wake.wait()
             except TimeoutError:
                 await self._write_series()
@@ -186,7 +198,7 @@ class EventRecorder:
         self._wake.clear()
         while self._queue:
             await self._send(self._queue.popleft(), tries)
-        self._end_series()
+        self._expire()
 
     # -- filters -------------------------------------------------------------------------------------------------------
 
@@ -213,7 +225,7 @@ class EventRecorder:
             seen.popleft()
         notes = {note for _, note in seen}
         if len(notes) >= AGGREGATE_AFTER and report.note not in notes:
-            return report._replace(note=f"(combined from similar events): {report.note}"[:MAX_NOTE])
+            return report._replace(note=cut(f"(combined from similar events): {report.note}", MAX_NOTE))
         if report.note not in notes:
             seen.append((now, report.note))
         return report
@@ -257,7 +269,7 @@ class EventRecorder:
                 last = problem
             except ApiError as problem:
                 last = problem
-                if problem.code < 500 and problem.code != 429:
+                if _is_final(problem):
                     level = logging.DEBUG if is_terminating(problem) or _has_no_namespace(problem) else level
                     break
             else:
@@ -274,7 +286,7 @@ class EventRecorder:
         for key, series in list(self._unwritten.items()):
             if everything or now - series.written_at >= SERIES_REFRESH:
                 await self._write_one(key, series)
-        self._end_series()
+        self._expire()
 
     async def _write_one(self, key: tuple[str, ...], series: _Series) -> None:
         series.written_at = asyncio.get_running_loop().time()
@@ -288,13 +300,18 @@ class EventRecorder:
             event.metadata.resource_version = ""
             await self._create(event, 1)  # it was too old for the server, or was deleted
         except (ApiError, TransportError) as problem:
-            logger.debug("series not written", extra={"fields": {"event": event.reason, "error": str(problem)}})
-            return
+            fields = {"event": event.reason, "error": str(problem)}
+            if not _is_final(problem) and series.written_at - series.last <= SERIES_IDLE:
+                logger.debug("series not written", extra={"fields": fields})
+                return  # the next attempt is in `SERIES_REFRESH` seconds
+            self.dropped += 1
+            level = logging.DEBUG if isinstance(problem, ApiError) and is_terminating(problem) else logging.WARNING
+            logger.log(level, "series not written, until it is reported again", extra={"fields": fields})
         del self._unwritten[key]  # no sooner: a write that is cancelled is left to `flush`
 
-    def _end_series(self) -> None:
-        """Forgets series that have ended. This runs for each report, and there may be thousands of series, so it
-        looks no further than the first series that has not ended.
+    def _expire(self) -> None:
+        """Forgets series that have ended, and texts and budgets that no longer limit anything. This runs for each
+        report, and there may be thousands of each, so it looks no further than the first that has not ended.
         """
         now = asyncio.get_running_loop().time()
         over = []
@@ -305,6 +322,16 @@ class EventRecorder:
                 over.append(key)
         for key in over:
             self._forget(key)
+        while self._similar:
+            texts = next(iter(self._similar.values()))
+            if texts and now - texts[-1][0] <= AGGREGATE_WITHIN:
+                break
+            del self._similar[next(iter(self._similar))]
+        while self._buckets:
+            tokens, since = next(iter(self._buckets.values()))
+            if tokens + (now - since) / REFILL < BURST:
+                break
+            del self._buckets[next(iter(self._buckets))]
 
     def _forget(self, key: tuple[str, ...]) -> None:
         self._series.pop(key, None)
@@ -314,9 +341,11 @@ class EventRecorder:
         regarding = report.regarding
         # Programs such as `kubectl describe` show events in the order of their names: it is the order of the reports.
         self._named = max((report.at - _EPOCH) // timedelta(microseconds=1) * 1000, self._named + 1)
-        name = f"{(regarding.name or 'event')[:200]}.{self._named:016x}{self._random.getrandbits(64):016x}"
+        prefix = (regarding.name or "")[:MAX_PREFIX].rstrip("-.")
+        if dns1123_subdomain(prefix):
+            prefix = "event"  # kinds such as Role allow other names than Event does
         return Event.named(
-            name,
+            f"{prefix}.{self._named:016x}{self._random.getrandbits(64):016x}",
             regarding.namespace or "default",
             event_time=MicroTime.of(report.at),
             reporting_controller=report.by,
@@ -328,6 +357,11 @@ class EventRecorder:
             note=report.note,
             type=report.type,
         )
+
+
+def _is_final(problem: ApiError | TransportError) -> bool:
+    """Whether the server would refuse the same request again."""
+    return isinstance(problem, ApiError) and problem.code < 500 and problem.code != 429
 
 
 def _has_no_namespace(problem: ApiError) -> bool:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import re
+import sysconfig
+from collections.abc import Hashable, Iterator
+from pathlib import Path, PurePath
+from traceback import walk_tb
 from typing import Final, NamedTuple
 
 from setpoint.client import ApiError, Conflict, Forbidden, Invalid, TooManyRequests, TransportError
@@ -20,6 +26,14 @@ BUGS: Final = (
 as panics in Go.
 """
 
+
+MAX_LEAVES: Final = 5
+"""The maximum number of exceptions of a group that its description names."""
+_TASK_GROUP: Final = "unhandled errors in a TaskGroup"
+_REASON: Final = re.compile("[A-Za-z]([A-Za-z0-9_,:]{0,1022}[A-Za-z0-9])?")
+"""The pattern of ``reason`` in every definition that has ``metav1.Condition`` from controller-gen."""
+_PACKAGE: Final = f"{Path(__file__).resolve().parents[1]}{os.sep}"
+_INSTALLED: Final = tuple({f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "purelib", "platlib")})
 
 INSTALL: Final = "`python APP.py manifests | kubectl apply -f -`"
 """The command that installs the definitions of a program's custom resources; APP.py is the file that calls `main`."""
@@ -143,6 +157,75 @@ def maybe_done(problem: BaseException) -> bool:
 
 
 def describe(problem: BaseException) -> str:
-    """The error as one line of Unicode, for statuses, logs and answers."""
-    text = unicode_text(str(problem).strip().partition("\n")[0])
-    return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+    """The error as one line of Unicode, for statuses, events, logs and answers.
+
+    The lines of a message are joined. A group of exceptions is described by the exceptions in it. A mistake in the
+    program (see `BUGS`) is followed by its place, as ``(operator.py:12)``: its message alone, such as that of a
+    `KeyError`, does not say what to mend.
+    """
+    if not isinstance(problem, BaseExceptionGroup):
+        return _described(problem)
+    texts = list(dict.fromkeys(map(_described, leaves(problem))))
+    more = len(texts) - MAX_LEAVES
+    text = "; ".join(texts[:MAX_LEAVES]) + (f"; and {more} more" if more > 0 else "")
+    return text if problem.message == _TASK_GROUP else f"{unicode_text(problem.message)}: {text}"
+
+
+def reason_of(problem: BaseException) -> str:
+    """The reason for a condition that reports the error: the name of its class or, if API servers would refuse that
+    name, of the nearest base class whose name they accept. Leading and trailing underscores are left out. For a group
+    of exceptions: that of the most serious one.
+    """
+    if isinstance(problem, ExceptionGroup):
+        problem = max(leaves(problem), key=_seriousness)
+    names = (base.__name__.strip("_") for base in type(problem).__mro__)
+    return next(name for name in names if _REASON.fullmatch(name))
+
+
+def leaves(problem: BaseException) -> Iterator[BaseException]:
+    """The exceptions in a group and in the groups in it; the exception itself if it is not a group."""
+    if isinstance(problem, BaseExceptionGroup):
+        for part in problem.exceptions:
+            yield from leaves(part)
+    else:
+        yield problem
+
+
+def place_of(problem: BaseException) -> str:
+    """The line in the user's code at which the exception arose, as ``operator.py:12``; ``""`` if it was not raised.
+
+    That is the innermost line outside of this package, the standard library and installed packages; without such a
+    line, the innermost one outside of this package, or the innermost of all.
+    """
+    lines = [(trace.f_code.co_filename, line) for trace, line in walk_tb(problem.__traceback__)]
+    for ours in ((_PACKAGE, *_INSTALLED), (_PACKAGE,), ()):
+        outside = [(file, line) for file, line in lines if not (ours and file.startswith((*ours, "<")))]
+        if outside:
+            file, line = outside[-1]
+            return f"{PurePath(file).name}:{line}"
+    return ""
+
+
+def trace_of(problem: BaseException) -> Hashable:
+    """A value that is the same for exceptions of the same classes that arose at the same lines, so that their
+    tracebacks are alike.
+    """
+    parts: list[Hashable] = [type(problem)]
+    parts += [(trace.f_code.co_filename, line) for trace, line in walk_tb(problem.__traceback__)]
+    if isinstance(problem, BaseExceptionGroup):
+        parts += map(trace_of, problem.exceptions)
+    before = problem.__cause__ or (None if problem.__suppress_context__ else problem.__context__)
+    if before is not None:
+        parts.append(trace_of(before))
+    return tuple(parts)
+
+
+def _described(problem: BaseException) -> str:
+    text = " ".join(filter(None, map(str.strip, unicode_text(str(problem)).splitlines())))
+    text = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+    place = place_of(problem) if isinstance(problem, BUGS) else ""
+    return f"{text} ({place})" if place else text
+
+
+def _seriousness(problem: BaseException) -> tuple[bool, bool, int, float]:
+    return _weight(classify(problem)) if isinstance(problem, Exception) else (True, True, logging.CRITICAL, 0.0)

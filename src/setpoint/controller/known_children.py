@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Final
 
 from setpoint.meta import GroupVersionResource, Object, ObjectKey
 
-MAX_KNOWN: Final = 4096
+MAX_KNOWN: Final = 1024
 
 
 class KnownChildren:
-    """The uids of the last `MAX_KNOWN` children that were applied without a cache that could show them."""
+    """For each key, the uids of the last `MAX_KNOWN` children that were applied without a cache that could show
+    them.
+    """
 
-    __slots__ = ("_uids",)
+    __slots__ = ("_keys",)
 
     def __init__(self) -> None:
-        self._uids: OrderedDict[tuple[str, GroupVersionResource, ObjectKey], str] = OrderedDict()
+        self._keys: dict[ObjectKey, dict[tuple[str, GroupVersionResource, ObjectKey], str]] = {}
 
     def get(self, owner: Object, gvr: GroupVersionResource, key: ObjectKey) -> str:
-        return self._uids.get((owner.uid, gvr, key), "")
+        return self._keys.get(owner.key, {}).get((owner.uid, gvr, key), "")
 
     def note(self, owner: Object, gvr: GroupVersionResource, key: ObjectKey, uid: str) -> None:
         """Remembers the uid of a child; if ``uid`` is empty, the child is forgotten."""
+        uids = self._keys.setdefault(owner.key, {})
         place = (owner.uid, gvr, key)
-        self._uids.pop(place, None)
+        uids.pop(place, None)
         if uid:
-            self._uids[place] = uid
-        if len(self._uids) > MAX_KNOWN:
-            self._uids.popitem(last=False)
+            uids[place] = uid
+        if len(uids) > MAX_KNOWN:
+            del uids[next(iter(uids))]
+        if not uids:
+            del self._keys[owner.key]
+
+    def forget(self, key: ObjectKey) -> None:
+        self._keys.pop(key, None)

@@ -45,6 +45,7 @@ class Memory:
         """Forgets a key whose object is gone, or that belongs to another process."""
         self.barriers.forget(key)
         self.applied.forget(key)
+        self.children.forget(key)
         self.orphans.forget(key)
         self.hot.forget(key)
         self.echoes.pop(key, None)

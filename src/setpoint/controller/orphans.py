@@ -31,10 +31,11 @@ class Orphans:
     def wrote(self, uid: str, *, deleted: bool) -> None:
         """Notes that a reconcile has created, changed or deleted the object with that uid."""
         self._made.pop(uid, None)
+        now = asyncio.get_running_loop().time()
+        while self._made and (len(self._made) >= MAX_MADE or now - next(iter(self._made.values())) > SOON):
+            self._made.popitem(last=False)
         if not deleted:
-            self._made[uid] = asyncio.get_running_loop().time()
-            if len(self._made) > MAX_MADE:
-                self._made.popitem(last=False)
+            self._made[uid] = now
 
     def went(self, uid: str, owner: ObjectKey) -> None:
         """Notes that a child of ``owner`` was deleted."""

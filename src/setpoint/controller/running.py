@@ -86,7 +86,7 @@ class RunningController(Generic[K]):
         """The name that distinguishes this run from all others of its manager."""
         self.memory = Memory(env, controller.hot_loop)
         self.metrics = LoopMetrics(self.name, controller.workers)
-        self.told = Told(env, self.memory, self.metrics)
+        self.told = Told(env, self.memory, self.metrics, reports=controller.reports_failures)
         self.state = "new"
         self.problem = ""
         self._factory = factory
@@ -174,7 +174,14 @@ class RunningController(Generic[K]):
                 wants = self.guard.wants if self.guard is not None else None
                 for watch in self.controller.watched:
                     registration = subscribe(
-                        watch, self.env, self.memory, self.told, self.queue, self._unless_stopped, wants
+                        watch,
+                        self.env,
+                        self.memory,
+                        self.told,
+                        self.queue,
+                        self._unless_stopped,
+                        self._forget,
+                        wants,
                     )
                     if registration is not None:
                         self._registrations.append(registration)
@@ -256,7 +263,7 @@ class RunningController(Generic[K]):
         self.enqueue(key, cause, priority=priority)
 
     def _forget(self, key: ObjectKey) -> None:
-        """Forgets a key that belongs to another process."""
+        """Forgets a key whose object is gone, or that belongs to another process."""
         self.queue.forget(key)
         self.told.causes.take(key)
         self.memory.forget(key)

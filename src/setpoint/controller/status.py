@@ -96,7 +96,7 @@ class StatusDraft:
             return None
         original = getattr(_as_read(self._obj), "status", None)
         if changed:
-            _settle_conditions(original, status, generation, now())
+            _settle_conditions(original, status, generation, now().replace(microsecond=0))
         if observed and tracks and self._owned:
             status.observed_generation = generation
         read = _status_of(onto if onto is not None else self._obj)

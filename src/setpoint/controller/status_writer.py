@@ -9,7 +9,7 @@ from setpoint.controller.context import Context
 from setpoint.controller.declaration import Declaration
 from setpoint.controller.echo import expect_echo
 from setpoint.controller.environment import Environment
-from setpoint.controller.failures import INSTALL, StatusNotServed, describe, is_conflict, is_namesake
+from setpoint.controller.failures import INSTALL, StatusNotServed, describe, is_conflict, is_namesake, reason_of
 from setpoint.controller.memory import Memory
 from setpoint.controller.status import MAX_MESSAGE, StatusDraft
 from setpoint.meta import Object
@@ -71,7 +71,7 @@ class StatusWriter(Generic[K]):
         If the write fails, the error is logged and not raised, because the caller raises the function's own failure.
         """
         if not is_conflict(problem):
-            draft.report(reason=type(problem).__name__, message=describe(problem), now=self._env.now())
+            draft.report(reason=reason_of(problem), message=describe(problem), now=self._env.now())
         try:
             await self._write(draft, obj, context, observed=False)
         except Exception as second:  # noqa: BLE001 - logged; the caller raises the first one
@@ -100,7 +100,7 @@ class StatusWriter(Generic[K]):
             message = f"the status was refused: {message}"
         obj: Any = draft.pristine()
         again = self.draft(obj)
-        again.report(reason=type(told).__name__, message=message, now=self._env.now())
+        again.report(reason=reason_of(told), message=message, now=self._env.now())
         try:
             await self._write(again, obj, context, observed=False)
         except Exception as problem:  # noqa: BLE001 - logged; the caller raises the first one
@@ -131,7 +131,7 @@ class StatusWriter(Generic[K]):
                 )
             except NotFound:
                 if self._subresource and await self._live(obj) is not None:
-                    raise self._not_served(obj, context) from None
+                    raise self._not_served(obj) from None
                 return  # the object was deleted while it was reconciled
             except ApiError as problem:
                 if not (isinstance(problem, Conflict) or is_namesake(problem)):
@@ -164,12 +164,10 @@ class StatusWriter(Generic[K]):
             return None
         return live if live.uid == obj.uid else None
 
-    def _not_served(self, obj: K, context: Context) -> StatusNotServed:
+    def _not_served(self, obj: K) -> StatusNotServed:
         resource = self._controller.resource
-        problem = StatusNotServed(
+        return StatusNotServed(
             f"{resource.plural}.{resource.group} is served in version {resource.version} without the subresource "
             f"status, so the status of {obj.kind} {obj.key} can't be written: install the definition that belongs to "
             f"the class ({INSTALL})"
         )
-        context.event("Warning", type(problem).__name__, str(problem))
-        return problem

@@ -113,6 +113,10 @@ class Timeline:
             if len(self._failed) > MAX_FAILED:
                 del self._failed[next(iter(self._failed))]
 
+    def deleted(self, key: ObjectKey) -> None:
+        """Forgets a failed attempt that was kept only because nothing else records it: its object is gone."""
+        self._failed.pop(key, None)
+
     def of(self, key: ObjectKey | str) -> list[Attempt]:
         """The attempts of a key, oldest first; [] for a key that was forgotten or never reconciled."""
         present = self._attempts.get(ObjectKey(key)) or self._failed.get(ObjectKey(key))

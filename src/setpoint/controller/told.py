@@ -9,6 +9,8 @@ from setpoint.controller.cause import Cause, CauseLog, waited
 from setpoint.controller.changes import changed_fields, sent_fields
 from setpoint.controller.context import Context, current
 from setpoint.controller.environment import Environment
+from setpoint.controller.events import MAX_WORD
+from setpoint.controller.failures import reason_of
 from setpoint.controller.memory import Memory
 from setpoint.controller.metrics import LoopMetrics
 from setpoint.controller.seen import Seen
@@ -18,13 +20,17 @@ from setpoint.meta import ObjectKey
 
 
 class Told:
-    """Records the causes, the writes and the ends of reconciles, and which reconciles are under way."""
+    """Records the causes, the writes and the ends of reconciles, and which reconciles are under way. With ``reports``,
+    each failed reconcile is reported as an event about its object, with the reason and the message of the condition;
+    equal failures are one event with a count.
+    """
 
-    __slots__ = ("_env", "_memory", "causes", "metrics", "running", "seen", "timeline")
+    __slots__ = ("_env", "_memory", "_reports", "causes", "metrics", "running", "seen", "timeline")
 
-    def __init__(self, env: Environment, memory: Memory, metrics: LoopMetrics) -> None:
+    def __init__(self, env: Environment, memory: Memory, metrics: LoopMetrics, *, reports: bool = True) -> None:
         self._env = env
         self._memory = memory
+        self._reports = reports
         self.causes = CauseLog()
         self.seen = Seen()
         self.timeline = Timeline()
@@ -84,6 +90,8 @@ class Told:
                 len(context.writes) - len(writes),
                 context.warning,
             )
+            if end.problem is not None and end.result == "error" and self._reports:
+                self._env.event(context.object, "Warning", reason_of(end.problem)[:MAX_WORD], end.detail)
         elif end.result == "error":  # it failed before there was an object to look at
             attempt = Attempt(end.started, end.duration, (), "", 0, (), end.result, end.detail, end.next_in)
         else:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from setpoint.concurrency import TaskScope, stack_of, stack_of_thread
-from setpoint.controller.failures import BUGS, HandedOver, ReconcileTimeout, classify, describe, is_conflict
+from setpoint.controller.failures import BUGS, HandedOver, ReconcileTimeout, classify, describe, is_conflict, trace_of
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.metrics import LoopMetrics
 from setpoint.controller.outcome import After, Done, Held, Outcome, TerminalError
@@ -25,11 +25,14 @@ _TURNS: Final = 32
 """The number of keys after which a worker yields to the event loop; otherwise a function that never waits would block
 the loop.
 """
+TRACEBACK_EVERY: Final = 3600.0
+"""Seconds for which a traceback is left out of the log after it was there: an outage makes every key fail alike."""
+_MAX_TRACES: Final = 64
 
 
 class End(NamedTuple):
     """The end of an attempt. ``started`` is a time on the loop's clock; ``duration`` and ``next_in`` are numbers of
-    seconds. See `Attempt`.
+    seconds; ``problem`` is the exception of a failed attempt. See `Attempt`.
     """
 
     started: float
@@ -37,6 +40,7 @@ class End(NamedTuple):
     result: str
     detail: str
     next_in: float | None
+    problem: Exception | None = None
 
 
 async def _is_to_end(worker: asyncio.Task[Any], scope: TaskScope) -> bool:
@@ -108,6 +112,8 @@ class WorkLoop(Generic[Key]):
         """The tasks whose attempts are under way, and their keys."""
         self._handle = handle
         self._on_end = on_end
+        self._traces: dict[Hashable, float] = {}
+        """The tracebacks in the log, and the loop times at which they were written."""
         self._stopping = False
 
     async def run(self) -> None:
@@ -169,20 +175,22 @@ class WorkLoop(Generic[Key]):
         outcome: Outcome | None
         next_in: float | None = None
         detail = ""
+        failed: Exception | None = None
         try:
             outcome = await self._handle(key)
         except asyncio.CancelledError:
             if me.cancelling() and await _is_to_end(me, scope):
                 raise
             # The function awaited something that was cancelled. The end of a worker would not be noticed.
-            problem = RuntimeError("reconcile awaited a task that was cancelled")
-            result, detail, next_in = self._failed(key, problem)
+            failed = RuntimeError("reconcile awaited a task that was cancelled")
+            result, detail, next_in = self._failed(key, failed)
         except HandedOver as problem:
             if self._on_end is not None:
                 self._on_end(key, End(started, clock() - started, "handed over", str(problem), None))
             return
         except Exception as problem:  # noqa: BLE001 - whatever the function raises is an outcome of this key
-            result, detail, next_in = self._failed(key, problem)
+            failed = problem
+            result, detail, next_in = self._failed(key, failed)
         else:
             if outcome is None or isinstance(outcome, Done):
                 self.queue.forget(key)
@@ -199,7 +207,7 @@ class WorkLoop(Generic[Key]):
         duration = clock() - started
         self.metrics.observe(result, duration)
         if self._on_end is not None:
-            self._on_end(key, End(started, duration, result, detail, next_in))
+            self._on_end(key, End(started, duration, result, detail, next_in, failed))
 
     def _back_off(self, key: Key, at_least: float) -> float:
         delay = max(self.rate_limiter.when(key), at_least)
@@ -225,10 +233,26 @@ class WorkLoop(Generic[Key]):
         else:
             self.queue.forget(key)
             next_in = None
+        extra = {"key": key, "error": detail, "retry_in": next_in, "failures": self.queue.num_requeues(key)}
+        is_shown = failure.traceback and self._is_new(trace_of(problem))
+        if failure.traceback and not is_shown:
+            extra["traceback"] = "as before"
         self.log.log(
             failure.level,
             "reconcile failed" if failure.result == "error" else "reconcile put off",
-            exc_info=problem if failure.traceback else None,
-            extra={"key": key, "error": detail, "retry_in": next_in, "failures": self.queue.num_requeues(key)},
+            exc_info=problem if is_shown else None,
+            extra=extra,
         )
         return failure.result, detail, next_in
+
+    def _is_new(self, trace: Hashable) -> bool:
+        """Whether the log has not had this traceback within `TRACEBACK_EVERY` seconds."""
+        now = asyncio.get_running_loop().time()
+        since = self._traces.get(trace)
+        if since is not None and now - since < TRACEBACK_EVERY:
+            return False
+        self._traces.pop(trace, None)
+        self._traces[trace] = now
+        if len(self._traces) > _MAX_TRACES:
+            del self._traces[next(iter(self._traces))]
+        return True

@@ -55,6 +55,22 @@ EMBEDDED_META: JSONSchema = {
 """Metadata inside an object, such as a pod template's: the fields that users may set, as in controller-gen."""
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+
+_CONDITION: dict[str, JSONSchema] = {
+    "message": {"maxLength": 32768},
+    "observedGeneration": {"minimum": 0},
+    "reason": {"maxLength": 1024, "minLength": 1, "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"},
+    "status": {"enum": ["True", "False", "Unknown"]},
+    "type": {
+        "maxLength": 316,
+        "pattern": r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+        r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+    },
+}
+"""The limits of ``metav1.Condition``. They are markers in Go's source that controller-gen writes into definitions; no
+OpenAPI document has them.
+"""
+
 _KNOWN = {
     ".meta.v1.ObjectMeta": EMBEDDED_META,
     ".api.resource.Quantity": QUANTITY,
@@ -83,6 +99,8 @@ def builtin_schema(kind: type) -> JSONSchema | None:
     if kind is Condition:
         # A controller may leave out fields that its framework fills in; the API's own type requires them all.
         made["required"] = ["status", "type"]
+        for field, limits in _CONDITION.items():
+            made["properties"][field] |= limits
     return made
 
 

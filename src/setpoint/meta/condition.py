@@ -14,7 +14,8 @@ class Condition(Struct, kw_only=True, omit_defaults=True):
     """An observation about an object: a type such as ``Ready``, whether it holds, since when, and why.
 
     ``reason`` is a machine-readable word in CamelCase. Upstream's schemas require ``reason`` and ``message``, so both
-    are always sent. ``last_transition_time`` changes only when ``status`` does; `set_condition` ensures this.
+    are always sent. ``last_transition_time`` changes only when ``status`` does; `set_condition` ensures this. It has
+    whole seconds, as ``metav1.Time`` has: fractions are dropped.
     """
 
     type: str
@@ -23,6 +24,10 @@ class Condition(Struct, kw_only=True, omit_defaults=True):
     message: str = field(default_factory=str)
     observed_generation: int = field(name="observedGeneration", default=0)
     last_transition_time: datetime | None = field(name="lastTransitionTime", default=None)
+
+    def __post_init__(self) -> None:
+        if self.last_transition_time is not None and self.last_transition_time.microsecond:
+            self.last_transition_time = self.last_transition_time.replace(microsecond=0)
 
 
 def find_condition(conditions: list[Condition], type: str) -> Condition | None:

@@ -1,12 +1,12 @@
-"""Escapes text for messages and the wire. Python's strings may contain code points that are not Unicode characters, and
-Go's programs quote strings in their own way.
+"""Escapes and cuts text for messages and the wire. Python's strings may contain code points that are not Unicode
+characters, and Go's programs quote strings in their own way.
 """
 
 from __future__ import annotations
 
 import json
 
-__all__ = ["quote", "unicode_text"]
+__all__ = ["cut", "quote", "unicode_text"]
 
 
 def quote(text: str) -> str:
@@ -20,3 +20,12 @@ def unicode_text(text: str) -> str:
     File names that are not UTF-8 contain such halves (PEP 383), and so do error messages that contain such file names.
     """
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+
+
+def cut(text: str, limit: int) -> str:
+    """The longest beginning of ``text`` that takes at most ``limit`` bytes in UTF-8: API servers count bytes. Halves of
+    surrogate pairs are written as `unicode_text` writes them.
+    """
+    if len(text) <= limit and text.isascii():
+        return text
+    return text.encode(errors="backslashreplace")[:limit].decode(errors="ignore")

@@ -1,0 +1,178 @@
+"""A key is forgotten when its object is deleted, whatever predicates, mappings and shards say."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import cache
+from random import Random
+from typing import Any
+
+import pytest
+from tests.tasks import stop
+
+import setpoint as sp
+from setpoint.cache import Head, InformerFactory
+from setpoint.concurrency import Deadline
+from setpoint.controller import RunningController
+from setpoint.controller.events import EventRecorder
+from setpoint.controller.predicates import Test
+from setpoint.manager.partition import Partition
+from setpoint.meta import ObjectKey, Selector, resource_of
+from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.testing import advance, cluster, virtual_time
+
+MONTH = 30 * 24 * 3600.0
+KEYS = 10_000
+FEW = 300
+QUIET = logging.Logger("quiet", logging.CRITICAL)
+SECRETS = resource_of(Secret).gvr
+
+MEMORIES: dict[str, Callable[[Any], int]] = {
+    "the writes that caches do not show yet": lambda run: len(run.memory.barriers._barriers),
+    "the caches in doubt": lambda run: len(run.memory.barriers._doubtful),
+    "the applied children": lambda run: len(run.memory.applied._keys),
+    "the children without a cache": lambda run: len(run.memory.children._keys),
+    "the owners in doubt": lambda run: len(run.memory.orphans._doubtful),
+    "the counted changes": lambda run: len(run.memory.hot._counts),
+    "the counted reconciles without a change": lambda run: len(run.memory.hot._spins),
+    "the keys that are slowed down": lambda run: len(run.memory.hot.slowed),
+    "the expected echoes": lambda run: len(run.memory.echoes),
+    "the objects taken over": lambda run: len(run.memory._taken_over),
+    "the causes": lambda run: len(run.told.causes._causes),
+    "the reconciles under way": lambda run: len(run.told.running) + len(run.loop.started),
+    "the threads": lambda run: len(run.reconciler.threads) + len(run.reconciler._in_threads),
+    "the back-offs": lambda run: len(run.loop.rate_limiter._failures),
+    "the queue": lambda run: len(run.queue._states) + len(run.queue._delays) + len(run.queue._priorities),
+    "the delays of the queue": lambda run: len(run.queue._heap),
+    "the last failures": lambda run: len(run.timeline._failed),
+    "the cache": lambda run: len(run.informers[run.controller.resource.gvr].store),
+    "the cache's unseen writes": lambda run: len(run.informers[run.controller.resource.gvr].shared.barriers._unseen),
+    "the events' series": lambda run: len(run.env.recorder._series) + len(run.env.recorder._unwritten),
+    "the events' texts": lambda run: len(run.env.recorder._similar),
+    "the events' budgets": lambda run: len(run.env.recorder._buckets),
+}
+FILLED = {
+    "the writes that caches do not show yet", "the caches in doubt", "the applied children",
+    "the children without a cache", "the owners in doubt", "the expected echoes", "the objects taken over",
+    "the back-offs", "the queue", "the cache",
+}  # fmt: skip
+"""The memories that hold a quarter of all keys or more before the deletion; the others are bounded, or end sooner."""
+
+
+def reject_all_but_creations(old: Head | None, new: Head | None) -> bool:
+    return old is None
+
+
+def fail_at_deletions(old: Head | None, new: Head | None) -> bool:
+    if new is None:
+        raise ValueError("a mistake in a predicate")
+    return old is None
+
+
+class Elsewhere:
+    """A shard that has all keys until they go to another process."""
+
+    def __init__(self) -> None:
+        self.share = Partition(0, 1)
+
+    def on_change(self, listener: Callable[[Any], None]) -> Callable[[], None]:
+        self.leave = lambda: listener(self.share)
+        return lambda: None
+
+    def begin(self, controller: str, key: ObjectKey) -> Deadline | None:
+        return Deadline() if self.share.owns(controller, key) else None
+
+    def end(self, controller: str, key: ObjectKey) -> None:
+        """Nothing is counted."""
+
+    def elsewhere(self, controller: str, key: ObjectKey) -> str:
+        return "" if self.share.owns(controller, key) else "elsewhere"
+
+    def go(self) -> None:
+        self.share = Partition(1, 1)  # no key has this index
+        self.leave()
+
+
+async def fill(run: RunningController[Any], obj: ConfigMap, ctx: sp.Context) -> sp.Outcome | None:
+    """Puts the key into every memory."""
+    memory, key, number = run.memory, obj.key, int(obj.name[1:])
+    await ctx.patch(obj, {"metadata": {"annotations": {"seen": "yes"}}})
+    memory.applied.of(key, SECRETS, Selector.of("a=b"))
+    memory.children.note(obj, SECRETS, ObjectKey("default/child"), "uid")
+    memory.orphans.wrote(f"child-{number}", deleted=False)
+    memory.orphans.went(f"child-{number}", key)
+    memory.hot.spun(key, obj.metadata.generation, run.controller.resource)
+    memory.echoes[key] = ("1", "2")
+    memory.took_over(key, (SECRETS, ObjectKey("default/child")))
+    if number % 10 == 0:
+        ctx.event("Normal", "Seen", "it was seen")
+    if number % 4 == 0:
+        raise sp.TerminalError("no retry")
+    if number % 4 == 1:
+        return sp.retry("later", after=1000.0)
+    return sp.after(365 * 24 * 3600.0) if number % 4 == 2 else None
+
+
+@cache
+def after_a_month(predicate: Test, count: int, is_sharded: bool) -> tuple[dict[str, int], dict[str, int]]:
+    """The sizes of all memories before the deletion of ``count`` objects, and a month after it."""
+
+    @virtual_time
+    async def live() -> tuple[dict[str, int], dict[str, int]]:
+        async with cluster(nodes=0, control_plane=False) as world, InformerFactory(world.client) as factory:
+            shard = Elsewhere() if is_sharded else None
+            recorder = EventRecorder(world.client, now=world.now, random=Random(1))
+
+            async def reconcile(obj: ConfigMap, ctx: sp.Context) -> sp.Outcome | None:
+                return await fill(run, obj, ctx)
+
+            declared = sp.Controller(ConfigMap, reconcile, predicates=[predicate])
+            run = declared.bind(
+                world.client,
+                factory,
+                now=world.now,
+                random=Random(2),
+                recorder=recorder,
+                shard=shard,
+                logger=QUIET,
+            )
+            tasks = [asyncio.create_task(run.run()), asyncio.create_task(recorder.run())]
+            for number in range(count):
+                await world.client.create(ConfigMap.named(f"c{number}", "default"))
+            await advance(10)
+            for number in range(count):
+                run.memory.barriers.doubt(ObjectKey(f"default/c{number}"), declared.resource.gvr)
+            before = {name: size(run) for name, size in MEMORIES.items()}
+            if shard is not None:
+                shard.go()
+                await advance(10)
+            for number in range(count):
+                await world.client.delete(ConfigMap, f"c{number}", namespace="default")
+            await advance(MONTH)
+            after = {name: size(run) for name, size in MEMORIES.items()}
+            run.memory.orphans.wrote("the next child", deleted=False)
+            after["the last children"] = len(run.memory.orphans._made) - 1
+            await stop(*tasks)
+            return before, after
+
+    return live()
+
+
+@pytest.mark.parametrize("name", [*MEMORIES, "the last children"])
+def test_nothing_of_a_deleted_key_is_left_after_a_month_although_a_predicate_rejected_its_deletion(name: str) -> None:
+    before, after = after_a_month(reject_all_but_creations, KEYS, False)
+    assert after[name] == 0
+    if name in FILLED:
+        assert before[name] >= KEYS // 4
+
+
+@pytest.mark.parametrize("name", [*MEMORIES, "the last children"])
+def test_nothing_is_left_when_the_predicate_fails(name: str) -> None:
+    assert after_a_month(fail_at_deletions, FEW, False)[1][name] == 0
+
+
+@pytest.mark.parametrize("name", [*MEMORIES, "the last children"])
+def test_nothing_is_left_of_a_key_that_went_to_another_process_before_its_deletion(name: str) -> None:
+    assert after_a_month(reject_all_but_creations, FEW, True)[1][name] == 0
