@@ -88,7 +88,7 @@ def test_all_lines_of_a_message_are_told() -> None:
         "permissions not currently held:\n  {secrets get}\n\n  add controller.needs(Secret, 'get')\n"
     )
     assert describe(problem) == (
-        "RuntimeError: permissions not currently held: {secrets get} add controller.needs(Secret)"
+        "RuntimeError: permissions not currently held: {secrets get} add controller.needs(Secret, 'get')"
     )
 
 

@@ -70,7 +70,7 @@ async def test_settling_tells_of_a_key_that_fails_for_ever_and_with_what() -> No
         with pytest.raises(sp.testing.NotSettled) as told:
             await world.settle()
         line = (
-            r"configmap: default/some has failed \d+ times in a row, lastly with RuntimeError: some is not to my taste$"
+            r"configmap: default/some has failed \d+ times in a row, lastly with RuntimeError: some is not to my taste second line$"
         )
         assert re.search(line, str(told.value), re.M)
         await world.settle(failing=True)
@@ -101,8 +101,8 @@ def test_a_failed_test_tells_each_error_of_its_reconciles_once() -> None:
     assert note.splitlines()[0] == "reconciles that failed:"
     told = sorted(re.sub(r"\d+", "N", line) for line in note.splitlines()[1:])
     assert told == [
-        "  configmap: default/other: RuntimeError: other is not to my taste (N times)",
-        "  configmap: default/some: RuntimeError: some is not to my taste (N times)",
+        "  configmap: default/other: RuntimeError: other is not to my taste second line (N times)",
+        "  configmap: default/some: RuntimeError: some is not to my taste second line (N times)",
     ]
 
 

@@ -278,9 +278,8 @@ class Reconciler(Generic[K]):
         return self._decoded(raw_of(found))
 
     async def _refuse(self, obj: K, context: Context, misfits: Sequence[Misfit]) -> NoReturn:
-        """Reports an object that does not fit its class, by an event and in its status. Raises `InvalidObject`."""
+        """Reports an object that does not fit its class, in its status. Raises `InvalidObject`."""
         problem = InvalidObject(_misfit_message(misfits))
-        context.event("Warning", InvalidObject.__name__, str(problem))
         await self._status.failed(problem, self._status.draft(obj), obj, context)
         raise problem
 
