@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hmac
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,7 +20,15 @@ from tests.apiserver.harness import NOW, PODS, Answer, Api, pod, serving
 
 from setpoint.apiserver import AccountTokens, Authentication, Peer, Request
 from setpoint.apiserver.identity.certificates import certified
-from setpoint.apiserver.identity.keys import BadKeyError, PemKeys, PublicKey, SecretKey, keys_of_jwks, make_key
+from setpoint.apiserver.identity.keys import (
+    BadKeyError,
+    PemKeys,
+    PublicKey,
+    SecretKey,
+    check_signature,
+    keys_of_jwks,
+    make_key,
+)
 from setpoint.apiserver.identity.oidc import OidcProvider
 from setpoint.apiserver.identity.provider_keys import ProviderKeys
 from setpoint.apiserver.identity.static_tokens import read_tokens
@@ -149,7 +158,7 @@ def test_a_bad_file_of_tokens_is_named_with_its_line(tmp_path: Path, text: str, 
 async def test_a_token_of_a_service_account_is_known_again_whatever_signs_it(key: str) -> None:
     keys: Any
     if key == "secret":
-        keys = SecretKey(b"s")
+        keys = SecretKey(b"s" * 32)
     elif key == "rsa":
         keys = PemKeys(rsa_key())
     else:
@@ -168,8 +177,46 @@ async def test_a_token_of_a_service_account_is_known_again_whatever_signs_it(key
         assert "error in cryptographic primitive" in (await reviewed(api, f"{head}.{body}.{other}"))["error"]
         if keys.jwks:
             (public,) = keys_of_jwks(json.dumps({"keys": keys.jwks}).encode())
-            raw = base64.urlsafe_b64decode(signature + "=" * (-len(signature) % 4))
-            assert public.check(keys.algorithms[0], f"{head}.{body}".encode(), raw)
+            check_signature(token, {"alg": keys.algorithms[0], "kid": public.id}, [public])
+
+
+@pytest.mark.parametrize("key", ["secret", "rsa", "provider"])
+async def test_only_the_token_itself_is_accepted_not_what_decodes_to_its_bytes(key: str) -> None:
+    keys: Any = SecretKey(b"s" * 32) if key == "secret" else PemKeys(rsa_key())
+    oidc = (provider(),) if key == "provider" else ()
+    authentication = Authentication(oidc=oidc)
+    async with serving(authentication=authentication, account_tokens=AccountTokens(keys)) as api:
+        (await api.post(ACCOUNTS, account())).ok()
+        token = identity() if oidc else await token_for(api)
+        await who(api, token)
+        head, body, signature = token.split(".")
+        for changed in (
+            f"{token}=",
+            f"{token}==",
+            f"{head}=.{body}.{signature}",
+            f"{head}.{body}=.{signature}",
+            f"{head}.{body}.{signature[:9]}!{signature[9:]}",
+            f"{head}.{body}.{signature}.",
+            f".{token}",
+            f"{head}.{body}.",
+            f"{head}.{body}",
+        ):
+            (await from_network(api, changed)).failed(401, "Unauthorized")
+
+
+async def test_a_token_without_a_signature_or_signed_with_a_public_key_as_secret_is_refused() -> None:
+    signing = rsa_key()
+    keys = PemKeys(signing)
+    async with serving(authentication=Authentication(), account_tokens=AccountTokens(keys)) as api:
+        (await api.post(ACCOUNTS, account())).ok()
+        token = await token_for(api)
+        _, body, _ = token.split(".")
+        jwk = json.dumps(keys.jwks[0]).encode()
+        for algorithm in ("none", "None", "HS256", "RS512", "PS256", "ES256", ""):
+            head = base64.urlsafe_b64encode(json.dumps({"alg": algorithm}).encode()).rstrip(b"=").decode()
+            mac = hmac.digest(jwk, f"{head}.{body}".encode(), "sha256")
+            signature = base64.urlsafe_b64encode(mac).rstrip(b"=").decode()
+            (await from_network(api, f"{head}.{body}.{signature}")).failed(401, "Unauthorized")
 
 
 async def test_keys_that_only_check_are_accepted_and_others_are_not() -> None:

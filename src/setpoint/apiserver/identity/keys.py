@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
-import hmac
-import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import msgspec
+
+from setpoint.meta.extras import needs_extra
 
 __all__ = [
     "BadKeyError",
@@ -27,15 +27,11 @@ __all__ = [
 ]
 
 JsonObject = dict[str, Any]
-_RSA: Final = {"RS256": "SHA256", "RS384": "SHA384", "RS512": "SHA512"}
-_PSS: Final = {"PS256": "SHA256", "PS384": "SHA384", "PS512": "SHA512"}
-_CURVES: Final = {
-    "ES256": ("secp256r1", "SHA256", 32),
-    "ES384": ("secp384r1", "SHA384", 48),
-    "ES512": ("secp521r1", "SHA512", 66),
-}
-"""The curve, the hash, and the length in bytes of half a signature, for each algorithm."""
-_SECRET_HEADER: Final = b'{"alg":"HS256","typ":"JWT"}'
+_RSA: Final = frozenset(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"))
+_CURVES: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
+_FORM: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+"""A compact token (RFC 7515, 7.1): base64url without padding, which Python's decoders accept, too."""
+_MALFORMED: Final = "the token is not a JSON web token"
 _FORGED: Final = "go-jose/go-jose: error in cryptographic primitive"
 """Upstream's message for a signature made with an unknown key."""
 
@@ -82,18 +78,13 @@ class SecretKey:
         return ["HS256"]
 
     def sign(self, claims: JsonObject) -> str:
-        text = f"{_encoded(_SECRET_HEADER)}.{_encoded(msgspec.json.encode(claims))}"
-        return f"{text}.{_encoded(self._signature(text))}"
+        return _jwt().encode(claims, self._secret, "HS256")
 
     def verify(self, token: str) -> JsonObject:
-        text, _, signature = token.rpartition(".")
-        header, claims = claims_of(token)
-        if header.get("alg") != "HS256" or not hmac.compare_digest(self._signature(text), _decoded(signature)):
+        _, claims = claims_of(token)
+        if not _is_signed(token, self._secret, "HS256"):
             raise BadTokenError(_FORGED)
         return claims
-
-    def _signature(self, text: str) -> bytes:
-        return hmac.digest(self._secret, text.encode(), hashlib.sha256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,50 +100,27 @@ class PublicKey:
     id: str = ""
     algorithm: str = ""
 
-    def check(self, algorithm: str, text: bytes, signature: bytes) -> bool:
-        """Whether the signature was made with this key."""
+    def accepts(self, algorithm: str) -> bool:
+        """Whether the algorithm fits this key."""
+        from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
         if self.algorithm and self.algorithm != algorithm:
             return False
-        from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives import hashes
-        from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa, utils
-
-        key = self.key
-        try:
-            if isinstance(key, rsa.RSAPublicKey) and algorithm in _RSA | _PSS:
-                digest = getattr(hashes, (_RSA | _PSS)[algorithm])()
-                pad: Any = padding.PKCS1v15()
-                if algorithm in _PSS:
-                    pad = padding.PSS(padding.MGF1(digest), digest.digest_size)
-                key.verify(signature, text, pad, digest)
-                return True
-            curve = _CURVES.get(algorithm)
-            if isinstance(key, ec.EllipticCurvePublicKey) and curve is not None and key.curve.name == curve[0]:
-                half = curve[2]
-                if len(signature) != 2 * half:
-                    return False
-                pair = int.from_bytes(signature[:half], "big"), int.from_bytes(signature[half:], "big")
-                key.verify(utils.encode_dss_signature(*pair), text, ec.ECDSA(getattr(hashes, curve[1])()))
-                return True
-            if isinstance(key, ed25519.Ed25519PublicKey) and algorithm == "EdDSA":
-                key.verify(signature, text)
-                return True
-        except InvalidSignature:
-            return False
-        return False
+        if isinstance(self.key, rsa.RSAPublicKey):
+            return algorithm in _RSA
+        if isinstance(self.key, ec.EllipticCurvePublicKey):
+            return _CURVES.get(self.key.curve.name) == algorithm
+        return isinstance(self.key, ed25519.Ed25519PublicKey) and algorithm == "EdDSA"
 
     def jwk(self) -> JsonObject:
         """The key as a JSON web key (RFC 7517)."""
         from cryptography.hazmat.primitives.asymmetric import rsa
 
-        common = {"use": "sig", "kid": self.id, "alg": _algorithm(self.key)}
-        numbers = self.key.public_numbers()
-        if isinstance(self.key, rsa.RSAPublicKey):
-            return {**common, "kty": "RSA", "n": _number(numbers.n), "e": _number(numbers.e)}
-        size = math.ceil(self.key.curve.key_size / 8)
-        names = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
-        point = {"x": _number(numbers.x, size), "y": _number(numbers.y, size)}
-        return {**common, "kty": "EC", "crv": names[self.key.curve.name], **point}
+        algorithms = _jwt().algorithms
+        kind = algorithms.RSAAlgorithm if isinstance(self.key, rsa.RSAPublicKey) else algorithms.ECAlgorithm
+        made = kind.to_jwk(self.key, as_dict=True)
+        made.pop("key_ops", None)
+        return {"use": "sig", "kid": self.id, "alg": _algorithm(self.key), **made}
 
 
 class PemKeys:
@@ -182,19 +150,8 @@ class PemKeys:
         return sorted({_algorithm(key.key) for key in self._known.values()}, reverse=True)
 
     def sign(self, claims: JsonObject) -> str:
-        from cryptography.hazmat.primitives import hashes
-        from cryptography.hazmat.primitives.asymmetric import ec, padding, utils
-
-        name = _algorithm(self._private.public_key())
-        header = msgspec.json.encode({"alg": name, "kid": self._id})
-        text = f"{_encoded(header)}.{_encoded(msgspec.json.encode(claims))}"
-        curve = _CURVES.get(name)
-        if curve is None:
-            made = self._private.sign(text.encode(), padding.PKCS1v15(), hashes.SHA256())
-        else:
-            signed = self._private.sign(text.encode(), ec.ECDSA(getattr(hashes, curve[1])()))
-            made = b"".join(part.to_bytes(curve[2], "big") for part in utils.decode_dss_signature(signed))
-        return f"{text}.{_encoded(made)}"
+        headers = {"kid": self._id, "typ": None}  # upstream's have no type
+        return _jwt().encode(claims, self._private, _algorithm(self._private.public_key()), headers)
 
     def verify(self, token: str) -> JsonObject:
         header, claims = claims_of(token)
@@ -204,26 +161,42 @@ class PemKeys:
 
 def check_signature(token: str, header: JsonObject, keys: Sequence[PublicKey]) -> None:
     """Raises BadTokenError if the token's signature was not made with any of the keys."""
-    text, _, signature = token.rpartition(".")
     named, algorithm = header.get("kid"), header.get("alg")
-    raw = _decoded(signature)
     candidates = [key for key in keys if not named or not key.id or key.id == named] or list(keys)
-    if not isinstance(algorithm, str) or not any(key.check(algorithm, text.encode(), raw) for key in candidates):
+    if not isinstance(algorithm, str) or not any(
+        key.accepts(algorithm) and _is_signed(token, key.key, algorithm) for key in candidates
+    ):
         raise BadTokenError(_FORGED)
 
 
 def claims_of(token: str) -> tuple[JsonObject, JsonObject]:
     """The header and the claims of a token; its signature is not checked. Raises BadTokenError."""
-    parts = token.split(".")
-    if len(parts) != 3:
-        raise BadTokenError("the token is not a JSON web token")
+    if _FORM.fullmatch(token) is None:
+        raise BadTokenError(_MALFORMED)
+    jwt = _jwt()
     try:
-        header, claims = (msgspec.json.decode(_decoded(part)) for part in parts[:2])
-    except (ValueError, binascii.Error):
-        raise BadTokenError("the token is not a JSON web token") from None
-    if not isinstance(header, dict) or not isinstance(claims, dict):
-        raise BadTokenError("the token is not a JSON web token")
-    return header, claims
+        found = jwt.PyJWS().decode_complete(token, options={"verify_signature": False})
+        claims = msgspec.json.decode(found["payload"])
+    except (jwt.InvalidTokenError, ValueError, RecursionError):
+        raise BadTokenError(_MALFORMED) from None
+    if not isinstance(claims, dict):
+        raise BadTokenError(_MALFORMED)
+    return found["header"], claims
+
+
+def _is_signed(token: str, key: Any, algorithm: str) -> bool:
+    jwt = _jwt()
+    try:
+        jwt.PyJWS().decode_complete(token, key, algorithms=[algorithm])
+    except jwt.InvalidTokenError:
+        return False
+    return True
+
+
+def _jwt() -> Any:
+    with needs_extra("server", "reading tokens"):
+        import jwt
+    return jwt
 
 
 def keys_of_jwks(document: bytes) -> list[PublicKey]:
@@ -232,29 +205,22 @@ def keys_of_jwks(document: bytes) -> list[PublicKey]:
     Raises:
         BadKeyError: the document is not a key set.
     """
-    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-
+    jwt = _jwt()
+    kinds = {
+        ("RSA", None): jwt.algorithms.RSAAlgorithm,
+        ("EC", "P-256"): jwt.algorithms.ECAlgorithm,
+        ("EC", "P-384"): jwt.algorithms.ECAlgorithm,
+        ("EC", "P-521"): jwt.algorithms.ECAlgorithm,
+        ("OKP", "Ed25519"): jwt.algorithms.OKPAlgorithm,
+    }
     try:
-        found = msgspec.json.decode(document)["keys"]
         made: list[PublicKey] = []
-        for key in found:
-            kind, name, algorithm = key.get("kty"), key.get("kid", ""), key.get("alg", "")
-            if kind == "RSA":
-                public: Any = rsa.RSAPublicNumbers(_int(key["e"]), _int(key["n"])).public_key()
-            elif kind == "EC" and key.get("crv") in ("P-256", "P-384", "P-521"):
-                curves: dict[str, ec.EllipticCurve] = {
-                    "P-256": ec.SECP256R1(),
-                    "P-384": ec.SECP384R1(),
-                    "P-521": ec.SECP521R1(),
-                }
-                curve = curves[key["crv"]]
-                public = ec.EllipticCurvePublicNumbers(_int(key["x"]), _int(key["y"]), curve).public_key()
-            elif kind == "OKP" and key.get("crv") == "Ed25519":
-                public = ed25519.Ed25519PublicKey.from_public_bytes(_decoded(key["x"]))
-            else:
-                continue
-            made.append(PublicKey(public, name, algorithm))
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        for key in msgspec.json.decode(document)["keys"]:
+            kind = kinds.get((key.get("kty"), key.get("crv")))
+            if kind is not None:
+                public = kind.from_jwk({name: value for name, value in key.items() if name != "d"})
+                made.append(PublicKey(public, key.get("kid", ""), key.get("alg", "")))
+    except (jwt.PyJWTError, ValueError, KeyError, TypeError, AttributeError) as problem:
         raise BadKeyError(f"not a JSON web key set: {problem}") from None
     return made
 
@@ -310,7 +276,8 @@ def _identified(key: Any) -> PublicKey:
 
     form = serialization.PublicFormat.SubjectPublicKeyInfo
     der = key.public_bytes(serialization.Encoding.DER, form)
-    return PublicKey(key, _encoded(hashlib.sha256(der).digest()), _algorithm(key))
+    name = base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
+    return PublicKey(key, name, _algorithm(key))
 
 
 def _algorithm(key: Any) -> str:
@@ -318,28 +285,6 @@ def _algorithm(key: Any) -> str:
 
     if isinstance(key, rsa.RSAPublicKey):
         return "RS256"
-    if isinstance(key, ec.EllipticCurvePublicKey):
-        for name, (curve, _, _) in _CURVES.items():
-            if curve == key.curve.name:
-                return name
+    if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in _CURVES:
+        return _CURVES[key.curve.name]
     raise BadKeyError("keys of tokens are RSA, or ECDSA on P-256, P-384 or P-521")
-
-
-def _number(value: int, size: int | None = None) -> str:
-    return _encoded(value.to_bytes(size or math.ceil(value.bit_length() / 8), "big"))
-
-
-def _int(text: str) -> int:
-    return int.from_bytes(_decoded(text), "big")
-
-
-def _encoded(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
-
-
-def _decoded(text: str) -> bytes:
-    """The bytes of base64url text. Raises BadTokenError."""
-    try:
-        return base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
-    except (ValueError, binascii.Error):
-        raise BadTokenError("the token is not a JSON web token") from None
