@@ -20,7 +20,6 @@ from setpoint.deploy.operator import Operator
 from setpoint.deploy.resources import GUESSED, ResourcesError, measured_in
 from setpoint.deploy.tree import File, TreeError, recorded, write
 from setpoint.meta.names import dns1123_label, label_value
-from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import Admission, ServiceTarget, configurations, with_conversions
 from setpoint.webhook.registration import TargetError, converters_of, definition_name
 
@@ -255,6 +254,7 @@ def _outside(
 ) -> str:
     """The objects of a program that runs outside the cluster."""
     from setpoint.deploy.roles import role_of_declarations
+    from setpoint.meta.yaml_text import to_yaml
     from setpoint.permissions import access_reviews, declared, leases
 
     target = ServiceTarget(service, namespace) if service is not None else None

@@ -11,7 +11,6 @@ from setpoint.controller import RunningController
 from setpoint.manager.http_server import Answer, Handler
 from setpoint.manager.looking import as_json, missing
 from setpoint.meta import GroupResource, ObjectKey
-from setpoint.meta.yaml_text import to_yaml
 
 PATH: Final = "/debug/yaml"
 HIDDEN: Final = "(hidden)"
@@ -116,6 +115,8 @@ def as_yaml(obj: dict[str, Any], size: int) -> tuple[str, str]:
     if isinstance(metadata, dict):
         metadata.pop("managedFields", None)
     redacted(obj)
+    from setpoint.meta.yaml_text import to_yaml  # a process whose page is not used needs no YAML
+
     text = to_yaml([obj])
     if len(text) > _LONGEST:
         return f"# This object has {len(text):,} characters as YAML, which are too many for a page\n", hidden
