@@ -77,11 +77,11 @@ def simulate(
                 found += [again for again in [search.replay(plan, debug=debug)] if again is not None]
                 tell(found, directory)
             else:
-                for each in search.findings():
+                best = None if every else search.best()
+                likeliest = [] if best is None else [best, *best.others]
+                for each in search.findings() if every else likeliest:
                     found.append(each)
                     tell([each], directory)
-                    if not every:
-                        break
     except KeyboardInterrupt:
         if search is None or plan is not None:
             raise

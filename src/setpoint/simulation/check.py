@@ -138,10 +138,11 @@ def check(
     limits = budget if isinstance(budget, Budget) else Budget(seconds=float(budget))
     search = Search(setup, budget=limits, seed=seed, workers=workers, progress=progress)
     again = replay if replay is not None else os.environ.get(REPLAY)
-    found = next(search.findings(), None) if again is None else search.replay(read_plan(again)[0], debug=debug)
+    found = search.best() if again is None else search.replay(read_plan(again)[0], debug=debug)
     if found is not None:
         if directory is not None:
-            write(found, Path(directory))
+            for each in (found, *found.others):
+                write(each, Path(directory))
         raise found
     report = search.report
     if again is None:

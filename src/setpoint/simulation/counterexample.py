@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import yaml
@@ -12,6 +12,9 @@ import yaml
 from setpoint.simulation.plan import Plan
 from setpoint.simulation.result import Finding, Line, Result
 from setpoint.simulation.text import story_of
+
+_MOST: Final = 6
+"""The most findings of one oracle that are named after the first."""
 
 
 class Counterexample(AssertionError):
@@ -55,12 +58,18 @@ class Counterexample(AssertionError):
         )
         """The commands that replay the plan."""
         self.files: list[Path] = []
+        self.others: list[Counterexample] = []
+        """The counter-examples of other oracles that the same search has found, the likeliest first."""
         super().__init__(self.describe())
+
+    def add(self, others: Sequence[Counterexample]) -> None:
+        """Adds counter-examples of other oracles to ``others``, and to the text."""
+        self.others += others
+        self.args = (self.describe(),)
 
     def describe(self) -> str:
         """The text for a terminal: findings, faults, the events that led to the findings, and how to replay them."""
-        lines = [str(finding) for finding in self.findings]
-        lines.append("")
+        lines = [*_one_each(self.findings), ""]
         if self.plan.faults:
             lines.append("with these faults:")
             lines += [f"  {fault}" for fault in self.plan.faults]
@@ -75,6 +84,9 @@ class Counterexample(AssertionError):
             lines += ["in the end:", *(f"  {line}" for line in self.explained.splitlines()), ""]
         if self.showed is not None:
             lines.append(f"it showed in {self.showed[0]} of {self.showed[1]} runs of this plan")
+        for other in self.others:
+            faults = f" with {', '.join(map(str, other.plan.faults))}" if other.plan.faults else ""
+            lines += [f"also found: {other.findings[0]}{faults}; replay: {other.token}"]
         lines.append(f"found after {self.runs} runs in {self.seconds:.1f} s; replay: {self.token}")
         return "\n".join(lines)
 
@@ -93,3 +105,15 @@ class Counterexample(AssertionError):
     def to_yaml(self) -> str:
         """The counter-example as YAML, for a file that people can read and that ``--replay`` accepts."""
         return yaml.safe_dump(self.to_document(), sort_keys=False, allow_unicode=True, width=120)
+
+
+def _one_each(findings: Sequence[Finding]) -> Iterator[str]:
+    """The first finding of each oracle, and the subjects of its others, which most likely have the same cause."""
+    by_oracle: dict[str, list[Finding]] = {}
+    for each in findings:
+        by_oracle.setdefault(each.oracle, []).append(each)
+    for first, *others in by_oracle.values():
+        yield str(first)
+        if others:
+            more = f" and {len(others) - _MOST} more" if len(others) > _MOST else ""
+            yield f"  and so are {', '.join(each.subject for each in others[:_MOST])}{more}"

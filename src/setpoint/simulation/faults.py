@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from setpoint.simulation.result import Finding
+
 
 class Kind(NamedTuple):
     """A switch for the kinds of faults in ``faults``. ``what`` describes these faults, ``why`` explains why they occur
@@ -173,7 +175,19 @@ ORACLES: Final[dict[str, str]] = {
     "determinism": "two runs of one plan are the same",
     "hang": "every run ends",
 }
+RANKS: Final = (
+    "determinism", "error", "predicate", "stranger", "destroyed", "end state", "scenario",
+    "counts", "paths", "quiet", "hot loop", "hang",
+)  # fmt: skip
+"""The oracles, with those first whose findings most likely show a cause and not its consequences."""
+WEAK: Final = RANKS.index("counts")
+"""The rank from which on a finding may hide another one."""
 _SWITCH: Final = {name: switch for switch, kind in SWITCHES.items() for name in kind.faults}
+
+
+def rank_of(finding: Finding) -> int:
+    """The place of the finding's oracle in `RANKS`."""
+    return RANKS.index(finding.oracle)
 
 
 def switch_of(kind: str, how: dict[str, object]) -> str:

@@ -64,10 +64,13 @@ class Judged(Protocol):
     @property
     def options(self) -> Options: ...
     def give_up(self, why: str) -> None: ...
+    def catch_up(self) -> bool: ...
 
 
 class Judge:
-    """Watches every change. Findings are added to ``findings``; a hot loop ends the run."""
+    """Watches every change. Findings are added to ``findings``. A hot loop ends the run, unless that oracle is switched
+    off. One about an owner that is gone ends the faults instead, since it ends by itself when the process sees that.
+    """
 
     def __init__(self, world: Judged) -> None:
         self._world = world
@@ -167,12 +170,12 @@ class Judge:
         return bool(owners & self._excused) or any(uid in entry.name for uid in self._excused)
 
     def _check_wish(self, entry: Entry, subject: str) -> None:
-        """Counts the deletion in ``wrongly`` if the object should have stayed, according to the states at the ends of
-        the undisturbed run's steps.
+        """Counts the deletion in ``wrongly`` if a process that began with old lists may be its cause, and the object
+        should have stayed, according to the states at the ends of the undisturbed run's steps.
         """
         rests = self._world.rests_expected
         expected = self._world.options.gone_expected.get(entry.step, {}).get(subject, 0)
-        if not rests or self.gone[entry.step][subject] <= expected:
+        if not self._travelled or not rests or self.gone[entry.step][subject] <= expected:
             return
         step = min(entry.step, len(rests) - 1)
         before, after = rests[max(step - 1, 0)].get(subject, 0), rests[step].get(subject, 0)
@@ -230,7 +233,11 @@ class Judge:
             self._forget_circles()
             catch_up, self._catch_up = self._catch_up, None
             catch_up()
-        elif circles or self._step_writes > MOST_WRITES:
+            return
+        if circles and (entry.orphan or self._is_for_the_gone()) and self._world.catch_up():
+            self._forget_circles()
+            return
+        if "hot loop" not in self._off and (circles or self._step_writes > MOST_WRITES):
             if again >= CIRCLES:
                 what = f"was brought into the same states again and again: {sum(seen.values())} times"
             elif circles:

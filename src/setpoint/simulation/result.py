@@ -109,6 +109,8 @@ class Result(msgspec.Struct):
     seconds: float = 0.0
     problem: str = ""
     """The traceback of the scenario's error if that was not an AssertionError; otherwise ``""``."""
+    cut: str = ""
+    """The reason why the run was ended before its time; its states are not compared."""
     early: bool = False
     """Whether the scenario failed, but might succeed if users waited for the end of all faults (`Options.patient`)."""
     wished: list[Any] = []

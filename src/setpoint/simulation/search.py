@@ -16,7 +16,7 @@ from setpoint.simulation.counterexample import Counterexample
 from setpoint.simulation.determinism import first_difference
 from setpoint.simulation.doubts import Doubts
 from setpoint.simulation.explore import Explorer
-from setpoint.simulation.faults import check_switches
+from setpoint.simulation.faults import WEAK, check_switches, rank_of
 from setpoint.simulation.forms import Form, forms_of
 from setpoint.simulation.ledgers import Ledgers
 from setpoint.simulation.paths import (
@@ -67,6 +67,8 @@ STRETCH: Final = 1000.0
 """The seconds that slow users wait after each step, in one of the runs without faults."""
 STEP_BY_STEP: Final = "the run of the scenario, step by step"
 AT_ONCE: Final = "the run in which the user wishes for all of this at once"
+MORE: Final = 60
+"""The runs after a finding that may be the consequence of another one."""
 DEFAULT_BUDGET = Budget(seconds=60.0)
 DOUBTFUL: Final = 50
 """The number of runs after which doubts about them are settled."""
@@ -103,11 +105,41 @@ class Search:
         self._references: dict[int, Reference] = {}
         self._ledgers = Ledgers(setup.externals)
         self._forms: tuple[Form, ...] = ()
+        self._last_run = 0
+        """The number of runs after which the search ends since it has found something; 0 if there is no such limit."""
         self._ways: tuple[tuple[str, Result], ...] = ()
         """The two runs without faults that end otherwise though users wish for the same, the odd one first."""
         self.report = Report(seed=seed, off=setup.off, ignore=setup.ignore)
 
     # -- what there is to find -----------------------------------------------------------------------------------------
+
+    def best(self) -> Counterexample | None:
+        """The counter-example that most likely shows the cause; None if there is none. If the first one is of an oracle
+        whose findings often are consequences of something else (see `RANKS`), the search goes on for `MORE` runs. Of
+        every oracle there is at most one counter-example; those that are less likely are in ``others``.
+
+        Raises:
+            SetupFailed: the world could not be made.
+        """
+        found: list[Counterexample] = []
+        for each in self.findings():
+            if not any(each.findings[0].oracle == other.findings[0].oracle for other in found):
+                found.append(each)
+            if rank_of(each.findings[0]) < WEAK:
+                break
+            self._last_run = self._last_run or self._pool.runs + MORE
+        if not found:
+            return None
+        calm = {each.findings[0].subject for each in found if not each.plan.faults}
+
+        def order(each: Counterexample) -> tuple[bool, int]:
+            """Those first that are not about what goes wrong without any fault, too: that is the same cause."""
+            first = each.findings[0]
+            return bool(each.plan.faults) and first.subject in calm, rank_of(first)
+
+        likeliest, *others = sorted(found, key=order)
+        likeliest.add(others)
+        return likeliest
 
     def findings(self) -> Iterator[Counterexample]:
         """The counter-examples in the order in which they are found, for as long as the caller iterates and the budget
@@ -382,6 +414,8 @@ class Search:
 
     def _spent(self) -> bool:
         budget = self._budget
+        if self._last_run and self._pool.runs >= self._last_run:
+            return True
         if budget.runs is not None and self._pool.runs >= budget.runs:
             return True
         return budget.seconds is not None and time.monotonic() - self._began >= budget.seconds
@@ -390,7 +424,7 @@ class Search:
 
     def _shrunk(self, plan: Plan, findings: list[Finding]) -> Counterexample:
         """A counter-example with the fewest faults and the shortest scenario that still led to the first finding."""
-        wanted = findings[0].identity
+        wanted = min(findings, key=rank_of).identity
 
         def shows(smaller: Plan) -> bool:
             found = self._reference(smaller.stop).judge(smaller, self._run(smaller))
@@ -413,7 +447,7 @@ class Search:
     def _counterexample(self, findings: list[Finding], plan: Plan, result: Result) -> Counterexample:
         self._count()
         return Counterexample(
-            findings,
+            sorted(findings, key=rank_of),
             plan,
             result,
             self._references[plan.stop].baseline,

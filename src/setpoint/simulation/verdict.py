@@ -110,7 +110,7 @@ class Reference:
         """The findings about a disturbed run, except those that the undisturbed run has, too."""
         known = {finding.identity for finding in self.baseline.findings}
         found = [finding for finding in result.findings if finding.identity not in known]
-        if any(finding.oracle in ("hot loop", "hang", "scenario") for finding in found):
+        if result.cut or any(finding.oracle in ("hang", "scenario") for finding in found):
             return self._enabled(found)
         differing, ways = self._compare(result, less=plan.travels, hides=plan.hides)
         counts = [list(self._counts(plan, result, exchange)) for exchange in ways]

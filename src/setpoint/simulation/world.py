@@ -224,7 +224,7 @@ class World:
         result, judge, tape = self._result, self.judge, self.tape
         if not result.end:
             result.end = self.snapshot()
-        result.findings = list(judge.findings)
+        result.findings, result.cut = list(judge.findings), self._gave_up
         result.points = tape.points
         result.created, result.deleted = dict(judge.created), dict(judge.deleted)
         result.wrongly, result.acted = dict(judge.wrongly), sorted(judge.acted)
@@ -251,6 +251,15 @@ class World:
         if not self._gave_up and self._main is not None:
             self._gave_up = why
             self._main.cancel()
+
+    def catch_up(self) -> bool:
+        """Ends what lasts of the faults, as soon as the change that is being judged is over. Returns False if nothing
+        lasts.
+        """
+        if not self.steps.lasting:
+            return False
+        self.harness.call(self.loop.call_soon, self.steps.end_faults)
+        return True
 
     # -- processes -----------------------------------------------------------------------------------------------------
 

@@ -218,7 +218,7 @@ class Trial:
         result, judge = self._outcome.result, self.judge
         if not result.end:
             result.end = self.snapshot()
-        result.findings = list(judge.findings)
+        result.findings, result.cut = list(judge.findings), self._gave_up
         result.points = self.tape.points
         result.created, result.deleted = dict(judge.created), dict(judge.deleted)
         result.wrongly, result.acted = dict(judge.wrongly), sorted(judge.acted)
@@ -235,6 +235,15 @@ class Trial:
         if not self._gave_up and self._main is not None:
             self._gave_up = why
             self._main.cancel()
+
+    def catch_up(self) -> bool:
+        """Ends what lasts of the faults, as soon as the change that is being judged is over. Returns False if nothing
+        lasts.
+        """
+        if not self.steps.lasting:
+            return False
+        asyncio.get_running_loop().call_soon(self.steps.end_faults)
+        return True
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs ``work`` in a task, concurrently with the rest of the trial."""

@@ -47,7 +47,7 @@ async def each_file_for_itself(store: Store, ctx: sp.Context) -> None:
 
 
 async def ticket(store: Store, ctx: sp.Context) -> Any:
-    """A ticket for whoever installs the store; it is there for the first minute."""
+    """A ticket for the installer of a store; it is there for the first minute."""
     left = (born(store) + MINUTE - ctx.now()).total_seconds()
     wanted = [Secret.named(f"{store.name}-ticket", labels={"is": "ticket"})]
     await ctx.keep(Secret, wanted if left > 0 else [], selector={"is": "ticket"})
@@ -92,7 +92,7 @@ async def traces_and_applies_both_files(store: Store, ctx: sp.Context) -> None:
 
 
 class Letters(External):
-    """Letters to whoever owns a store."""
+    """Letters to the owners of stores."""
 
     def __init__(self) -> None:
         self.sent: dict[str, str] = {}
