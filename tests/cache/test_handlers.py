@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from random import Random
 from typing import Any
@@ -604,3 +604,109 @@ async def test_an_object_that_the_transform_fails_for_is_skipped_and_the_others_
         assert recorder.calls == ["list good", "add better"]
         assert pods.shared.skipped == 2
     assert "the transform failed for a Pod: KeyError('spec')" in caplog.text
+
+
+# -- the end, from within ----------------------------------------------------------------------------------------------
+
+
+async def _at_once(informer: Informer[Pod]) -> None:
+    await informer.close()
+
+
+async def _in_a_group(informer: Informer[Pod]) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(informer.close())
+
+
+async def _twice_at_once(informer: Informer[Pod]) -> None:
+    await asyncio.gather(informer.close(), informer.close())
+
+
+@pytest.mark.parametrize("close", [_at_once, _in_a_group, _twice_at_once])
+@virtual_time
+async def test_a_coroutine_handler_may_close_its_own_informer_and_is_called_to_its_end(close: Any) -> None:
+    server = FakeServer()
+    server.put("a")
+    server.put("b")
+    calls: list[str] = []
+    async with InformerFactory(server, random=Random(1)) as factory:
+        informer = factory.informer(Pod)
+
+        async def on_add(head: Head, initial: bool) -> None:
+            calls.append(f"{head.name} begins")
+            async with asyncio.timeout(10):
+                await close(informer)
+            await asyncio.sleep(5)
+            calls.append(f"{head.name} ends")
+
+        registration = informer.add_event_handler(on_add=on_add)
+        await advance(3)
+        assert factory.informers == []
+        assert informer.is_stopped
+        again = factory.informer(Pod)
+        await again.wait_synced()
+        assert len(again.store) == 2
+        await registration.remove()
+        assert calls == ["a begins", "a ends"]
+        await advance(60)
+        assert calls == ["a begins", "a ends"]
+    assert {task for task in asyncio.all_tasks() if not task.done()} == {asyncio.current_task()}
+
+
+@virtual_time
+async def test_a_handler_that_hangs_after_it_closed_its_informer_ends_with_the_factory() -> None:
+    server = FakeServer()
+    server.put("a")
+    ends: list[str] = []
+    async with InformerFactory(server, random=Random(1)) as factory:
+        informer = factory.informer(Pod)
+
+        async def on_add(head: Head, initial: bool) -> None:
+            await informer.close()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ends.append(head.name)
+
+        informer.add_event_handler(on_add=on_add)
+        await advance(3)
+    assert ends == ["a"]
+
+
+@virtual_time
+async def test_a_close_that_is_cancelled_while_a_handler_runs_releases_the_informer() -> None:
+    server = FakeServer()
+    server.put("a")
+    async with InformerFactory(server, random=Random(1)) as factory:
+        informer = factory.informer(Pod)
+
+        async def on_add(head: Head, initial: bool) -> None:
+            await asyncio.Event().wait()
+
+        informer.add_event_handler(on_add=on_add)
+        await advance(3)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(5):
+                await informer.close()
+        assert factory.informers == []
+        assert informer.is_stopped
+
+
+@virtual_time
+async def test_a_handler_that_leaves_its_factory_gets_an_error_instead_of_waiting_for_itself(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = FakeServer()
+    server.put("a")
+    stack = AsyncExitStack()
+    factory = await stack.enter_async_context(InformerFactory(server, random=Random(1)))
+
+    async def on_add(head: Head, initial: bool) -> None:
+        await factory.__aexit__(None, None, None)
+
+    informer = factory.informer(Pod)
+    registration = informer.add_event_handler(on_add=on_add)
+    await advance(3)
+    assert registration.failures == 1
+    assert "an event handler can't end the factory that calls it" in caplog.text
+    await stack.aclose()

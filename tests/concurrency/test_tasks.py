@@ -135,6 +135,41 @@ async def test_who_is_cancelled_while_it_ends_tasks_hurries_them_and_is_cancelle
     assert clock() == 3.0
 
 
+@virtual_time
+async def test_a_task_that_waits_for_the_task_that_ends_it_does_not_keep_both_cancelling_each_other() -> None:
+    waits: list[asyncio.Task[Any]] = []
+
+    async def work() -> None:
+        await asyncio.wait({waits[0]})
+
+    async def scoped() -> None:
+        async with TaskScope() as scope:
+            scope.start(work())
+            await scope.all()
+
+    async def finish() -> set[asyncio.Task[Any]]:
+        return await end([task], within=10.0)
+
+    task = asyncio.ensure_future(scoped())
+    waits.append(asyncio.ensure_future(finish()))
+    assert await waits[0] == set()
+
+    async def direct() -> None:
+        await waits[0]
+
+    task = asyncio.ensure_future(direct())
+    waits[0] = asyncio.ensure_future(finish())
+    await asyncio.wait({task, waits[0]})
+    assert (task.cancelled(), waits[0].cancelled()) == (True, True)
+    assert clock() == 10.0
+
+
+@virtual_time
+async def test_a_task_that_would_wait_for_its_own_end_gets_an_error() -> None:
+    with pytest.raises(RuntimeError, match="own end"):
+        await end([asyncio.current_task()])  # type: ignore[list-item]
+
+
 # -- a scope -----------------------------------------------------------------------------------------------------------
 
 

@@ -435,3 +435,46 @@ async def test_mistakes_are_named() -> None:
         manager(made, fleet)
         with pytest.raises(RuntimeError, match="before its manager is created"):
             fleet.reads(Namespace)
+
+
+@virtual_time
+async def test_a_reconcile_that_removes_its_own_cluster_gets_an_error_instead_of_waiting_for_itself() -> None:
+    problems: list[str] = []
+    async with world("near", "far") as made:
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            if ctx.cluster == "far" and not problems:
+                try:
+                    await fleet.disengage("far")
+                except RuntimeError as problem:
+                    problems.append(str(problem))
+                await fleet.disengage("near")
+
+        fleet = sp.Fleet(sp.Controller(ConfigMap, reconcile, namespace="default"))
+        async with manager(made, fleet):
+            for name in ("near", "far"):
+                await fleet.engage(name, made.clients[name])
+            await advance(60)
+            assert len(problems) == 1
+            assert "can't remove its own cluster far" in problems[0]
+            assert [cluster.name for cluster in fleet] == ["far"]
+
+
+@virtual_time
+async def test_a_reconcile_that_leaves_the_block_of_its_manager_gets_an_error_and_may_stop_it() -> None:
+    problems: list[str] = []
+    async with world() as made:
+
+        async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+            try:
+                await running.__aexit__(None, None, None)
+            except RuntimeError as problem:
+                problems.append(str(problem))
+            running.stop()
+
+        controller = sp.Controller(ConfigMap, reconcile, namespace="default")
+        running = Manager(made.clients["home"], controllers=[controller], runtime=Runtime(now=now, random=Random(0)))
+        async with running:
+            await advance(60)
+        assert "can't leave the block of its manager" in problems[0]
+        assert asyncio.get_running_loop().time() == 60

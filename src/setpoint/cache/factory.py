@@ -17,6 +17,7 @@ from setpoint.cache.metrics import InformerMetrics
 from setpoint.cache.object_parser import Transform
 from setpoint.cache.record import version_number
 from setpoint.cache.reflector import FirstList
+from setpoint.cache.registration import is_within_handler
 from setpoint.cache.scope import Scope
 from setpoint.cache.shared import SharedInformer
 from setpoint.cache.source import Source
@@ -96,7 +97,7 @@ class InformerFactory:
         }
         self._shared: dict[Hashable, SharedInformer] = {}
         self._followed: dict[GroupVersionResource, list[SharedInformer]] = {}
-        self._running: dict[Hashable, asyncio.Task[None]] = {}
+        self._running: dict[SharedInformer, asyncio.Task[None]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._closed = False
         self._deaf: Callable[[], None] | None = None
@@ -301,6 +302,11 @@ class InformerFactory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._tasks is not None
+        if any(is_within_handler(shared.store) for shared in self._running):
+            raise CacheError(
+                "an event handler can't end the factory that calls it, because the factory waits for its handlers: "
+                "leave that to the task that has entered the factory"
+            )
         self._closed = True
         if self._deaf is not None:
             self._deaf()
@@ -319,7 +325,8 @@ class InformerFactory:
     def _start(self, shared: SharedInformer) -> None:
         assert self._tasks is not None
         task = self._tasks.create_task(shared.run(), name=f"informer {shared.scope.resource}")
-        self._running[shared.scope.identity] = task
+        self._running[shared] = task
+        task.add_done_callback(lambda _: self._running.pop(shared))
 
     async def _release(self, shared: SharedInformer) -> None:
         """Releases one handle, and stops the informer if it was the last one."""
@@ -328,8 +335,6 @@ class InformerFactory:
             return
         del self._shared[shared.scope.identity]
         self._followed[shared.scope.resource.gvr].remove(shared)
-        task = self._running.pop(shared.scope.identity, None)
-        shared.stopped = True
-        if task is not None:
+        shared.stop()
+        if not is_within_handler(shared.store) and (task := self._running.get(shared)) is not None:
             await end([task])
-        shared.ended()  # it may never have started

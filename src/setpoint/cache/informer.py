@@ -201,13 +201,19 @@ class Informer(Generic[K]):
         return await self._shared.barriers.wait(key, barrier, timeout)
 
     async def close(self) -> None:
-        """Removes this handle's handlers and releases the informer. Closing the handle again does nothing."""
+        """Removes this handle's handlers and releases the informer. Closing the handle again does nothing.
+
+        The call waits for the running calls of the handlers. If one of them calls this method, or a task that it has
+        started, the method does not wait for that call, which is the last.
+        """
         if self._closed:
             return
         self._closed = True
-        for registration in self._registrations:
-            await registration.remove()
-        await self._release(self._shared)
+        try:
+            for registration in self._registrations:
+                await registration.remove()
+        finally:
+            await self._release(self._shared)
 
     async def __aenter__(self) -> Informer[K]:
         return self

@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
+from contextvars import ContextVar
 from typing import Any
 
 from setpoint.cache.errors import InformerStopped
@@ -22,6 +23,9 @@ OnAdd = Callable[[Head, bool], Any]
 OnUpdate = Callable[[Head, Head], Any]
 OnDelete = Callable[[Head, bool], Any]
 OnChange = Callable[[HeadUpdate], Any]
+
+_calling: ContextVar[HandlerRegistration | None] = ContextVar("setpoint_handler", default=None)
+"""The registration whose handler the current task belongs to."""
 
 MIN_RESYNC = 1.0
 _SLICE = 0.01
@@ -98,7 +102,6 @@ class HandlerRegistration:
         self._source_synced = False
         self._removed = False
         self._ended: asyncio.Event = asyncio.Event()
-        self._pump: asyncio.Task[None] | None = None
         self._remove: Callable[[HandlerRegistration], None] | None = None
         self.next_resync: float | None = None
         self.started = False
@@ -134,16 +137,19 @@ class HandlerRegistration:
         """Unregisters the handler. When this method returns, no call is running and none will follow. Removing it again
         does nothing.
 
-        If the handler itself calls this method, the method returns at once, and the running call of the handler is the
-        last.
+        If the handler itself calls this method, or a task that the handler has started, the method returns at once, and
+        the running call of the handler is the last.
         """
         self.detach()
-        if self.started and self._pump is not asyncio.current_task():
+        if self.started and _calling.get() is not self:
             await self._ended.wait()
 
     @property
     def is_removed(self) -> bool:
         return self._removed
+
+    def is_for(self, store: Store) -> bool:
+        return self._store is store
 
     # -- for the informer ----------------------------------------------------------------------------------------------
 
@@ -220,7 +226,7 @@ class HandlerRegistration:
 
     async def run(self) -> None:
         """Delivers pending events until the registration is removed. The informer owns the task that runs this."""
-        self._pump = asyncio.current_task()
+        _calling.set(self)
         loop = asyncio.get_running_loop()
         try:
             while not self._removed:
@@ -327,6 +333,14 @@ class HandlerRegistration:
         if self._source_synced and not self._initial_pending:
             self._synced = True
             self._settled.set()
+
+
+def is_within_handler(store: Store) -> bool:
+    """Whether the current task is a call of a handler of this store's informer, or was started by one. Such a task must
+    not wait for the end of the informer, which waits for its handlers.
+    """
+    registration = _calling.get()
+    return registration is not None and registration.is_for(store)
 
 
 def _with_both(on_update: OnUpdate) -> OnChange:

@@ -30,7 +30,7 @@ _PARTIAL = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,appli
 class SharedInformer:
     """The stream, the store and the handlers of one `Scope`; an `Informer` is a user's handle to it.
 
-    ``run`` does the work until it is cancelled, and can be called only once.
+    ``run`` does the work until it is stopped or cancelled, and can be called only once.
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class SharedInformer:
         self._replacement: Replacement | None = None
         self._reached_number = 0
         self._tasks: asyncio.TaskGroup | None = None
+        self._work: tuple[asyncio.Task[None], ...] = ()
         self._resync_wanted = asyncio.Event()
 
     @property
@@ -121,13 +122,22 @@ class SharedInformer:
                 for registration in self.registrations:
                     self._start(registration)
                 name = f"informer {self.scope.resource}"
-                tasks.create_task(self.reflector.run(), name=f"{name}: reflector")
-                tasks.create_task(self._resync(), name=f"{name}: resync")
-                await self._synced.wait()
-                self.sync_seconds = loop.time() - started
+                self._work = (
+                    tasks.create_task(self.reflector.run(), name=f"{name}: reflector"),
+                    tasks.create_task(self._resync(), name=f"{name}: resync"),
+                )
+                await self._settled.wait()
+                if self.has_synced:
+                    self.sync_seconds = loop.time() - started
         finally:
             self._tasks = None
             self.ended()
+
+    def stop(self) -> None:
+        """Ends the stream and all waits. `run` returns when the running calls of handlers have ended."""
+        self.ended()
+        for task in self._work:
+            task.cancel()
 
     def ended(self) -> None:
         """Ends all waits, because the informer no longer runs."""

@@ -5,13 +5,16 @@ ended.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Coroutine, Iterable
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 __all__ = ["TaskScope", "end", "every", "first", "until"]
 
 T = TypeVar("T")
+_BETWEEN: Final = 0.5
+"""Seconds between two cancellations of a caller that are both passed on."""
 
 
 async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None) -> set[asyncio.Task[Any]]:
@@ -22,22 +25,31 @@ async def end(tasks: Iterable[asyncio.Task[Any]], *, within: float | None = None
     may have swallowed the first cancellation.
 
     If the caller is cancelled, this function cancels the tasks that still run once more, and goes on waiting; it raises
-    `asyncio.CancelledError` only after the wait, so that no task is left without an owner. The exceptions of the tasks
-    are left to their owners.
+    `asyncio.CancelledError` only after the wait, so that no task is left without an owner. Cancellations of the caller
+    that follow each other within half a second are passed on once: if one of the tasks waits for the caller, each
+    cancellation leads to the next. The exceptions of the tasks are left to their owners.
+
+    Raises:
+        RuntimeError: the current task is one of the tasks; a task can't wait for its own end.
     """
     loop = asyncio.get_running_loop()
     ordered = [task for task in tasks if not task.done()]
+    if asyncio.current_task() in ordered:
+        raise RuntimeError("a task can't wait for its own end")
     left = set(ordered)
     _cancel(ordered)
     moments = [] if within is None else [loop.time() + within / 2, loop.time() + within]
     cancelled: asyncio.CancelledError | None = None
+    passed_on = -math.inf
     while left:
         try:
             _, left = await asyncio.wait(left, timeout=max(moments[0] - loop.time(), 0.0) if moments else None)
         except asyncio.CancelledError as problem:
-            cancelled = problem
             left = {task for task in left if not task.done()}
-            _cancel(ordered)
+            cancelled = problem
+            if loop.time() - passed_on >= _BETWEEN:
+                passed_on = loop.time()
+                _cancel(ordered)
         if left and moments and loop.time() >= moments[0]:
             del moments[0]
             if not moments:

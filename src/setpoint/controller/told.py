@@ -43,8 +43,12 @@ class Told:
         to.
         """
         context = current.get()
-        if context is not None and self.running.get(context.key) is context:
+        if context is not None and self.is_running(context):
             self.wrote(context, record)
+
+    def is_running(self, context: Context) -> bool:
+        """Whether the context is that of a reconcile of this run that is under way."""
+        return self.running.get(context.key) is context
 
     def wrote(self, context: Context, record: WriteRecord) -> None:
         """Notes that a reconcile wrote an object."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from setpoint.client import Client
 from setpoint.concurrency import end, every
 from setpoint.controller import Controller, RunningController, UnderWay
+from setpoint.controller.context import current
 from setpoint.controller.predicates import Test
 from setpoint.controller.sources import Source
 from setpoint.manager.cluster import DRAIN, FleetCluster, Host, Read
@@ -154,6 +155,7 @@ class Fleet:
 
         Raises:
             ValueError: the name is not a DNS subdomain.
+            RuntimeError: as for `disengage`, if the cluster is replaced.
         """
         if problems := dns1123_subdomain(name):
             raise ValueError(f"cluster name {name!r}: {problems[0]}")
@@ -177,7 +179,11 @@ class Fleet:
             logger.info("cluster joined", extra={"fields": {"cluster": name}})
 
     async def disengage(self, name: str) -> None:
-        """Removes a cluster; returns when nothing of it is left. An unknown name is ignored."""
+        """Removes a cluster; returns when nothing of it is left. An unknown name is ignored.
+
+        Raises:
+            RuntimeError: the caller is a reconcile in that cluster, whose end this method waits for.
+        """
         self._waiting.pop(name, None)
         async with self._locks[name]:
             if (cluster := self._clusters.get(name)) is not None:
@@ -185,6 +191,12 @@ class Fleet:
                 logger.info("cluster left", extra={"fields": {"cluster": name}})
 
     async def _remove(self, cluster: FleetCluster) -> None:
+        context = current.get()
+        if context is not None and any(run.told.is_running(context) for run in cluster.runs.values()):
+            raise RuntimeError(
+                f"the reconcile of {context.key} can't remove its own cluster {cluster.name}, because that waits for "
+                "the reconcile: let a task of the program or the fleet's provider do it"
+            )
         del self._clusters[cluster.name]
         for listener in self._listeners:
             listener.left(cluster)

@@ -13,6 +13,7 @@ from setpoint.cache import InformerFactory
 from setpoint.client import Client
 from setpoint.concurrency import end, until
 from setpoint.controller import Controller, ProgramState, RunningController
+from setpoint.controller.context import current
 from setpoint.controller.events import EventRecorder
 from setpoint.manager.cluster import Host
 from setpoint.manager.debugging import ControllersPage
@@ -349,6 +350,12 @@ class Manager:
     ) -> None:
         assert self._running is not None
         assert self._body is not None
+        context = current.get()
+        if context is not None and any(run.told.is_running(context) for run in self._runs().values()):
+            raise RuntimeError(
+                f"the reconcile of {context.key} can't leave the block of its manager, which waits for the reconcile: "
+                "call manager.stop(), which returns at once"
+            )
         body, self._body = self._body, None
         if self._aborted:
             body.uncancel()

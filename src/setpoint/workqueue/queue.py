@@ -152,7 +152,8 @@ class WorkQueue(Generic[K]):
         """Does the same as `shut_down`, and waits until every key that was ready or in processing is done.
 
         Keys that were added while they were processed are handed out and awaited once more. Workers must continue to
-        call `get` and `done`; `shut_down` ends the wait.
+        call `get` and `done`; `shut_down` ends the wait. A worker that calls this method for a key of its own must call
+        `done` first, because it would wait for itself.
         """
         self._stop()
         if not self._states:
