@@ -14,6 +14,7 @@ from setpoint.models import BUILTIN
 @dataclass
 class Served:
     resource: Resource
+    custom: bool = False
 
 
 def custom(version: str) -> Served:
@@ -28,7 +29,8 @@ def custom(version: str) -> Served:
             short_names=("mk",),
             categories=("all",),
             subresources={"status": GroupVersionKind("grp.example.com", version, "Mykind")},
-        )
+        ),
+        custom=True,
     )
 
 
@@ -124,7 +126,7 @@ def test_clients_that_can_get_everything_in_two_answers() -> None:
                 "responseKind": kind,
                 "scope": "Namespaced",
                 "singularResource": "mykind",
-                "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+                "verbs": ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
                 "shortNames": ["mk"],
                 "categories": ["all"],
                 "subresources": [{"subresource": "status", "responseKind": kind, "verbs": ["get", "patch", "update"]}],
@@ -140,6 +142,21 @@ def test_the_core_group_is_aggregated_apart() -> None:
     assert [version["version"] for version in core["versions"]] == ["v1"]
     scopes = {resource["resource"]: resource["scope"] for resource in core["versions"][0]["resources"]}
     assert (scopes["pods"], scopes["nodes"]) == ("Namespaced", "Cluster")
+    kinds = {resource["resource"]: resource["responseKind"] for resource in core["versions"][0]["resources"]}
+    assert kinds["pods"] == {"group": "", "version": "", "kind": "Pod"}
+
+
+def test_groups_come_in_the_order_of_upstreams_priorities() -> None:
+    for accept, key in (("application/json", "groups"), (KUBECTL, "items")):
+        document, _ = ask("/apis", accept)
+        names = [group.get("name") or group["metadata"]["name"] for group in document[key]]
+        assert names[:4] == ["apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io"]
+        assert names.index("storagemigration.k8s.io") < names.index("grp.example.com")
+
+
+def test_the_core_version_has_no_api_version_of_its_own() -> None:
+    assert "apiVersion" not in ask("/api/v1")[0]
+    assert ask("/apis/apps/v1")[0]["apiVersion"] == "v1"
 
 
 @pytest.mark.parametrize(

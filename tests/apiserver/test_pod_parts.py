@@ -129,7 +129,13 @@ async def test_a_resize_changes_resources_and_nothing_else(change: Any, generati
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"metadata": {"name": "p", "annotations": {"kubernetes.io/config.mirror": "x"}}}, "static pods"),
+        (
+            {
+                "metadata": {"name": "p", "annotations": {"kubernetes.io/config.mirror": "x"}},
+                "spec": pod(nodeName="n")["spec"],
+            },
+            "static pods",
+        ),
         ({"spec": pod(os={"name": "windows"})["spec"]}, "windows pods"),
     ],
 )

@@ -212,7 +212,7 @@ SELECTOR = {"matchLabels": {"app": "web"}}
         ),
         ("configmaps", {"data": {"a": "1"}, "binaryData": {"b": "Yg=="}}, ["x", 2, "4m30s"]),
         ("secrets", {"type": "Opaque", "data": {"a": "YQ=="}}, ["x", "Opaque", 1, "4m30s"]),
-        ("serviceaccounts", {}, ["x", 0, "4m30s"]),
+        ("serviceaccounts", {}, ["x", "4m30s"]),
         ("namespaces", {"status": {"phase": "Active"}}, ["x", "Active", "4m30s"]),
         ("leases.coordination.k8s.io", {"spec": {"holderIdentity": "me"}}, ["x", "me", "4m30s"]),
         ("customresourcedefinitions.apiextensions.k8s.io", {}, ["x", BORN]),
@@ -243,7 +243,7 @@ SELECTOR = {"matchLabels": {"app": "web"}}
                 "provisioner": "p",
                 "metadata": {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
             },
-            ["x (default)", "p", "Delete", "Immediate", False, "4m30s"],
+            ["x", "p", "Delete", "Immediate", False, "4m30s"],
         ),
         (
             "endpointslices.discovery.k8s.io",

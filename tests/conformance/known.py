@@ -32,14 +32,13 @@ BLAME: Final = "the client's mistake, so 400; upstream takes it for a fault of i
 KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "applies": {**dict.fromkeys((19, 20, 37), BLAME), **dict.fromkeys((21, 22), WORDS)},
     "bad_requests": {
-        **dict.fromkeys((16, 17), HTTP),
+        16: HTTP,
         **dict.fromkeys((47, 48), WORDS),
         52: BLAME,
     },
     "built_in_kinds": {
         73: LIFECYCLE,
-        24: DISCOVERY,
-        **dict.fromkeys((35, 36, 85, 86), BOOKKEEPING),
+        **dict.fromkeys((36, 85, 86), BOOKKEEPING),
         60: DISCOVERY,
         **dict.fromkeys((72, 94), WORDS),
     },
@@ -76,10 +75,8 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         4: HTTP,
         5: VERSIONS,
         **dict.fromkeys((6, 7), LATER),
-        9: DISCOVERY,
         **dict.fromkeys((10, 11, 13), BOOKKEEPING),
         14: WORDS,
         15: TIMING,
     },
-    "watches": {15: GO_ZEROS},
 }

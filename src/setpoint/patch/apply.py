@@ -295,7 +295,7 @@ class _Context:
         for version in sorted({owner.api_version for owner in managed.owners.values()} - {last.api_version}):
             without = self._add_back(value, without, last.api_version, version, managed)
         gone = (everything - ensure_named(schema, field_set(schema, without))) & was_mine
-        result: dict[str, Any] = remove(schema, value, gone, leave_empty=True)
+        result = _removed(schema, value, gone)
         if schema is self.schema:
             return result
         back = self.convert(result, self.api_version) if self.convert is not None else None

@@ -102,15 +102,15 @@ def _merge_field(schema: Schema, name: str, value: Any, result: dict[str, Any]) 
 
 
 def _fresh(value: Any) -> Any:
-    """The result of merging a value into nothing: the value without nulls in objects and without directives; None for a
-    directive.
+    """The result of merging a value into nothing: the value without nulls in objects and without ``$patch``; None for
+    an object with that directive. As in upstream, other directives stay, and are unknown fields.
     """
     if isinstance(value, dict):
         if _DIRECTIVE in value:
             return None
         cleaned: dict[str, Any] = {}
         for name, item in value.items():
-            if item is None or name == _RETAIN or name.startswith((_ORDER, _DELETE)):
+            if item is None:
                 continue
             inner = _fresh(item)
             if inner is not None:

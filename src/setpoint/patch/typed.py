@@ -228,9 +228,8 @@ def _merge_lists(schema: Schema, live: list[Any], applied: list[Any]) -> list[An
     return result
 
 
-def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = False) -> Any:
-    """``value`` without the members of ``fields``. Objects and lists that lose their last content become null; with
-    ``leave_empty`` they stay as empty objects and lists.
+def remove(schema: Schema, value: Any, fields: FieldSet) -> Any:
+    """``value`` without the members of ``fields``. Objects and lists that lose their last content become null.
 
     ``value`` is not changed; the result shares unchanged parts with it.
     """
@@ -245,9 +244,9 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
                 continue
             below = children.get(element)
             if below is not None:
-                item = remove(schema.field(name) or ANYTHING, item, below, leave_empty=leave_empty)
+                item = remove(schema.field(name) or ANYTHING, item, below)
             result[name] = item
-        return result if result or leave_empty else None
+        return result or None
     if isinstance(value, list):
         if schema.list_type not in _GRANULAR or not value:
             return value
@@ -258,9 +257,9 @@ def remove(schema: Schema, value: Any, fields: FieldSet, *, leave_empty: bool = 
                 continue
             below = fields.children.get(element)
             if below is not None:
-                item = remove(schema.items or ANYTHING, item, below, leave_empty=leave_empty)
+                item = remove(schema.items or ANYTHING, item, below)
             kept.append(item)
-        return kept if kept or leave_empty else None
+        return kept or None
     return value
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from . import structural
 from .body import go_syntax_error, parse_json
-from .default import apply_defaults, drop_nulls
+from .default import apply_defaults, drop_nulls, fill_defaults
 from .errors import ErrorType, FieldError, to_aggregate_message, to_causes
 from .list_types import list_type_errors
 from .node import ANYTHING, JSON, UNSET, Schema, Unset
@@ -42,6 +42,7 @@ __all__ = [
     "compile_pattern",
     "copy_json",
     "drop_nulls",
+    "fill_defaults",
     "go_syntax_error",
     "json_equal",
     "list_type_errors",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .node import JSON, UNSET, Schema
 from .values import copy_json
 
-__all__ = ["apply_defaults", "drop_nulls"]
+__all__ = ["apply_defaults", "drop_nulls", "fill_defaults"]
 
 
 def apply_defaults(schema: Schema, value: JSON) -> None:
@@ -16,7 +16,7 @@ def apply_defaults(schema: Schema, value: JSON) -> None:
     a parent without a default is never created for them.
     """
     drop_nulls(schema, value)
-    _default(schema, value)
+    fill_defaults(schema, value)
 
 
 def drop_nulls(schema: Schema | None, value: JSON) -> None:
@@ -42,7 +42,8 @@ def drop_nulls(schema: Schema | None, value: JSON) -> None:
                 drop_nulls(schema.items, item)
 
 
-def _default(schema: Schema, value: JSON) -> None:
+def fill_defaults(schema: Schema, value: JSON) -> None:
+    """Like `apply_defaults`, but a null that is neither allowed nor has a default stays, to be refused later."""
     if isinstance(value, dict):
         properties, additional = schema.properties, schema.additional
         for key, child in properties.items():
@@ -57,7 +58,7 @@ def _default(schema: Schema, value: JSON) -> None:
             if item is None and not field.nullable and field.default is not UNSET:
                 item = value[key] = copy_json(field.default)
             if isinstance(item, (dict, list)):
-                _default(field, item)
+                fill_defaults(field, item)
     elif isinstance(value, list):
         items = schema.items
         if items is None:
@@ -66,4 +67,4 @@ def _default(schema: Schema, value: JSON) -> None:
             if item is None and not items.nullable and items.default is not UNSET:
                 value[index] = item = copy_json(items.default)
             if isinstance(item, (dict, list)):
-                _default(items, item)
+                fill_defaults(items, item)

@@ -186,7 +186,7 @@ class _Reading:
             for key in ("properties", "additional", "items", "all_of", "any_of", "one_of", "int_or_string")
         )
         if name in _RAW:
-            content["type"] = ""
+            content.update(type="", map_type="atomic")
         if name in _FREE_FORM or nothing_said:
             content["preserve_unknown"] = True
         return content

@@ -73,7 +73,7 @@ class _Checker:
         """Appends the errors; returns the number of checks made, which shows how far an alternative of anyOf or oneOf
         matched.
         """
-        if old is not UNSET and json_equal(old, value):
+        if old is not UNSET and (json_equal(old, value) or _same(schema, value, old)):
             return 1
         count = 1
         if value is None:
@@ -256,6 +256,24 @@ class _Checker:
             elif not matched and count > best:
                 best, failures = count, inner.errors
         return matched, best, failures
+
+
+def _same(schema: Schema, value: JSON, old: JSON) -> bool:
+    """Whether the value is the old one but for the order of items in lists that are maps."""
+    if isinstance(value, dict) and isinstance(old, dict):
+        return value.keys() == old.keys() and all(
+            json_equal(item, old[key])
+            or ((child := schema.properties.get(key, schema.additional)) is not None and _same(child, item, old[key]))
+            for key, item in value.items()
+        )
+    if isinstance(value, list) and isinstance(old, list) and len(value) == len(old) and schema.items is not None:
+        before = _old_items(schema, value, old)
+        items = zip(value, old if before is None else before, strict=True)
+        return all(
+            other is not UNSET and (json_equal(item, other) or _same(schema.items, item, other))
+            for item, other in items
+        )
+    return False
 
 
 def _old_items(schema: Schema, value: list[JSON], old: JSON) -> list[JSON] | None:

@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 from setpoint.apiserver.errors import ApiStatusError, bad_request, no_representation, not_acceptable
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.objects.codec import decode
-from setpoint.apiserver.requests.accept import MEDIA_TYPES, Media, accepted, media_of
+from setpoint.apiserver.requests.accept import MEDIA_TYPES, Media, accepted, has_representation, media_of
 from setpoint.apiserver.requests.body import JSON_TYPE
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
@@ -105,10 +105,11 @@ class Representation:
         pretty = call.query.get("pretty", "") not in ("", "0", "false") if call.query.pairs else False
         if accept in ("", "*/*", JSON_TYPE) and not pretty:
             return _PLAIN
-        known = False
+        if not call.served.custom and not has_representation(accept, MEDIA_TYPES.values()):
+            lists = call.request.method == "GET" and not call.path.name
+            raise no_representation([*MEDIA_TYPES.values(), *(_STREAMS if lists else ())])
         for clause in accepted(accept):
             media, parameters = media_of(clause), clause.parameters
-            known = known or media is not None
             if media is None or (media == "yaml" and stream) or parameters.get("stream", "watch") != "watch":
                 continue
             wanted = parameters.get("as")
@@ -126,8 +127,6 @@ class Representation:
                 return cls("table", version, media, pretty, include)
             if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
                 return cls("partial", version, media, pretty, wanted=wanted)
-        if not known and not call.served.custom:
-            raise no_representation(MEDIA_TYPES.values())
         raise not_acceptable(_STREAMS if stream else MEDIA_TYPES.values())
 
     def one(self, call: Call, value: bytes, *, status: int = 200) -> Response:
@@ -171,7 +170,7 @@ class Representation:
         """
         served = call.served
         if self.form == "table":
-            return self.table(call, _decoded(values), metadata)
+            return self.table(call, _decoded(values), metadata, whole=True)
         meta = msgspec.json.encode(metadata)
         if self.form == "partial":
             if self.wanted != "PartialObjectMetadataList":
@@ -185,7 +184,15 @@ class Representation:
         start = head % (served.list_kind.encode(), served.resource.api_version.encode(), meta)
         return b"".join((start, _joined(served, values), b"]}\n"))
 
-    def table(self, call: Call, objects: Iterable[Any], metadata: Mapping[str, Any], *, headers: bool = True) -> bytes:
+    def table(
+        self,
+        call: Call,
+        objects: Iterable[Any],
+        metadata: Mapping[str, Any],
+        *,
+        headers: bool = True,
+        whole: bool = False,
+    ) -> bytes:
         from setpoint.apiserver.answers.table import Include, table
 
         served = call.served
@@ -197,6 +204,7 @@ class Representation:
             now=call.now(),
             metadata=metadata,
             headers=headers,
+            whole=whole,
             subresource="scale" if call.path.subresource == "scale" else "",
         )
         if self.version != "v1":

@@ -34,25 +34,31 @@ def table(
     metadata: Mapping[str, Any] | None = None,
     headers: bool = True,
     subresource: str = "",
+    whole: bool = False,
 ) -> dict[str, Any]:
     """A Table of ``objects``, which are plain JSON values in ``resource``'s version.
 
     ``columns`` are the ``additionalPrinterColumns`` of a custom resource's version. If they are empty, the table shows
     the age; None means that the resource is built in and printed as upstream prints it. ``include`` says how much of
     the object each row contains. ``metadata`` is that of the list (``resourceVersion``, ``continue``,
-    ``remainingItemCount``). Without ``headers`` there are no column definitions: only the first event of a watch has
-    them. Ages are relative to ``now``.
+    ``remainingItemCount``). ``whole``: the objects are a list, in which a default is marked. Without ``headers`` there
+    are no column definitions: only the first event of a watch has them. Ages are relative to ``now``.
 
     Raises:
         JsonPathError: a path in ``columns`` can't be parsed.
     """
     printer = _printer(resource, columns, subresource)
+    listed = [*objects]
+    rows = [_row(printer, obj, include, now) for obj in listed]
+    if whole and printer.marked is not None and (default := printer.marked(listed)):
+        for row, obj in zip(rows, listed, strict=True):
+            row["cells"][0] += " (default)" if name(obj) == default else ""
     return {
         "kind": "Table",
         "apiVersion": API_VERSION,
         "metadata": dict(metadata or {}),
         "columnDefinitions": [column.definition() for column in printer.columns] if headers else [],
-        "rows": [_row(printer, obj, include, now) for obj in objects],
+        "rows": rows,
     }
 
 

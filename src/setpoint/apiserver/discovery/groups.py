@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
 from setpoint.apiserver.answers.representation import respond as answer
-from setpoint.apiserver.errors import not_acceptable
+from setpoint.apiserver.errors import no_representation, not_acceptable
 from setpoint.apiserver.http_types import Response
-from setpoint.apiserver.requests.accept import MEDIA_TYPES, Clause, Media, accepted, media_of
+from setpoint.apiserver.requests.accept import MEDIA_TYPES, Clause, Media, accepted, has_representation, media_of
 from setpoint.meta import GroupVersionKind, Resource
 
 _AGGREGATED: Final = {"g": "apidiscovery.k8s.io", "v": "v2", "as": "APIGroupDiscoveryList"}
@@ -32,18 +32,29 @@ _SUBRESOURCE_VERBS: Final[Mapping[str, tuple[str, ...]]] = {
     "proxy": ("create", "delete", "get", "patch", "update"),
     "token": ("create",),
 }
+_CUSTOM_VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+_ORDER: Final = (
+    *("", "apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io"),
+    *("autoscaling", "batch", "certificates.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io"),
+    *("storage.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io", "scheduling.k8s.io"),
+    *("coordination.k8s.io", "node.k8s.io", "discovery.k8s.io", "resource.k8s.io", "flowcontrol.apiserver.k8s.io"),
+    "storagemigration.k8s.io",
+)
+"""Upstream's order of groups, by the priorities of their APIServices. Other groups follow, by name."""
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 
 
 class DiscoveredResource(Protocol):
     """One version of a served resource, reduced to the attributes that discovery needs."""
 
+    custom: bool
+
     @property
     def resource(self) -> Resource: ...
 
 
 Resources = Iterable[DiscoveredResource]
-"""All served resources; the groups keep the order in which they were first registered."""
+"""All served resources."""
 
 
 def respond(path: str, registry: Resources, accept: str) -> Response | None:
@@ -53,6 +64,8 @@ def respond(path: str, registry: Resources, accept: str) -> Response | None:
     because the caller's 404 is more precise. Raises ApiStatusError (406).
     """
     parts = path.strip("/").split("/")
+    if (parts[0] == "api" or len(parts) == 3) and not has_representation(accept, MEDIA_TYPES.values()):
+        raise no_representation(MEDIA_TYPES.values())
     match parts:
         case ["api" | "apis" as root]:
             core = root == "api"
@@ -131,28 +144,30 @@ def group_list(registry: Resources) -> dict[str, Any]:
 
 def resource_list(registry: Resources, group: str, version: str) -> dict[str, Any] | None:
     """The list of resources at ``/api/v1`` or ``/apis/GROUP/VERSION``; None if that version is not served."""
-    resources = _groups(registry).get(group, {}).get(version)
-    if resources is None:
+    served = _groups(registry).get(group, {}).get(version)
+    if served is None:
         return None
     entries: list[dict[str, Any]] = []
-    for resource in resources:
-        entries.append(_legacy_entry(resource))
+    for one in served:
+        resource = one.resource
+        entries.append(_legacy_entry(one))
         entries += [_legacy_subresource(resource, *item) for item in sorted(resource.subresources.items())]
     return {
         "kind": "APIResourceList",
-        "apiVersion": "v1",
+        **({"apiVersion": "v1"} if group else {}),
         "groupVersion": _group_version(group, version),
         "resources": entries,
     }
 
 
-def _legacy_entry(resource: Resource) -> dict[str, Any]:
+def _legacy_entry(served: DiscoveredResource) -> dict[str, Any]:
+    resource = served.resource
     entry: dict[str, Any] = {
         "name": resource.plural,
         "singularName": resource.singular or resource.kind.lower(),
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": sorted(resource.verbs),
+        "verbs": _verbs(served),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)
@@ -188,9 +203,9 @@ def aggregated(registry: Resources, *, core: bool) -> dict[str, Any]:
     """The document at ``/api`` or ``/apis`` as an APIGroupDiscoveryList of ``apidiscovery.k8s.io/v2``."""
     items = [
         {
-            "metadata": {"name": group, "creationTimestamp": None} if group else {"creationTimestamp": None},
+            "metadata": {"name": group} if group else {},
             "versions": [
-                {"version": version, "resources": [_entry(resource) for resource in resources], "freshness": "Current"}
+                {"version": version, "resources": [_entry(one) for one in resources], "freshness": "Current"}
                 for version, resources in versions.items()
             ],
         }
@@ -200,13 +215,14 @@ def aggregated(registry: Resources, *, core: bool) -> dict[str, Any]:
     return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
 
 
-def _entry(resource: Resource) -> dict[str, Any]:
+def _entry(served: DiscoveredResource) -> dict[str, Any]:
+    resource = served.resource
     entry: dict[str, Any] = {
         "resource": resource.plural,
-        "responseKind": _kind(resource.gvk),
+        "responseKind": _kind(served, resource.gvk),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular or resource.kind.lower(),
-        "verbs": sorted(resource.verbs),
+        "verbs": _verbs(served),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)
@@ -216,7 +232,7 @@ def _entry(resource: Resource) -> dict[str, Any]:
         entry["subresources"] = [
             {
                 "subresource": name,
-                "responseKind": _kind(kind),
+                "responseKind": _kind(served, kind),
                 "verbs": list(_SUBRESOURCE_VERBS.get(name, _STATUS_VERBS)),
             }
             for name, kind in sorted(resource.subresources.items())
@@ -224,26 +240,35 @@ def _entry(resource: Resource) -> dict[str, Any]:
     return entry
 
 
-def _kind(kind: GroupVersionKind) -> dict[str, str]:
+def _kind(served: DiscoveredResource, kind: GroupVersionKind) -> dict[str, str]:
+    """The kind of an answer; that of a built-in resource has no group and version if it is in the resource's own."""
+    resource = served.resource
+    if not served.custom and (kind.group, kind.version) == (resource.group, resource.version):
+        return {"group": "", "version": "", "kind": kind.kind}
     return {"group": kind.group, "version": kind.version, "kind": kind.kind}
 
 
 # -- shared -----------------------------------------------------------------------------------------------------------
 
 
-def _groups(registry: Resources) -> dict[str, dict[str, list[Resource]]]:
-    """The resources by group and version: versions in order of preference, resources by name."""
-    groups: dict[str, dict[str, list[Resource]]] = {}
+def _groups(registry: Resources) -> dict[str, dict[str, list[DiscoveredResource]]]:
+    """The resources by group and version: groups and versions in order of preference, resources by name."""
+    groups: dict[str, dict[str, list[DiscoveredResource]]] = {}
     for served in registry:
         resource = served.resource
-        groups.setdefault(resource.group, {}).setdefault(resource.version, []).append(resource)
+        groups.setdefault(resource.group, {}).setdefault(resource.version, []).append(served)
     return {
         group: {
-            version: sorted(versions[version], key=lambda resource: resource.plural)
-            for version in sorted(versions, key=version_order)
+            version: sorted(groups[group][version], key=lambda served: served.resource.plural)
+            for version in sorted(groups[group], key=version_order)
         }
-        for group, versions in groups.items()
+        for group in sorted(groups, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
     }
+
+
+def _verbs(served: DiscoveredResource) -> list[str]:
+    verbs = served.resource.verbs
+    return [verb for verb in _CUSTOM_VERBS if verb in verbs] if served.custom else sorted(verbs)
 
 
 def _group_version(group: str, version: str) -> str:

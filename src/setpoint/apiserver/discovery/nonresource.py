@@ -9,9 +9,10 @@ from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.discovery import groups as discovery
 from setpoint.apiserver.discovery import openapi
 from setpoint.apiserver.discovery.openapi_roots import CONFIGURATION, KEYS
-from setpoint.apiserver.errors import ApiStatusError, no_such_path
+from setpoint.apiserver.errors import ApiStatusError, no_representation, no_such_path
 from setpoint.apiserver.http_types import IncomingRequest, Response
-from setpoint.apiserver.requests.accept import accepted
+from setpoint.apiserver.requests.accept import accepted, has_representation
+from setpoint.apiserver.requests.body import JSON_TYPE
 from setpoint.apiserver.state import State
 
 __all__ = ["VERSION", "answer", "knows", "nothing"]
@@ -87,6 +88,8 @@ def answer(state: State, request: IncomingRequest) -> Response:
     if root == "openapi":
         return _openapi(state, request, path, accept)
     if path == "/version":
+        if not has_representation(accept, (JSON_TYPE,)):
+            raise no_representation((JSON_TYPE,))
         return respond(VERSION)
     if path == _METRICS:
         if state.metrics is None:

@@ -27,7 +27,7 @@ __all__ = [
 FINALIZER_FOREGROUND: Final = "foregroundDeletion"
 FINALIZER_ORPHAN: Final = "orphan"
 _STANDARD_FINALIZERS: Final = frozenset({FINALIZER_FOREGROUND, FINALIZER_ORPHAN, "kubernetes"})
-_MAX_ANNOTATIONS: Final = 256 * 1024
+MAX_ANNOTATIONS: Final = 256 * 1024
 _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, no look-alikes
 _SUFFIX: Final = 5
 _MAX_BASE: Final = 63 - _SUFFIX
@@ -98,8 +98,8 @@ def metadata_errors(
     if annotations:
         for key in annotations:
             errors += [invalid("metadata.annotations", key, text) for text in _qualified(key.lower())]
-        if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
-            errors.append(too_long("metadata.annotations", _MAX_ANNOTATIONS))
+        if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > MAX_ANNOTATIONS:
+            errors.append(too_long("metadata.annotations", MAX_ANNOTATIONS))
     if metadata.get("ownerReferences"):
         errors += _owner_errors(metadata["ownerReferences"])
     if metadata.get("finalizers"):

@@ -44,11 +44,13 @@ def check_quotas(attributes: AdmissionAttributes) -> None:
         if unknown := sorted(each for each in required if each not in used):
             raise attributes.forbidden(f"status unknown for quota: {name}, resources: {','.join(unknown)}")
         interesting.append((quota, hard))
-    added = _added(attributes)
-    if not interesting or not added:
+    if not interesting:
         return
+    whole, added = usage(collection, obj, attributes.call.now()), _added(attributes)
     for quota, hard in interesting:
-        requested = {name: amount for name, amount in added.items() if name in hard}
+        entered = attributes.old is not None and not matches(quota, collection, attributes.old)
+        amounts = whole if entered else added
+        requested = {name: amount for name, amount in amounts.items() if name in hard and amount.value}
         _check(attributes, quota, hard, requested)
         if requested and not attributes.dry_run:
             _store(attributes, quota, requested)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 from typing import Any, Final
 
-from setpoint.apiserver.plugins.pod_amounts import Side, amounts_of, pod_amounts
+from setpoint.apiserver.objects.pod_amounts import Side, amounts_of, pod_amounts
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
 

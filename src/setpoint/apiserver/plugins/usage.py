@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from setpoint.apiserver.plugins.pod_amounts import Amounts, amounts_of, pod_amounts
+from setpoint.apiserver.objects.pod_amounts import Amounts, amounts_of, pod_amounts
 from setpoint.meta import Quantity, parse_time
 
 __all__ = ["CLASS", "EVALUATED", "Amounts", "concerned", "has_scope", "matches", "pod_usage", "unsaid", "usage"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from setpoint.apiserver.requests.body import JSON_TYPE, YAML_TYPE
 from setpoint.apiserver.requests.protobuf import PROTOBUF_TYPE
 
-__all__ = ["MEDIA_TYPES", "Clause", "Media", "accepted", "media_of", "of_statuses"]
+__all__ = ["MEDIA_TYPES", "Clause", "Media", "accepted", "has_representation", "media_of", "of_statuses"]
 
 Media = Literal["json", "yaml", "protobuf"]
 MEDIA_TYPES: Final[dict[Media, str]] = {"json": JSON_TYPE, "yaml": YAML_TYPE, "protobuf": PROTOBUF_TYPE}
@@ -54,6 +54,15 @@ def _dislike(clause: Clause) -> tuple[float, bool, bool]:
 def media_of(clause: Clause) -> Media | None:
     """The supported media type for a clause of ``Accept``; None if the clause names no supported type."""
     return _MEDIA.get(clause.kind)
+
+
+def has_representation(header: str, available: Iterable[str]) -> bool:
+    """Whether a client that sends ``header`` can read one of the ``available`` types, which it must name, or ``*/*``.
+
+    Upstream's routes of built-in kinds and of discovery decide so; ``application/*`` only counts behind them.
+    """
+    kinds = {*available, "*/*"}
+    return not header.strip() or any(clause.kind in kinds for clause in accepted(header))
 
 
 def of_statuses(header: str) -> Media:

@@ -7,13 +7,18 @@ import binascii
 import re
 from typing import Any
 
+from setpoint.apiserver.objects.go_form import QUANTITY_PROBLEM
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.models import definition_name, schemas
 from setpoint.schema import FieldError
 
-__all__ = ["type_problem"]
+__all__ = ["restored", "type_problem"]
 
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_DECODER = re.compile(r"json: cannot unmarshal (\w+)(?: (\S+))? into Go struct field \S+ of type (.+)")
+_PARSED = {"IntOrString": "int32", "Time": "string", "MicroTime": "string", "Duration": "string"}
+"""Go types that decode a number or a text themselves."""
+_SOURCES = {"array": "slice", "object": "map"}
 _STEP = re.compile(r"[^.\[\]]+|\[[^\]]*\]")
 _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
 _GO = {"integer": "int", "number": "float64", "boolean": "bool", "string": "string", "array": "slice", "object": "map"}
@@ -34,10 +39,28 @@ def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError,
             wrong = _bad_byte(value)
             return "" if wrong is None else f"illegal base64 data at input byte {wrong}"
     struct, wanted = _described(served, steps)
+    if wanted == "resource.Quantity":
+        return QUANTITY_PROBLEM
     names = ".".join(_fields(served, steps))
     found = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
     shown = f"number {_as_written(value, raw)}" if found == "number" and wanted.startswith("int") else found
     return f"json: cannot unmarshal {shown} into Go struct field {struct}.{names} of type {wanted}"
+
+
+def restored(problem: str) -> str:
+    """A message of Go's decoder in the words of the converter that strategic merge patches go through."""
+    match = _DECODER.fullmatch(problem)
+    if match is None:
+        return problem
+    source, number, wanted = _SOURCES.get(match[1], match[1]), match[2] or "", match[3]
+    if source == "number" and wanted.startswith("int") and not number.lstrip("-").isdecimal():
+        return f"cannot convert float64 to {wanted}"
+    if wanted.startswith("[]"):
+        return f"cannot restore slice from {source}"
+    if wanted.startswith("map["):
+        return f"cannot restore map from {source}"
+    plain = wanted in ("string", "bool") or wanted.startswith("int")
+    return f"unrecognized type: {wanted}" if plain else f"cannot restore struct from: {source}"
 
 
 def _as_written(number: float, raw: bytes) -> str:
@@ -151,7 +174,7 @@ def _described(served: ServedResource, steps: list[str]) -> tuple[str, str]:
         if reference:
             name = reference.rpartition("/")[2]
             package, _, short = name.rpartition(".")
-            wanted = "int32" if short == "IntOrString" else f"{package.rpartition('.')[2]}.{short}"
+            wanted = _PARSED.get(short) or f"{package.rpartition('.')[2]}.{short}"
             node = definitions.get(name, {})
             if "properties" in node:
                 continue
@@ -161,6 +184,8 @@ def _described(served: ServedResource, steps: list[str]) -> tuple[str, str]:
 
 def _go_type(node: dict[str, Any], named: str) -> str:
     kind = node.get("type", "")
+    if node.get("format") == "byte":
+        return "[]uint8"
     if kind == "integer":
         return str(node.get("format") or "int64")
     if kind == "array":
@@ -171,5 +196,7 @@ def _go_type(node: dict[str, Any], named: str) -> str:
             return f"[]{package.rpartition('.')[2]}.{short}"
         return f"[]{_go_type(items, '')}"
     if kind == "object" and node.get("additionalProperties"):
+        if str(node["additionalProperties"].get("$ref", "")).endswith(".Quantity"):
+            return "v1.ResourceList"
         return f"map[string]{_go_type(node['additionalProperties'], '') or 'interface {}'}"
     return named or _GO.get(kind, kind)

@@ -13,6 +13,7 @@ import msgspec
 from setpoint.apiserver.errors import ApiStatusError, bad_request, invalid
 from setpoint.apiserver.objects.go_form import complete, shorten
 from setpoint.apiserver.objects.metadata import clean
+from setpoint.apiserver.requests import go_words
 from setpoint.apiserver.requests.body import check_size, decode_text, media_type, parse_document
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.type_errors import empty_nulls, type_errors
@@ -22,7 +23,17 @@ from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
 from setpoint.meta.repeated_key import RepeatedKey
 from setpoint.models import definition_name
 from setpoint.patch.go_text import go_kind
-from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, apply_defaults, drop_nulls, prune, validate
+from setpoint.schema import (
+    OBJECT_META,
+    ErrorType,
+    FieldError,
+    Schema,
+    apply_defaults,
+    drop_nulls,
+    fill_defaults,
+    prune,
+    validate,
+)
 from setpoint.schema.errors import OMITTED
 
 __all__ = [
@@ -200,12 +211,21 @@ def _known(call: Call, version: GroupVersion, kind: str) -> bool:
 
 
 def coerce(
-    call: Call, served: ServedResource, obj: JsonObject, validation: str, duplicates: list[str], *, patch: bool = False
+    call: Call,
+    served: ServedResource,
+    obj: JsonObject,
+    validation: str,
+    duplicates: list[str],
+    *,
+    patch: bool = False,
+    shown: str = "",
+    applied: bool = False,
 ) -> None:
     """Brings ``obj`` (in place) into the form that handlers work with. Unknown and repeated fields are dropped;
     ``validation`` says whether they are errors (``Strict``), lead to warnings (``Warn``), or are ignored (``Ignore``).
 
-    Raises ApiStatusError (400; 422 if the object is the result of a ``patch``).
+    Raises ApiStatusError (400; 422 if the object is the result of a ``patch``). ``shown`` is a strategic merge patch as
+    messages show it; ``applied``: the object is the result of a server-side apply.
     """
     resource = served.resource
     what = f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
@@ -217,10 +237,14 @@ def coerce(
         problem = f"json: cannot unmarshal {sort} into Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
     else:
         problem, call.missing = type_errors(served, obj, call.request.body or b"")
+    if problem and shown:
+        raise patched_wrong(go_words.restored(problem), shown)
     if problem:
         raise _malformed(what, problem, patch)
-    check_fields(call, served.schema, obj, validation, duplicates, what, patch=patch)
-    if served.custom:
+    check_fields(call, served.schema, obj, validation, duplicates, what, patch=patch, shown=shown)
+    if served.custom and applied:
+        fill_defaults(served.schema, obj)  # as upstream, which refuses the nulls that an apply may leave
+    elif served.custom:
         apply_defaults(served.schema, obj)
     else:
         try:
@@ -245,6 +269,7 @@ def check_fields(
     what: str,
     *,
     patch: bool = False,
+    shown: str = "",
 ) -> None:
     """Drops the unknown fields of ``obj``. Depending on ``validation``, these fields and the ``duplicates`` (texts
     about the fields that occur twice) are errors, lead to warnings, or are ignored; ``what`` is the beginning of an
@@ -259,22 +284,22 @@ def check_fields(
     strict = others + strict if patch else strict + others
     if (strict or repeated) and validation == "Strict":
         texts = [*(["\n  ".join(("yaml: unmarshal errors:", *repeated))] if repeated else []), *strict]
-        raise _malformed(what, f"strict decoding error: {', '.join(texts)}", patch)
+        raise _malformed(what, f"strict decoding error: {', '.join(texts)}", patch, shown)
     strict = [*repeated, *strict]
     if strict and validation == "Warn":
         for text in strict:
             call.warn(text)
 
 
-def _malformed(what: str, problem: str, patch: bool) -> ApiStatusError:
-    return patched_wrong(problem) if patch else bad_request(f"{what}: {problem}")
+def _malformed(what: str, problem: str, patch: bool, shown: str = "") -> ApiStatusError:
+    return patched_wrong(problem, shown) if patch else bad_request(f"{what}: {problem}")
 
 
-def patched_wrong(problem: str) -> ApiStatusError:
-    """The error (422) for a patch whose result is not a valid object. (Upstream appends the whole
-    result to the message.)
+def patched_wrong(problem: str, shown: str = "") -> ApiStatusError:
+    """The error (422) for a patch whose result is not a valid object. The message quotes ``shown``, a strategic merge
+    patch. (Of other patches upstream quotes the whole result.)
     """
-    return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", problem, OMITTED)])
+    return invalid(GroupKind("", ""), "", [FieldError(ErrorType.INVALID, "patch", problem, shown or OMITTED)])
 
 
 def dedupe_owners(call: Call, metadata: JsonObject) -> None:

@@ -179,8 +179,7 @@ class DaemonSets(_Workload):
 
     def read(self, obj: JsonObject) -> None:
         text = _annotated(obj, _TEMPLATE_GENERATION)
-        if text is not None:
-            obj["metadata"]["annotations"][_TEMPLATE_GENERATION] = str(parse_int(text))
+        self._count(obj, parse_int(text) if text is not None else 0)  # upstream's conversion writes it, too
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         return daemon_set_errors(*_specs(obj, old))

@@ -8,6 +8,7 @@ import msgspec
 
 from setpoint.apiserver.strategies.addresses import address_errors
 from setpoint.apiserver.strategies.label_selectors import labels_errors
+from setpoint.apiserver.strategies.pod_annotations import annotation_errors
 from setpoint.apiserver.strategies.pod_containers import containers_errors
 from setpoint.apiserver.strategies.pod_fields import between_errors
 from setpoint.apiserver.strategies.pod_placing import (
@@ -49,6 +50,7 @@ def template_errors(template: Any, path: str, *, restart: tuple[str, ...] = ("Al
     for key in (template.get("metadata") or {}).get("annotations") or ():
         errors += [invalid(f"{path}.annotations", key, text) for text in qualified_name(key.lower())]
     spec = template["spec"]
+    errors += annotation_errors(template.get("metadata"), spec, f"{path}.annotations")
     errors += pod_spec_errors(spec, f"{path}.spec")
     if spec.get("ephemeralContainers"):
         text = "ephemeral containers not allowed in pod template"

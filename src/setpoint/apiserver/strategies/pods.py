@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from setpoint.apiserver.strategies.pod_annotations import annotation_changes, annotation_errors
+from setpoint.apiserver.strategies.pod_levels import default_pod_resources
 from setpoint.apiserver.strategies.pod_parts import (
     EPHEMERAL,
     RESIZE,
@@ -56,6 +58,7 @@ class Pods(Strategy):
             obj["spec"]["serviceAccountName"] = obj["spec"]["serviceAccount"] = "default"
         if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
             obj["spec"]["terminationGracePeriodSeconds"] = 1
+        default_pod_resources(obj["spec"])
         status: JsonObject = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
         obj["status"] = status
         if obj["spec"].get("schedulingGates"):
@@ -91,7 +94,8 @@ class Pods(Strategy):
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         spec = obj["spec"]
-        errors = pod_spec_errors(spec, "spec", pod=obj["metadata"].get("name", ""))
+        errors = annotation_errors(obj["metadata"], spec, "metadata.annotations")
+        errors += pod_spec_errors(spec, "spec", pod=obj["metadata"].get("name", ""))
         if not spec.get("serviceAccountName"):
             errors += _token_errors(spec)
         grace = spec.get("terminationGracePeriodSeconds", 0)
@@ -102,7 +106,10 @@ class Pods(Strategy):
             errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
         if old is None and spec.get("nodeName") and spec.get("schedulingGates"):
             errors.append(forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"))
-        return errors + (_change_errors(spec, old["spec"]) if old is not None else [])
+        if old is None:
+            return errors
+        changes = annotation_changes(obj["metadata"], old["metadata"], "metadata.annotations")
+        return errors + changes + _change_errors(spec, old["spec"])
 
     def grace_period(self, obj: JsonObject, wanted: int | None) -> int | None:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}

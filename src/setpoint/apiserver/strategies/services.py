@@ -215,8 +215,8 @@ def _drop(spec: JsonObject, before: JsonObject) -> None:
         for name in ALLOCATED[1:]:
             if same(name):
                 spec.pop(name, None)
-    numbers = [[port.get("nodePort", 0) for port in held.get("ports") or ()] for held in (spec, before)]
-    if with_node_ports(before) and not with_node_ports(spec) and numbers[0] == numbers[1]:
+    now, then = ({port.get("nodePort") or 0 for port in part.get("ports") or ()} for part in (spec, before))
+    if with_node_ports(before) and not with_node_ports(spec) and now - {0} <= then:
         for port in spec.get("ports") or ():
             port.pop("nodePort", None)
     if needs_health_check(before) and not needs_health_check(spec) and same("healthCheckNodePort"):

@@ -14,6 +14,7 @@ from setpoint.schema import copy_json
 __all__ = ["spend"]
 
 JsonObject = dict[str, Any]
+_ALLOWED: Final = "DisruptionAllowed"
 _UNGUARDED: Final = ("Pending", "Succeeded", "Failed")
 _VIOLATES: Final = "Cannot evict pod as it would violate the pod's disruption budget."
 _MANY: Final = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
@@ -47,8 +48,23 @@ def spend(call: Call, pod: JsonObject, *, dry_run: bool) -> None:
     _check(record.name, budget, served.group_resource)
     new: JsonObject = copy_json(budget)
     new["status"]["disruptionsAllowed"] -= 1
+    if not new["status"]["disruptionsAllowed"]:
+        _set_used_up(new, call.timestamp())
     new["status"].setdefault("disruptedPods", {})[pod["metadata"]["name"]] = call.timestamp()
     store(call, served, record, budget, new, dry_run=dry_run)
+
+
+def _set_used_up(budget: JsonObject, now: str) -> None:
+    """Sets the condition ``DisruptionAllowed`` of a budget (in place) that allows no more disruptions."""
+    conditions: list[JsonObject] = budget["status"].setdefault("conditions", [])
+    condition = next((item for item in conditions if item.get("type") == _ALLOWED), None)
+    if condition is None:
+        condition = {"type": _ALLOWED}
+        conditions.append(condition)
+    if condition.get("status") != "False":
+        condition["lastTransitionTime"] = now
+    generation = budget["metadata"].get("generation", 0)
+    condition.update(status="False", observedGeneration=generation, reason="InsufficientPods", message="")
 
 
 def _selects(budget: JsonObject, labels: dict[str, str]) -> bool:

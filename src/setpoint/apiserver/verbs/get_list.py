@@ -35,6 +35,8 @@ def get(call: Call) -> Response:
     shape = Representation.negotiate(call)
     served = call.served
     if call.query.pairs:
+        if call.query.flag("export"):
+            raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
         version = ListOptions(resource_version=call.query.get("resourceVersion", "")).revision
         if version > call.storage.revision:
             raise too_large_resource_version(version, call.storage.revision)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -19,7 +20,8 @@ from setpoint.apiserver.errors import (
 )
 from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
-from setpoint.apiserver.requests.body import YAML_TYPE, check_size, content_type, parse_document
+from setpoint.apiserver.objects.metadata import MAX_ANNOTATIONS
+from setpoint.apiserver.requests.body import JSON_TYPE, YAML_TYPE, check_size, content_type, parse_document
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import TYPE_META, check_kind, coerce, fit_namespace, patched_wrong, why_not
 from setpoint.apiserver.requests.options import WriteOptions
@@ -40,8 +42,7 @@ from setpoint.patch import (
     strategic,
 )
 from setpoint.patch import apply as server_side_apply
-from setpoint.patch.go_text import go_kind
-from setpoint.schema import prune
+from setpoint.patch.go_text import go_kind, go_text
 
 __all__ = ["APPLY", "Change", "patch", "patch_types", "read_configuration", "read_patch", "unfit"]
 
@@ -53,6 +54,11 @@ Change = Callable[[JsonObject], JsonObject]
 be changed afterwards.
 """
 
+_NAMELESS: Final = "the name of the object (%s based on URL) was undeterminable: name must be provided"
+_KUBECTL: Final = "kubectl"
+"""The field manager of ``kubectl apply --server-side``."""
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_GO_ESCAPES: Final = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 APPLY: Final = "application/apply-patch+yaml"
 _JSON: Final = "application/json-patch+json"
 _MERGE: Final = "application/merge-patch+json"
@@ -83,11 +89,12 @@ def patch(call: Call) -> Response:
     record = call.existing()
     old = call.versions.decoded(served, record)
     base = call.versions.decoded(served, record)  # another copy: what comes out shares parts with it, and is changed
-    if served.custom and served.stored_as is not served:
-        prune(served.schema, base)  # no warnings of fields that only another version has
     new = change(base)
+    if kind != _STRATEGIC and not served.custom and new.get("apiVersion") in (None, ""):
+        raise _without_version(call, new, options.field_validation)
     _check_patched(call, served, new, old)
-    coerce(call, served, new, options.field_validation, repeated, patch=True)
+    shown = go_text(parse_document(call.request.body or b"", JSON_TYPE)[0]) if kind == _STRATEGIC else ""
+    coerce(call, served, new, options.field_validation, repeated, patch=True, shown=shown)
     _same_identity(call, new)
     return shape.one(call, modify(call, served, record, old, new, options, subresource=path.subresource))
 
@@ -111,9 +118,12 @@ def read_patch(call: Call, served: ServedResource, kind: str, validation: str) -
         except PatchError as problem:
             raise bad_request(str(problem)) from None
         return lambda obj: _json_patched(call, obj, operations), [f"json patch {text}" for text in duplicates] + unknown
+    if document is None and kind == _MERGE:
+        raise bad_request("Invalid JSON Patch")
+    if document is None:
+        document = {}
     if not isinstance(document, dict):
-        what = "array" if isinstance(document, list) else "value"
-        text = f"json: cannot unmarshal {what} into Go value of type map[string]interface {{}}"
+        text = f"json: cannot unmarshal {go_kind(document)} into Go value of type map[string]interface {{}}"
         raise bad_request(text if kind == _STRATEGIC else f"error decoding patch: {text}")
     if kind == _MERGE:
         return lambda obj: merge_patch.apply(obj, document), duplicates
@@ -178,8 +188,21 @@ def _check_patched(call: Call, served: ServedResource, new: JsonObject, old: Jso
             check_kind(call, served, new)
         else:
             raise patched_wrong(why_not(call, served, GroupVersion.parse(version), kind))
-    if not isinstance(new.get("metadata"), dict):
-        raise bad_request(f"the name of the object ({call.path.name} based on URL) was undeterminable")
+    metadata = new.get("metadata")
+    if metadata is None or (served.custom and not isinstance(metadata, dict)):
+        raise bad_request(_NAMELESS % call.path.name)
+
+
+def _without_version(call: Call, new: JsonObject, validation: str) -> ApiStatusError:
+    """The error for the result of a patch that removes the apiVersion: upstream takes it for its internal version,
+    which has none of the fields.
+    """
+    texts = [f'unknown field "{name}"' for name in sorted(new) if name not in ("apiVersion", "kind")]
+    if validation == "Strict":
+        return patched_wrong(f"strict decoding error: {', '.join(texts)}")
+    for text in texts if validation == "Warn" else ():
+        call.warn(text)
+    return bad_request(_NAMELESS % call.path.name)
 
 
 def _same_identity(call: Call, new: JsonObject) -> None:
@@ -223,14 +246,15 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
         raise unfit(problem, resource.gvk, given_namespace, path.name) from None
     except (TypedError, ValueError) as problem:
         raise bad_request(str(problem)) from None
-    if record is not None and live is not None and not result.changed:
+    renewed = options.field_manager == _KUBECTL and _renew_last_applied(result.object, configuration, given_namespace)
+    if record is not None and live is not None and not result.changed and not renewed:
         version = configuration["metadata"].get("resourceVersion")
         if version and version != str(record.revision):
             raise conflict(served.group_resource, path.name)
         return call.versions.encoded(served.stored_as, record), False
     new = result.object  # it shares parts with `live` and the configuration, which are not used any more
     new["metadata"].setdefault("name", path.name)
-    coerce(call, served, new, options.field_validation, [], patch=True)
+    coerce(call, served, new, options.field_validation, [], patch=True, applied=True)
     _same_identity(call, new)
     if record is None or live is None:
         new["metadata"].pop("resourceVersion", None)
@@ -238,6 +262,27 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     old = call.versions.decoded(served, record)
     value = modify(call, served, record, old, new, options, subresource=path.subresource, track_fields=False)
     return value, False
+
+
+def _renew_last_applied(obj: JsonObject, configuration: JsonObject, namespace: str) -> bool:
+    """Writes the applied configuration into the annotation that client-side applies use (in place), if ``obj`` has it,
+    so that both kinds of apply can take turns. Returns whether this changed the object.
+    """
+    annotations = obj["metadata"].get("annotations") or {}
+    before = annotations.get(_LAST_APPLIED)
+    if not before:
+        return False
+    metadata = {**configuration["metadata"], "namespace": namespace}
+    own = metadata.get("annotations")
+    if own is not None:
+        metadata["annotations"] = {name: text for name, text in own.items() if name != _LAST_APPLIED}
+    document = {**configuration, "metadata": {key: value for key, value in metadata.items() if value != ""}}
+    text = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":")).translate(_GO_ESCAPES) + "\n"
+    annotations = {**annotations, _LAST_APPLIED: text}
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > MAX_ANNOTATIONS:
+        del annotations[_LAST_APPLIED]
+    obj["metadata"] = {**obj["metadata"], "annotations": annotations}
+    return annotations.get(_LAST_APPLIED) != before
 
 
 def unfit(problem: InvalidApply, kind: GroupVersionKind, namespace: str, name: str) -> ApiStatusError:

@@ -45,7 +45,7 @@ def update(call: Call) -> Response:
     check_name(call, new)
     record = call.storage.get(served.collection, call.path.namespace, call.path.name)
     if record is None:
-        if not served.strategy.create_on_update or call.path.subresource:
+        if not served.strategy.create_on_update or call.path.subresource not in ("", "status"):
             raise not_found(served.group_resource, call.path.name)
         if new["metadata"].get("uid"):
             raise precondition_failed(call, served, call.path.name, "UID", new["metadata"]["uid"], "")
@@ -198,9 +198,8 @@ def store(
         return encode(stored, document, record.revision)
     key = (served.collection, record.namespace, record.name)
     if gone:
-        deleted = call.storage.delete(
-            *key, lambda revision: encode(stored, document, revision), expected=record.revision
-        )
+        last = call.versions.decoded(stored, record)  # what watches see, as upstream: the object as it was stored
+        deleted = call.storage.delete(*key, lambda revision: encode(stored, last, revision), expected=record.revision)
         served.strategy.after_delete(call, deleted)
         return encode(stored, document, record.revision)  # as upstream: only watches see the deletion's revision
     made = call.storage.put(*key, lambda revision: encode(stored, document, revision), expected=record.revision)

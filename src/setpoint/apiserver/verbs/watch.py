@@ -214,7 +214,7 @@ class Watch:
         if not initial_end:  # everything up to the storage's revision has been read when this is called
             self._revision = max(self._revision, self._call.storage.revision)
         resource = self._served.resource
-        metadata: dict[str, object] = {"resourceVersion": str(self._revision), "creationTimestamp": None}
+        metadata: dict[str, object] = {"resourceVersion": str(self._revision)}
         if initial_end:
             metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
         obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}

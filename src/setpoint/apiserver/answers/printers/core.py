@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from setpoint.apiserver.answers.printers.cells import Wire, age, condition, get, name, text
-from setpoint.apiserver.answers.printers.printer import AGE, NAME, Column, Printer, counting
+from setpoint.apiserver.answers.printers.printer import AGE, NAME, NAME_AND_AGE, Column, Printer, counting
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
 _ROLE = "kubernetes.io/role"
@@ -83,11 +83,7 @@ def _secret(obj: Wire, now: datetime) -> list[Any]:
 SECRETS = Printer((NAME, Column("Type", "core.v1.Secret.type"), Column("Data", "core.v1.Secret.data"), AGE), _secret)
 
 
-def _service_account(obj: Wire, now: datetime) -> list[Any]:
-    return [name(obj), len(get(obj, "secrets", default=[])), age(obj, now)]
-
-
-SERVICE_ACCOUNTS = Printer((NAME, Column("Secrets", "core.v1.ServiceAccount.secrets"), AGE), _service_account)
+SERVICE_ACCOUNTS = NAME_AND_AGE
 
 
 def _resource_quota(obj: Wire, now: datetime) -> list[Any]:

@@ -68,6 +68,8 @@ class Printer:
     columns: tuple[Column, ...]
     cells: Cells
     conditions: Callable[[Wire], list[dict[str, str]]] | None = None
+    marked: Callable[[list[Wire]], str] | None = None
+    """The name of the object that a list marks as the default, given all its objects."""
 
 
 def counting(title: str, count: Callable[[Wire], int], about: str) -> Printer:

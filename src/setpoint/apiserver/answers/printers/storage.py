@@ -93,15 +93,20 @@ CLAIMS = Printer(
 )
 
 
-def _named(obj: Wire, *default_annotations: str) -> str:
-    annotations = get(obj, "metadata", "annotations", default={})
-    is_default = any(annotations.get(key) == "true" for key in default_annotations)
-    return name(obj) + " (default)" if is_default else name(obj)
+def _newest_default(classes: list[Wire]) -> str:
+    """The name of the default class that was created last; of several, the first by name."""
+    defaults = [
+        item
+        for item in classes
+        if any(get(item, "metadata", "annotations", default={}).get(key) == "true" for key in _DEFAULT_CLASS)
+    ]
+    latest = max((text(item, "metadata", "creationTimestamp") for item in defaults), default="")
+    return min((name(item) for item in defaults if text(item, "metadata", "creationTimestamp") == latest), default="")
 
 
 def _storage_class(obj: Wire, now: datetime) -> list[Any]:
     return [
-        _named(obj, *_DEFAULT_CLASS),
+        name(obj),
         text(obj, "provisioner"),
         text(obj, "reclaimPolicy", default="Delete"),
         text(obj, "volumeBindingMode", default="Immediate"),
@@ -121,11 +126,12 @@ STORAGE_CLASSES = Printer(
         AGE,
     ),
     _storage_class,
+    marked=_newest_default,
 )
 
 
 def _attributes_class(obj: Wire, now: datetime) -> list[Any]:
-    return [_named(obj, "volumeattributesclass.kubernetes.io/is-default-class"), text(obj, "driverName"), age(obj, now)]
+    return [name(obj), text(obj, "driverName"), age(obj, now)]
 
 
 ATTRIBUTES_CLASSES = Printer(

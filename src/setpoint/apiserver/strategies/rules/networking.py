@@ -25,6 +25,7 @@ from setpoint.meta.names import dns1123_label, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
 
+_CLASS: Final = "kubernetes.io/ingress.class"
 _PATH_PARTS: Final = ("//", "/./", "/../", "%2f", "%2F")
 _PATH_ENDS: Final = ("/..", "/.")
 
@@ -111,6 +112,15 @@ def _direction(name: str, side: str) -> tuple[Row, ...]:
 
 
 # -- ingresses --------------------------------------------------------------------------------------------------------
+
+
+def _one_class(place: Place) -> list[FieldError]:
+    """The error in a new ingress whose annotation names another class than its spec."""
+    given = (place.obj["metadata"].get("annotations") or {}).get(_CLASS)
+    name = (place.value or {}).get("ingressClassName")
+    if place.old is not None or given is None or name is None or given == name:
+        return []
+    return [invalid(f"annotations.{_CLASS}", given, "must match `ingressClassName` when both are specified")]
 
 
 def _host(place: Place) -> list[FieldError]:
@@ -314,6 +324,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("spec.rules[].http.paths[].backend", _backend),
         row("spec.tls[].hosts[]", _tls_host),
         row("spec.tls[].secretName", named(dns1123_subdomain)),
+        row("spec", _one_class),
         row("spec.ingressClassName", unless_missing(named(dns1123_subdomain, empty=True))),
     ),
     "ingressclasses.networking.k8s.io": (
