@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from setpoint.schema import Schema, Schemas, to_aggregate_message, to_causes, validate
 from setpoint.schema.errors import duplicate, format_value, invalid
-from setpoint.schema.formats import FORMATS, matches_format
 
 
 def schema(**definition: Any) -> Schema:
@@ -23,7 +22,14 @@ def texts(value: Any, /, **definition: Any) -> list[str]:
 TYPED = "spec: Invalid value: "
 TABLE: list[tuple[Any, dict[str, Any], list[str]]] = [
     ("x", {"type": "integer"}, [TYPED + '"string": spec in body must be of type integer: "string"']),
-    (1.5, {"type": "integer"}, [TYPED + '"number": spec in body must be of type integer: "number"']),
+    (
+        1.5,
+        {"type": "integer"},
+        [
+            TYPED + '"number": spec in body must be of type integer: "number"',
+            '<nil>: Invalid value: "": Checked value must be of type integer (default format) in spec',
+        ],
+    ),
     (1.0, {"type": "integer"}, []),
     (1, {"type": "number"}, []),
     (True, {"type": "integer"}, [TYPED + '"boolean": spec in body must be of type integer: "boolean"']),
@@ -46,7 +52,8 @@ TABLE: list[tuple[Any, dict[str, Any], list[str]]] = [
     (9, {"type": "integer", "maximum": 8}, [TYPED + "9: spec in body should be less than or equal to 8"]),
     (8, {"type": "number", "maximum": 8, "exclusiveMaximum": True}, [TYPED + "8: spec in body should be less than 8"]),
     (7, {"type": "integer", "multipleOf": 2}, [TYPED + "7: spec in body should be a multiple of 2"]),
-    (0.3, {"type": "number", "multipleOf": 0.1}, [TYPED + "0.3: spec in body should be a multiple of 0.1"]),
+    (0.3, {"type": "number", "multipleOf": 0.1}, []),
+    (0.35, {"type": "number", "multipleOf": 0.1}, [TYPED + "0.35: spec in body should be a multiple of 0.1"]),
     (
         2**31,
         {"type": "integer", "format": "int32"},
@@ -240,44 +247,6 @@ def test_a_value_of_megabytes_is_shown_up_to_a_limit() -> None:
 @given(st.recursive(st.one_of(st.none(), st.integers(), st.text(), st.booleans()), lambda inner: st.lists(inner)))
 def test_anything_is_valid_where_nothing_is_said(value: Any) -> None:
     assert texts(value, **{"x-kubernetes-preserve-unknown-fields": True}) == []
-
-
-@pytest.mark.parametrize("name", sorted(FORMATS))
-def test_no_text_keeps_the_check_of_a_format_busy(name: str) -> None:
-    """With several ways to match the same letters, 30 of a host name took for ever."""
-    parts = ("a", "1", "1 ", "a-", ".a", "a@", ":", "1h", "1.", "< ", " ", "-", "[", "%")
-    for text in (
-        start + part * count + end
-        for start in ("", "a", "x:")
-        for part in parts
-        for count in (60, 100_000)
-        for end in ("", "!")
-    ):
-        matches_format(name, text)
-
-
-@pytest.mark.parametrize(
-    ("text", "fits"),
-    [
-        ("a", True),
-        ("a.b", True),
-        ("a.b.", True),
-        ("a..b", False),
-        (".a", False),
-        ("a-b", True),
-        ("a-", False),
-        ("a.-b", False),
-        ("é.de", True),
-        ("a" + "-" * 61 + "b", True),
-        ("a" + "-" * 62 + "b", False),
-        ("a" * 250, True),
-        ("a" * 254 + ".", True),
-        ("a" * 256, False),
-        ("", False),
-    ],
-)
-def test_host_names_are_those_of_upstream(text: str, fits: bool) -> None:
-    assert matches_format("hostname", text) is fits
 
 
 MAPS = {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": {"type": "integer"}}}

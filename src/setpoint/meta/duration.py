@@ -7,22 +7,39 @@ from datetime import timedelta
 from fractions import Fraction
 from typing import Final
 
-__all__ = ["Duration"]
+__all__ = ["Duration", "parse_nanoseconds"]
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _UNITS: Final = {
-    "ns": Fraction(1, 1000),
-    "us": Fraction(1),
-    "µs": Fraction(1),
-    "μs": Fraction(1),
-    "ms": Fraction(1000),
-    "s": Fraction(1_000_000),
-    "m": Fraction(60_000_000),
-    "h": Fraction(3_600_000_000),
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
 }
-_FORM: Final = re.compile(r"[+-]?(0|((\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
+_FORM: Final = re.compile(r"([+-]?)(0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
 _LONGEST: Final = 1000
-_PART: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_PART: Final = re.compile(r"(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+
+
+def parse_nanoseconds(text: str) -> int:
+    """The nanoseconds of a duration in Go's form; as in Go, what is left of a nanosecond is dropped from each part.
+
+    Raises:
+        ValueError: ``text`` has a different form, or the duration exceeds 64 bits.
+    """
+    match = _FORM.fullmatch(text) if len(text) <= _LONGEST else None
+    if match is None:
+        raise ValueError(f"{text[:100]!r} is not a duration: want numbers with units, such as 1h30m or 1.5s")
+    nanoseconds = 0
+    for whole, fraction, unit in _PART.findall(match[2]):
+        nanoseconds += int(whole or 0) * _UNITS[unit] + int(fraction or 0) * _UNITS[unit] // 10 ** len(fraction)
+    if nanoseconds >= (1 << 63) + (match[1] == "-"):
+        raise ValueError(f"{text!r} is longer than a duration can be")
+    return -nanoseconds if match[1] == "-" else nanoseconds
 
 
 class Duration(timedelta):
@@ -50,12 +67,7 @@ class Duration(timedelta):
         Raises:
             ValueError: ``text`` has a different form, or the duration exceeds Go's maximum of about 290 years.
         """
-        if len(text) > _LONGEST or not _FORM.fullmatch(text):
-            raise ValueError(f"{text[:100]!r} is not a duration: want numbers with units, such as 1h30m or 1.5s")
-        microseconds = sum((Fraction(number) * _UNITS[unit] for number, unit in _PART.findall(text)), Fraction(0))
-        if microseconds >= 2**63 // 1000:
-            raise ValueError(f"{text!r} is longer than a duration can be")
-        return cls(microseconds=round(-microseconds if text.startswith("-") else microseconds))
+        return cls(microseconds=round(Fraction(parse_nanoseconds(text), 1000)))
 
     @classmethod
     def of(cls, span: timedelta) -> Duration:

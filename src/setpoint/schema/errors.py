@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
@@ -202,17 +203,22 @@ def internal_error(field: str, detail: str) -> FieldError:
 
 
 class Errors(list[FieldError]):
-    """The errors of one object. They take a limited amount of memory: once their texts are very long, the last error
-    stands for each further one, which is only counted.
+    """The errors of one object, without repetitions. They take a limited amount of memory: once their texts are very
+    long, the last error stands for each further one, which is only counted.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._room = _ROOM
+        self._noted: set[tuple[str, ErrorType, str]] = set()
 
     def append(self, error: FieldError, /) -> None:
         if self._room < 0:
             error = self[-1]
+        elif len(error.field) < LONGEST_PATH - 3:  # a longer path may stand for several
+            if (key := (error.field, error.type, error.detail)) in self._noted:
+                return
+            self._noted.add(key)
         self._room -= len(error.field) + len(error.detail)
         super().append(error)
 
@@ -262,17 +268,16 @@ def to_causes(errors: Iterable[FieldError]) -> list[dict[str, str]]:
 
 
 def format_number(value: float) -> str:
-    """A number as Go prints it: ``1`` for 1.0, ``1e+21`` for large ones."""
+    """A number as Go prints it: ``1`` for 1.0, ``1e+06`` for floats of seven and more digits."""
     if isinstance(value, int):
         return str(value)
     if not math.isfinite(value):
         return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
-    magnitude = abs(value)
-    if value == 0 or 1e-4 <= magnitude < 1e21:
-        return str(int(value)) if value.is_integer() else repr(value)
-    mantissa, _, exponent = repr(value).partition("e") if "e" in repr(value) else f"{value:e}".partition("e")
-    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-    return f"{mantissa}e{exponent[0] if exponent[0] in '+-' else '+'}{exponent.lstrip('+-').zfill(2)}"
+    number = Decimal(repr(value)).normalize()
+    if not value or -5 < number.adjusted() < 6:
+        return format(number, "f")
+    mantissa, _, exponent = f"{number:e}".partition("e")
+    return f"{mantissa}e{exponent[0]}{exponent[1:].zfill(2)}"
 
 
 def _json_of(value: JSON) -> str:

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import ipaddress
+import calendar
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
-from datetime import date
 from typing import Final
-from urllib.parse import urlsplit
 
-__all__ = ["FORMATS", "matches_format"]
+from setpoint.meta.duration import parse_nanoseconds
 
-_TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
-_DURATION: Final = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
-_DURATION_WORDS: Final = re.compile(
-    r"(?:[0-9]+ *(?:ns|nanos?|us|µs|micros?|milli|ms|s|secs?|seconds?|m|mins?|minutes?|h|hr|hours?"
-    r"|d|days?|w|wks?|weeks?))+",
-    re.I,
-)
-_EMAIL: Final = re.compile(r"(?:[^<>]* )?<?[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*>?")
-_HOSTNAME: Final = re.compile(
-    r"[a-zA-Z0-9\u00a1-\uffff](?:(?:\.|-{0,61})[a-zA-Z0-9\u00a1-\uffff])*\.?"  # upstream's pattern, unambiguous
-)
+from .addresses import address_of, network_of
+from .email import is_email
+from .urls import split_url
+
+__all__ = ["is_checked", "matches_format"]
+
+_DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
+_DURATION: Final = re.compile(r"(?<![0-9])([0-9]++)[\t\n\f\r ]*+([A-Za-zµ]++)")
+_UNITS: Final = re.compile(r"ns|us|µs|ms|s|m|h|hr|d|w|wk|(?:nano|micro|milli|sec|min|hour|day|week).*")
 _MAC: Final = re.compile(
-    r"(?:[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?|[0-9a-f]{2}(?:-[0-9a-f]{2}){5}(?:(?:-[0-9a-f]{2}){2})?"
-    r"|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2,3})",
+    r"(?:[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2}|(?::[0-9a-f]{2}){14})?"
+    r"|[0-9a-f]{2}(?:-[0-9a-f]{2}){5}(?:(?:-[0-9a-f]{2}){2}|(?:-[0-9a-f]{2}){14})?"
+    r"|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2,3}|[0-9a-f]{4}(?:\.[0-9a-f]{4}){9})",
     re.I,
 )
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+_CREDIT_CARD: Final = re.compile(
+    r"4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"
+    r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11}"
+)
+_NOT_DIGITS: Final = re.compile(r"[^0-9]+")
+_SPACES_AND_DASHES: Final = re.compile(r"[\t\n\f\r -]+")
+_BYTE_OF_COLOR: Final = r"\s*(?:0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*"
+_LONGEST_HOSTNAME, _LONGEST_LABEL = 255, 63
 
 
 def _pattern(expression: str) -> Callable[[str], bool]:
@@ -39,18 +44,16 @@ def _pattern(expression: str) -> Callable[[str], bool]:
 
 
 def _is_date(text: str) -> bool:
-    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+    match = _DATE.fullmatch(text)
+    if match is None:
         return False
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+    year, month, day = (int(part) for part in match.groups())
+    return 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]
 
 
 def _is_date_time(text: str) -> bool:
     day, t, time = text.lower().partition("t")
-    match = _TIME.fullmatch(time)
+    match = _TIME.fullmatch(time.partition("t")[0])
     if not t or match is None or not _is_date(day):
         return False
     hour, minute, second = (int(part) for part in match.groups())
@@ -58,85 +61,122 @@ def _is_date_time(text: str) -> bool:
 
 
 def _is_duration(text: str) -> bool:
-    return _DURATION.fullmatch(text) is not None or _DURATION_WORDS.fullmatch(text) is not None
-
-
-def _is_ip(version: int) -> Callable[[str], bool]:
-    def check(text: str) -> bool:
-        try:
-            return ipaddress.ip_address(text).version == version
-        except ValueError:
-            return False
-
-    return check
-
-
-def _is_cidr(text: str) -> bool:
+    """Whether ``text`` is a duration of Go, or has some number with a unit somewhere, as in ``1 day and 2 hours``."""
     try:
-        ipaddress.ip_network(text, strict=False)
+        parse_nanoseconds(text)
     except ValueError:
-        return False
-    return text.partition("/")[2].isdecimal()
+        parts = _DURATION.findall(text)
+        return all(len(number.lstrip("0")) < 20 and int(number) < 1 << 63 for number, _ in parts) and any(
+            _UNITS.fullmatch(unit.lower()) for _, unit in parts
+        )
+    return True
+
+
+def _is_ipv4(text: str) -> bool:
+    return "." in text and address_of(text) is not None
+
+
+def _is_ipv6(text: str) -> bool:
+    zeros = re.search(r"[:.]0[0-9]+(?:\.|\Z)", text) if "." in text else None
+    return ":" in text and not zeros and address_of(text) is not None
 
 
 def _is_uri(text: str) -> bool:
     try:
-        parts = urlsplit(text)
+        split_url(text)
     except ValueError:
-        return False
-    return bool(parts.scheme) or text.startswith("/")
-
-
-def _is_byte(text: str) -> bool:
-    """Whether ``text`` is base64. The empty string is rejected, as in upstream's pattern."""
-    if not text:
-        return False
-    try:
-        base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
         return False
     return True
 
 
 def _is_hostname(text: str) -> bool:
-    return len(text) <= 255 and _HOSTNAME.fullmatch(text) is not None
+    """Whether ``text`` is a single label, or labels that end with one of at least two letters, as upstream's pattern
+    has it.
+    """
+    labels = text.split(".")
+    if len(text.encode()) > _LONGEST_HOSTNAME or any(len(label.encode()) > _LONGEST_LABEL for label in labels):
+        return False
+    if len(labels) == 1:
+        rest = text[2:] if text[1:2] == "-" else text[1:]
+        return _is_name(text[:1]) and (not rest or _is_name(rest))
+    *labels, last = labels
+    return (
+        len(last) > 1
+        and all((char.isascii() and char.isalpha()) or unicodedata.category(char)[0] == "L" for char in last)
+        and all(_is_name(label.replace("-", "a")) and label[0] != "-" != label[-1] for label in labels)
+    )
 
 
-FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
+def _is_name(text: str) -> bool:
+    return bool(text) and all(
+        (char.isascii() and char.isalnum()) or unicodedata.category(char)[0] in "LS" for char in text
+    )
+
+
+def _is_isbn10(text: str) -> bool:
+    digits = _SPACES_AND_DASHES.sub("", text)
+    if not re.fullmatch(r"[0-9]{9}[0-9X]", digits):
+        return False
+    return sum(place * (10 if digit == "X" else int(digit)) for place, digit in enumerate(digits, 1)) % 11 == 0
+
+
+def _is_isbn13(text: str) -> bool:
+    digits = _SPACES_AND_DASHES.sub("", text)
+    if not re.fullmatch(r"[0-9]{13}", digits):
+        return False
+    return sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(digits)) % 10 == 0
+
+
+def _is_credit_card(text: str) -> bool:
+    digits = _NOT_DIGITS.sub("", text)
+    if not _CREDIT_CARD.fullmatch(digits):
+        return False
+    doubled = (int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits)))
+    return sum(number - 9 if number > 9 else number for number in doubled) % 10 == 0
+
+
+_FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "bsonobjectid": _pattern(r"[0-9a-fA-F]{24}"),
-    "byte": _is_byte,
-    "cidr": _is_cidr,
-    "creditcard": _pattern(
-        r"(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}"
-        r"|(?:2131|1800|35\d{3})\d{11})"
-    ),
+    "byte": _pattern(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"),
+    "cidr": lambda text: network_of(text) is not None,
+    "creditcard": _is_credit_card,
     "date": _is_date,
     "date-time": _is_date_time,
     "datetime": _is_date_time,
     "duration": _is_duration,
-    "email": lambda text: _EMAIL.fullmatch(text) is not None,
+    "email": is_email,
     "hexcolor": _pattern(r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
     "hostname": _is_hostname,
-    "ipv4": _is_ip(4),
-    "ipv6": _is_ip(6),
-    "isbn": _pattern(r"(?:[0-9]{9}[0-9X]|[0-9]{13})"),
-    "isbn10": _pattern(r"[0-9]{9}[0-9X]"),
-    "isbn13": _pattern(r"[0-9]{13}"),
+    "ipv4": _is_ipv4,
+    "ipv6": _is_ipv6,
+    "isbn": lambda text: _is_isbn10(text) or _is_isbn13(text),
+    "isbn10": _is_isbn10,
+    "isbn13": _is_isbn13,
     "k8s-long-name": lambda text: len(text) <= 253 and _SUBDOMAIN.fullmatch(text) is not None,
     "k8s-short-name": lambda text: _LABEL.fullmatch(text) is not None,
     "mac": lambda text: _MAC.fullmatch(text) is not None,
-    "rgbcolor": _pattern(r"rgb\(\s*(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\s*,\s*(?:25[0-5]|2[0-4]\d|1?\d?\d)){2}\s*\)"),
-    "ssn": _pattern(r"\d{3}[- ]?\d{2}[- ]?\d{4}"),
+    "password": lambda _: True,
+    "rgbcolor": _pattern(rf"rgb\({_BYTE_OF_COLOR},{_BYTE_OF_COLOR},{_BYTE_OF_COLOR}\)"),
+    "ssn": _pattern(r"\d{3}[- ]\d{2}[- ]\d{4}"),
     "uri": _is_uri,
     "uuid": _pattern(r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})"),
     "uuid3": _pattern(r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?3[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12})"),
     "uuid4": _pattern(r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12})"),
     "uuid5": _pattern(r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12})"),
 }
-"""The checks, by format name. ``password`` and names that are not listed accept any string."""
 
 
 def matches_format(name: str, text: str) -> bool:
     """Whether ``text`` has the format ``name``; True for formats that servers don't check."""
-    check = FORMATS.get(name)
+    check = _check_of(name)
     return check is None or check(text)
+
+
+def is_checked(name: str) -> bool:
+    """Whether servers know the format ``name`` of strings. They ignore other names."""
+    return _check_of(name) is not None
+
+
+def _check_of(name: str) -> Callable[[str], bool] | None:
+    """The check of a format; dashes in its name don't matter."""
+    return _FORMATS.get(name) or _FORMATS.get(name.replace("-", ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Final
 
 from setpoint.meta.text import quote
@@ -21,17 +22,20 @@ from .errors import (
     too_many,
     type_invalid,
 )
-from .formats import matches_format
+from .formats import is_checked, matches_format
 from .list_types import list_type_errors
 from .node import JSON, UNSET, Schema
 from .pattern import PatternError, compile_pattern
-from .values import MAX_INT64, MIN_INT64, json_equal, json_type, token
+from .values import MAX_INT64, MIN_INT64, format_json_number, json_equal, json_type, token
 
 __all__ = ["validate"]
 
 _INT32: Final = (-(2**31), 2**31 - 1)
 _RANGES: Final = {"int32": _INT32, "uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1)}
 _INT64: Final = (MIN_INT64, MAX_INT64)
+_NUMERIC_FORMATS: Final = {"integer": (*_RANGES, "int64"), "number": ("float", "double")}
+_MAX_FLOAT32: Final = 3.4028235677973366e38
+_MAX_JSON_INTEGER: Final = float(2**53 - 1)
 
 
 def validate(schema: Schema, value: JSON, path: str = "", *, old: JSON = UNSET) -> list[FieldError]:
@@ -76,6 +80,8 @@ class _Checker:
         if old is not UNSET and (json_equal(old, value) or _same(schema, value, old)):
             return 1
         count = 1
+        if type(value) is int and not MIN_INT64 <= value <= MAX_INT64 and schema.format != "uint64":
+            value = float(value)  # as Go reads it
         if value is None:
             self._null(schema, path)
             self._enum(schema, value, path)
@@ -109,18 +115,21 @@ class _Checker:
             fits = actual in ("integer", "string")
         else:
             fits = wanted in ("", actual) or (wanted == "number" and actual == "integer")
-        if not fits and actual == "number" and wanted.startswith("integer") and value.is_integer():
+        format_ = _format_of(schema)
+        if not wanted and format_ and actual not in ("string", "array"):
+            fits = False
+        if not fits and actual == "number" and wanted.startswith("integer") and _is_whole(float(value)):
             fits = schema.type == "integer" or not schema.format  # Go's IntOrString takes no fraction, not even 3.0
         if not fits:
-            if schema.format and actual not in ("string", "array"):
-                wanted, actual = schema.format, {"integer": "int64", "number": "float64"}.get(actual, "")
+            if format_ and actual not in ("string", "array"):
+                wanted, actual = format_, {"integer": "int64", "number": "float64"}.get(actual, "")
             detail = f"{path} in body must be of type {wanted}: {quote(actual)}"
             self.errors.append(type_invalid(self.at(path), actual, detail))
         return fits
 
     def _enum(self, schema: Schema, value: JSON, path: str) -> None:
-        if schema.enum is not None and not any(json_equal(value, item) for item in schema.enum):
-            names = [item if isinstance(item, str) else json.dumps(item, separators=(",", ":")) for item in schema.enum]
+        if schema.enum is not None and not any(_is_item(value, item) for item in schema.enum):
+            names = [item if isinstance(item, str) else _json_of(item) for item in schema.enum]
             self.errors.append(not_supported(self.at(path), value, names))
 
     def _text(self, schema: Schema, value: str, path: str) -> None:
@@ -130,7 +139,7 @@ class _Checker:
             self.fail(path, value, f"should be at least {schema.min_length} chars long")
         if schema.pattern:
             self._pattern(schema.pattern, value, path)
-        if schema.format and schema.type == "string" and not matches_format(schema.format, value):
+        if schema.format and schema.type in ("", "string") and not matches_format(schema.format, value):
             detail = f"{path} in body must be of type {schema.format}: {quote(value)}"
             self.errors.append(type_invalid(self.at(path), value, detail))
 
@@ -144,23 +153,43 @@ class _Checker:
         self.fail(path, value, problem)
 
     def _number(self, schema: Schema, value: float, path: str) -> None:
-        if schema.type == "integer" or (schema.int_or_string and schema.format):
+        """Checks a number as Go's library does: bounds and factors have to be of the field's type, too, and lose their
+        fraction if the value is an integer.
+        """
+        self._range(schema, value, "Checked", path)
+        if schema.multiple_of is not None:
+            fits = self._range(schema, schema.multiple_of, "MultipleOf", path)
+            data, factor = _alike(value, schema.multiple_of, fits)
+            if factor <= 0:
+                text = f"factor MultipleOf declared for {path} must be positive: {format_number(factor)}"
+                self.errors.append(invalid(self.at(path), factor, text))
+            elif not _is_multiple(data, factor):
+                self.fail(path, data, f"should be a multiple of {format_number(factor)}")
+        if schema.minimum is not None:
+            fits = self._range(schema, schema.minimum, "Minimum boundary", path)
+            data, bound = _alike(value, schema.minimum, fits)
+            if data <= bound if schema.exclusive_minimum else data < bound:
+                relation = "greater than" if schema.exclusive_minimum else "greater than or equal to"
+                self.fail(path, data, f"should be {relation} {format_number(bound)}")
+        if schema.maximum is not None:
+            fits = self._range(schema, schema.maximum, "Maximum boundary", path)
+            data, bound = _alike(value, schema.maximum, fits)
+            if data >= bound if schema.exclusive_maximum else data > bound:
+                relation = "less than" if schema.exclusive_maximum else "less than or equal to"
+                self.fail(path, data, f"should be {relation} {format_number(bound)}")
+
+    def _range(self, schema: Schema, number: float, what: str, path: str) -> bool:
+        """Whether ``number`` fits into the type of ``schema``; if not, adds an error."""
+        if schema.type == "integer" and not schema.int_or_string:
             low, high = _RANGES.get(schema.format, _INT64)
-            if not low <= value <= high:
-                how = f"with format {schema.format}" if schema.format else "(default format)"
-                self.plain(f"Checked value must be of type integer {how} in {path}")
-        if schema.multiple_of is not None and not (value / schema.multiple_of).is_integer():
-            self.fail(path, value, f"should be a multiple of {format_number(schema.multiple_of)}")
-        if schema.maximum is not None and (
-            value >= schema.maximum if schema.exclusive_maximum else value > schema.maximum
-        ):
-            relation = "less than" if schema.exclusive_maximum else "less than or equal to"
-            self.fail(path, value, f"should be {relation} {format_number(schema.maximum)}")
-        if schema.minimum is not None and (
-            value <= schema.minimum if schema.exclusive_minimum else value < schema.minimum
-        ):
-            relation = "greater than" if schema.exclusive_minimum else "greater than or equal to"
-            self.fail(path, value, f"should be {relation} {format_number(schema.minimum)}")
+            fits = low <= number <= high and float(number).is_integer()
+        else:
+            fits = schema.format != "float" or schema.type != "number" or abs(number) <= _MAX_FLOAT32
+        if not fits:
+            format_ = _format_of(schema)
+            how = f"with format {format_}" if format_ else "(default format)"
+            self.plain(f"{what} value must be of type {schema.type} {how} in {path}")
+        return fits
 
     def _list(self, schema: Schema, value: list[JSON], path: str, old: JSON) -> int:
         count = 0
@@ -225,9 +254,10 @@ class _Checker:
         if schema.all_of:
             failed = 0
             for part in schema.all_of:
-                size = len(self.errors)
-                count += self.check(part, value, path, old)
-                failed += len(self.errors) > size
+                inner = _Checker(self.prefix)
+                count += inner.check(part, value, path, old)
+                failed += bool(inner.errors)
+                self.errors.extend(inner.errors)
             if failed:
                 none = ". None validated" if failed == len(schema.all_of) else ""
                 self.plain(f'"{path}" must validate all the schemas (allOf){none}')
@@ -274,6 +304,43 @@ def _same(schema: Schema, value: JSON, old: JSON) -> bool:
             for item, other in items
         )
     return False
+
+
+def _format_of(schema: Schema) -> str:
+    """The format of a schema; empty if servers ignore it for the schema's type."""
+    if schema.type in ("", "string"):
+        return schema.format if is_checked(schema.format) else ""
+    return schema.format if schema.format in _NUMERIC_FORMATS.get(schema.type, ()) else ""
+
+
+def _alike(value: float, bound: float, fits: bool) -> tuple[float, float]:
+    """The value and the bound as Go compares them: both as integers if the value is one."""
+    return (value, int(bound)) if fits and isinstance(value, int) else (float(value), float(bound))
+
+
+def _is_multiple(value: float, factor: float) -> bool:
+    if isinstance(value, int):
+        return value % int(factor) == 0
+    return _is_whole(1 / factor * value if factor < 1 else value / factor)
+
+
+def _is_whole(number: float) -> bool:
+    """Whether ``number`` is an integer for Go's library: one of at most 53 bits, up to an error of 1e-9 of it."""
+    if abs(number) > _MAX_JSON_INTEGER:
+        return False
+    rounded = float(round(number))
+    return number == rounded or abs(number - rounded) < 1e-9 * abs(rounded)
+
+
+def _is_item(value: JSON, item: JSON) -> bool:
+    """Whether ``value`` is the ``item`` of an enumeration, which Go compares after conversion to the item's type."""
+    if isinstance(value, float) and isinstance(item, int) and not isinstance(item, bool):
+        return math.isfinite(value) and int(value) == item
+    return json_equal(value, item)
+
+
+def _json_of(value: JSON) -> str:
+    return format_json_number(value) if isinstance(value, float) else json.dumps(value, separators=(",", ":"))
 
 
 def _old_items(schema: Schema, value: list[JSON], old: JSON) -> list[JSON] | None:

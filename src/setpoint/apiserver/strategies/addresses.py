@@ -8,10 +8,11 @@ set beyond the prefix. Values that an object already has (``known``) are accepte
 from __future__ import annotations
 
 from collections.abc import Collection
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_interface
+from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from typing import Final
 
 from setpoint.schema import FieldError
+from setpoint.schema.addresses import address_of, network_of, without_zeros
 from setpoint.schema.errors import invalid
 
 __all__ = [
@@ -38,32 +39,12 @@ _MULTICAST: Final = "may not be in the link-local multicast range (224.0.0.0/24,
 _LINK_MULTICAST: Final = IPv4Network("224.0.0.0/24")
 
 
-def address_of(text: str) -> IPv4Address | IPv6Address | None:
-    """The address that ``text`` stands for, with or without leading zeros; None if it is not an address."""
-    try:
-        return ip_address("" if "%" in text else _without_zeros(text))
-    except ValueError:
-        return None
-
-
-def network_of(text: str) -> IPv4Network | IPv6Network | None:
-    """The network that ``text``, an address with a prefix length, stands for; None if ``text`` is not valid."""
-    address, _, length = text.partition("/")
-    found = address_of(address)
-    if found is None or not (length.isascii() and length.isdigit()):
-        return None
-    try:
-        return ip_interface(f"{found}/{int(length)}").network
-    except ValueError:
-        return None
-
-
 def address_problem(text: str) -> str:
     """The error in an address, worded for its user; empty if the address is valid."""
     found = address_of(text)
     if found is None:
         return _NO_ADDRESS
-    if _without_zeros(text) != text:
+    if without_zeros(text) != text:
         return "must not have leading 0s"
     mapped = isinstance(found, IPv6Address) and found.ipv4_mapped is not None
     return "must not be an IPv4-mapped IPv6 address" if mapped else ""
@@ -86,23 +67,12 @@ def _network_problem(text: str) -> str:
     if network is None:
         return _NO_NETWORK
     address, _, length = text.partition("/")
-    if _without_zeros(address) != address or str(int(length)) != length:
+    if without_zeros(address) != address or str(int(length)) != length:
         return "must not have leading 0s in IP or prefix length"
     found = address_of(address)
     if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
         return "must not have an IPv4-mapped IPv6 address"
     return "must not have bits set beyond the prefix length" if found != network.network_address else ""
-
-
-def _without_zeros(text: str) -> str:
-    """An IPv4 address without the leading zeros of its numbers; any other text is unchanged."""
-    parts = text.split(".")
-    plain = len(text) <= _LONGEST and all(part.isascii() and part.isdigit() for part in parts)
-    return ".".join(str(int(part)) for part in parts) if plain else text
-
-
-_LONGEST: Final = 256
-"""The maximum length of a text from which leading zeros are removed; no valid address is longer."""
 
 
 def special_errors(text: str, path: str) -> list[FieldError]:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from setpoint.cel.declarations import Library, function, method
-from setpoint.cel.library.urls import BadUrl, parse_url
 from setpoint.cel.types import STRING, Type, list_of, optional_of, struct
 from setpoint.cel.values import NONE, Opaque, Optional
 from setpoint.meta import names
 from setpoint.schema.formats import matches_format
+from setpoint.schema.urls import split_url
 
 __all__ = ["FORMATS_LIBRARY"]
 
@@ -44,8 +44,8 @@ def _known(name: str, problem: str) -> _Check:
 
 def _uri(text: str) -> list[str]:
     try:
-        parse_url(text)
-    except BadUrl as problem:
+        split_url(text)
+    except ValueError as problem:
         return [str(problem)]
     return []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -12,18 +11,12 @@ from setpoint.cel.declarations import Library, function, method
 from setpoint.cel.errors import EvaluationError
 from setpoint.cel.types import BOOL, STRING, Type, list_of, map_of, struct
 from setpoint.cel.values import Opaque, PlainMap
+from setpoint.schema.urls import split_url
 
-__all__ = ["URLS", "BadUrl", "parse_url"]
+__all__ = ["URLS"]
 
 _URL: Final = struct("kubernetes.URL")
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
-_BAD_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.S)
-_HOST: Final = re.compile(r"[^ \x00-\x1f\x7f\"<>\\^`{|}]*")
 _SAFE: Final = "$&+,/:;=@!'()*-_.~"
-
-
-class BadUrl(ValueError):
-    """The text is not a URL; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,74 +52,17 @@ class Url(Opaque):
         return after.rpartition(":")[2] if ":" in after else ""
 
 
-def parse_url(text: str) -> Url:
-    """Parses a URL. Raises BadUrl if it is malformed, or is relative and does not begin with a slash."""
-
-    def bad(why: str) -> BadUrl:
-        return BadUrl(f"parse {json.dumps(text, ensure_ascii=False)}: {why}")
-
-    if any(ord(char) < 0x20 or ord(char) == 0x7F for char in text):
-        raise bad("net/url: invalid control character in URL")
-    if not text:
-        raise bad("empty url")
-    if text == "*":
-        return Url(text, "", "", "*", "")
-    rest, _, fragment = text.partition("#")
-    head, colon, after = rest.partition(":")
-    scheme = ""
-    if colon and _SCHEME.fullmatch(head):
-        scheme, rest = head.lower(), after
-    elif colon and not head:
-        raise bad("missing protocol scheme")
-    rest, _, query = rest.partition("?")
-    if not rest.startswith("/"):
-        if not scheme:
-            raise bad("invalid URI for request")
-        return Url(text, scheme, "", "", query)
-    host = ""
-    if rest.startswith("//") and (scheme or not rest.startswith("///")):
-        host, slash, path = rest[2:].partition("/")
-        rest = slash + path
-        host = host.rpartition("@")[2]
-        if problem := _host_problem(host):
-            raise bad(problem)
-        host = unquote(host)
-    for part in (rest, fragment):
-        if found := _BAD_PERCENT.search(part):
-            raise bad(f'invalid URL escape "{found[0]}"')
-    return Url(text, scheme, host, rest, query)
-
-
-def _host_problem(host: str) -> str:
-    after = host
-    if host.startswith("["):
-        inner, bracket, after = host.rpartition("]")
-        if not bracket:
-            return "missing ']' in host"
-        if after and not after.startswith(":"):
-            return f'invalid port "{after}" after host'
-        if not re.fullmatch(r"\[[0-9A-Fa-f:.%\w-]+", inner):
-            return "invalid host"
-    elif not _HOST.fullmatch(host):
-        found = next(char for char in host if not _HOST.fullmatch(char))
-        return f"invalid character {json.dumps(found)} in host name"
-    _, colon, port = after.rpartition(":")
-    if colon and not re.fullmatch(r"[0-9]*", port):
-        return f'invalid port ":{port}" after host'
-    return ""
-
-
 def _url(text: str) -> Url:
     try:
-        return parse_url(text)
-    except BadUrl as problem:
+        return Url(text, *split_url(text))
+    except ValueError as problem:
         raise EvaluationError(f"URL parse error during conversion from string: {problem}") from None
 
 
 def _is_url(text: str) -> bool:
     try:
-        parse_url(text)
-    except BadUrl:
+        split_url(text)
+    except ValueError:
         return False
     return True
 
