@@ -151,9 +151,12 @@ def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> ApiStat
     return ApiStatusError(422, "Invalid", message, details)
 
 
-def unprocessable() -> ApiStatusError:
-    """The error for a JSON patch that can't be applied. As with a kube-apiserver, it does not say why."""
-    return ApiStatusError(422, "Invalid", "the server rejected our request due to an error in our request", {})
+def unprocessable(why: str = "") -> ApiStatusError:
+    """The error for a JSON patch that can't be applied. As with a kube-apiserver, it does not say why, unless it is for
+    a limit of this server, ``why``.
+    """
+    text = "the server rejected our request due to an error in our request"
+    return ApiStatusError(422, "Invalid", f"{text}: {why}" if why else text, {})
 
 
 def forbidden(resource: GroupResource, name: str, why: str, causes: Sequence[Mapping[str, str]] = ()) -> ApiStatusError:

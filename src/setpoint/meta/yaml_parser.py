@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import math
+from base64 import b64decode
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import yaml
 
 from setpoint.meta.repeated_key import RepeatedKey
+from setpoint.meta.yaml_scalars import resolve
 
 __all__ = ["parse_yaml", "parse_yaml_documents"]
 
@@ -34,22 +36,18 @@ _MAX_DIRECTIVES: Final = 100
 """The maximum number of directives, because each is compared with all earlier ones."""
 _MAX_COPIES: Final = 100_000
 """The maximum number of nodes that aliases and merge keys may add."""
-_MAX_NUMBER: Final = 320
-"""The maximum length of a number, in characters; longer numbers stay strings, even those that Go's reader would
-parse.
-"""
 _TAG: Final = "tag:yaml.org,2002:"
-_TEXTS: Final = frozenset({"str", "binary", "timestamp", "value"})
-_BOOLS: Final = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+_TEXTS: Final = frozenset({"str", "timestamp", "value", "set"})
+_NAMES: Final = {str: "str", bool: "bool", int: "int", float: "float", type(None): "null"}
 
 _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
-    """The value of the single document in ``body``, with JSON types only, and the keys that occur more than once.
+    """The value of the first document in ``body``, with JSON types only, and the keys that occur more than once.
 
-    Keys and dates become strings. The numbers (except those in base 60) and the booleans of YAML 1.1 become numbers and
-    booleans. The value of an empty body is None.
+    Scalars are resolved as in API servers (`setpoint.meta.yaml_scalars`); keys become strings. The value of an empty
+    body is None; what follows the first document is not read.
 
     Raises:
         ValueError: the body is malformed, too large, too deep or has too many aliases; the message says where.
@@ -124,11 +122,7 @@ class _Reader:
         if loader.check_event(yaml.StreamEndEvent):
             return None
         loader.get_event()  # the document's start
-        value = self.value()
-        loader.get_event()
-        if not loader.check_event(yaml.StreamEndEvent):
-            raise _problem(loader.get_event(), "expected a single document in the stream, but found another one")
-        return value
+        return self.value()
 
     def documents(self) -> list[Any]:
         loader = self.loader
@@ -175,12 +169,14 @@ class _Reader:
             if kind is yaml.ScalarEvent:
                 self.count(event)
             if not stack:
+                _check_finite(value, event)
                 return None if value is _MERGE else value
             self.add(stack[-1], value, size, event)
 
     def add(self, into: _Open, value: Any, size: int, event: Any) -> None:
         into.size += size
         if isinstance(into.value, list):
+            _check_finite(value, event)
             into.value.append("<<" if value is _MERGE else value)
         elif into.key is None:
             into.key = value if value is _MERGE else _key(value, event)
@@ -189,6 +185,7 @@ class _Reader:
             key, into.key = into.key, None
             if value is _MERGE:
                 value = "<<"
+            _check_finite(value, event)
             if isinstance(key, _Merge):
                 into.merges.append(value)
                 return
@@ -233,59 +230,25 @@ class _Reader:
             raise _problem(event, f"document has more than {_MAX_NODES} values")
 
     def scalar(self, event: Any) -> Any:
-        text = event.value
+        text: str = event.value
         explicit = event.tag not in (None, "!")
         if not explicit and (not event.implicit[0] or event.tag == "!"):
             return text
-        tag: str = event.tag if explicit else self.loader.resolve(yaml.ScalarNode, text, event.implicit)
-        name = tag.removeprefix(_TAG)
-        if name in _TEXTS:
+        wanted = event.tag.removeprefix(_TAG) if explicit else ""
+        if explicit and (wanted in _TEXTS or not event.tag.startswith(_TAG)):
             return text
-        if name == "null":
-            return None
-        if name == "merge":
+        if wanted == "binary":
+            try:
+                return b64decode(text, validate=True).decode(errors="replace")
+            except ValueError:
+                raise ValueError("yaml: !!binary value contains invalid base64 data") from None
+        if text == "<<" and wanted in ("", "merge"):
             return _MERGE
-        if name == "bool" and text.lower() in _BOOLS:
-            return _BOOLS[text.lower()]
-        if name in ("int", "float"):
-            number = _number(text)
-            if number is not None and not (isinstance(number, float) and name == "int" and explicit):
-                if isinstance(number, float) and not math.isfinite(number):
-                    raise _problem(event, f"json: unsupported value: {text}")
-                return number
-            if not explicit:
-                return text
-        if name in ("bool", "int", "float"):
-            raise _problem(event, f"cannot decode {text[:40]!r} as a !!{name}")
-        raise _problem(event, f"could not determine a constructor for the tag {tag[:100]!r}")
-
-
-def _number(text: str) -> float | None:
-    """A number as Go's reader parses it; None for any other text, such as YAML 1.1's base 60."""
-    if len(text) > _MAX_NUMBER:
-        return None
-    plain = text.replace("_", "").lower()
-    sign = -1 if plain.startswith("-") else 1
-    digits = plain.lstrip("+-")
-    if digits in (".inf", ".nan"):
-        return math.inf if digits == ".inf" else math.nan
-    try:
-        if digits.startswith("0x"):
-            return _whole(sign * int(digits[2:], 16))
-        if digits.startswith("0b"):
-            return _whole(sign * int(digits[2:], 2))
-        if digits.startswith("0o") or (digits.startswith("0") and digits.isdecimal() and len(digits) > 1):
-            return _whole(sign * int(digits.removeprefix("0o"), 8))
-        if digits.isdecimal():
-            return _whole(sign * int(digits))
-        number = float(plain)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _whole(number: int) -> float:
-    return number if -(1 << 63) <= number < 1 << 64 else float(number)
+        value = resolve(text)
+        name = _NAMES[type(value)]
+        if wanted not in ("", name) and (wanted, name) != ("float", "int"):
+            raise _problem(event, f"cannot decode !!{name} `{text[:40]}` as a !!{wanted}")
+        return value
 
 
 def _key(value: Any, event: Any) -> str:
@@ -293,12 +256,22 @@ def _key(value: Any, event: Any) -> str:
         return value
     if isinstance(value, dict | list):
         raise _problem(event, "invalid map key: only texts, numbers and booleans can be one")
+    if value is None or (isinstance(value, int) and value >= 1 << 63):
+        kind = "%!s(<nil>), key: <nil>" if value is None else f"uint64, key: {hex(value)}"
+        raise ValueError(f"yaml: unsupported map key of type: {kind}")
+    if isinstance(value, float) and not math.isfinite(value):
+        return {math.inf: ".inf", -math.inf: "-.inf"}.get(value, ".nan")
     return json.dumps(value)
 
 
 def _check_tag(event: Any, name: str) -> None:
     if event.tag not in (None, "!", _TAG + name):
         raise _problem(event, f"could not determine a constructor for the tag {event.tag[:100]!r}")
+
+
+def _check_finite(value: Any, event: Any) -> None:
+    if type(value) is float and not math.isfinite(value):
+        raise _problem(event, f"json: unsupported value: {event.value}")
 
 
 def _size(value: Any) -> int:

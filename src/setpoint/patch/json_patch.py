@@ -19,7 +19,16 @@ from setpoint.schema.values import copy_json, format_json_number
 
 from .go_text import go_kind
 
-__all__ = ["MAX_OPERATIONS", "Operation", "PatchError", "TestFailed", "TooManyOperations", "apply", "decode"]
+__all__ = [
+    "MAX_OPERATIONS",
+    "Operation",
+    "PatchError",
+    "TestFailed",
+    "TooCostly",
+    "TooManyOperations",
+    "apply",
+    "decode",
+]
 
 MAX_OPERATIONS: Final = 10_000
 _MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
@@ -49,6 +58,10 @@ class TestFailed(PatchError):
     """A ``test`` operation found a different value, or a missing member that should have a value."""
 
     __test__ = False  # not a test class for pytest
+
+
+class TooCostly(PatchError):
+    """The patch exceeds a limit that API servers do not have."""
 
 
 class TooManyOperations(PatchError):
@@ -186,7 +199,7 @@ class _Run:
         try:
             value, size = self.copied_value(value)
         except RecursionError:
-            raise PatchError("the patch copies a value that is nested too deeply") from None
+            raise TooCostly("the patch copies a value that is nested too deeply") from None
         self.copied += size
         if self.copied > self.limit:
             raise PatchError(
@@ -229,7 +242,7 @@ class _Run:
         try:
             equal = _equal(actual, wanted)
         except RecursionError:
-            raise PatchError("the patch tests a value that is nested too deeply") from None
+            raise TooCostly("the patch tests a value that is nested too deeply") from None
         if not equal:
             raise TestFailed(f"testing value {path} failed: test failed")
 
@@ -265,7 +278,7 @@ class _Run:
     def shift(self, items: int) -> None:
         self.shifted += items
         if self.shifted > _MAX_SHIFTED:
-            raise PatchError(f"the patch shifts more than {_MAX_SHIFTED} list items")
+            raise TooCostly(f"the patch shifts more than {_MAX_SHIFTED} list items")
 
     def parent(self, pointer: str, problem: str) -> tuple[dict[str, Any] | list[Any], str]:
         """The container of what ``pointer`` names, and the last token. The container is copied together with every

@@ -21,6 +21,7 @@ __all__ = [
     "nested_over",
     "repeats",
     "token",
+    "whole_numbers",
 ]
 
 MAX_INT64: Final = 2**63 - 1
@@ -118,6 +119,21 @@ def format_json_number(value: float) -> str:
     if 1e-6 <= abs(value) < 1e21:
         return format(Decimal(repr(value)), "f")
     return repr(value).replace("e-0", "e-")
+
+
+def whole_numbers(value: JSON) -> None:
+    """Replaces (in place, at any depth of an object or list) floats without a fraction by integers, as Go does when it
+    writes them: 1.0 becomes 1. Those of more than 64 bits stay floats.
+    """
+    ahead = [value]
+    while ahead:
+        part = ahead.pop()
+        for key, item in part.items() if isinstance(part, dict) else enumerate(part):
+            if isinstance(item, float):
+                if item.is_integer() and MIN_INT64 <= item < MAX_INT64:
+                    part[key] = int(item)
+            elif isinstance(item, (dict, list)):
+                ahead.append(item)
 
 
 def json_type(value: JSON) -> str:

@@ -174,6 +174,8 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
                 doomed = [key] if doomed is None else [*doomed, key]
             elif kind == "bytes":
                 obj[key] = _one_line(value)
+            elif type(value) is float and value.is_integer():
+                obj[key] = int(value)
         elif sort == _LIST:
             for item in value:
                 if type(item) is dict:

@@ -16,7 +16,7 @@ from setpoint.apiserver.objects.metadata import clean
 from setpoint.apiserver.requests import go_words
 from setpoint.apiserver.requests.body import check_size, decode_text, media_type, parse_document
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.type_errors import empty_nulls, type_errors
+from setpoint.apiserver.requests.type_errors import empty_nulls, may_have_floats, type_errors
 from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
@@ -35,6 +35,7 @@ from setpoint.schema import (
     validate,
 )
 from setpoint.schema.errors import OMITTED
+from setpoint.schema.values import whole_numbers
 
 __all__ = [
     "TYPE_META",
@@ -145,6 +146,8 @@ def read_object(call: Call, served: ServedResource, validation: str) -> JsonObje
     """The object in the request's body, in the form that handlers work with. Raises ApiStatusError."""
     obj, duplicates = read_document(call, served.resource.kind)
     check_kind(call, served, obj)
+    if served.custom and may_have_floats(call.request.body or b""):
+        whole_numbers(obj)
     coerce(call, served, obj, validation, duplicates)
     return obj
 

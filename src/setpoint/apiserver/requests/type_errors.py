@@ -8,6 +8,7 @@ and the reason for the error, and its result is decisive.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -21,7 +22,7 @@ from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
 from setpoint.models import UnknownKindError, kind_for
 from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, drop_nulls, validate
 
-__all__ = ["empty_nulls", "type_errors"]
+__all__ = ["empty_nulls", "may_have_floats", "type_errors"]
 
 # Required by the published schema, but the real server takes their absence for a zero value.
 _NOT_REALLY_REQUIRED: Final = frozenset(
@@ -39,6 +40,7 @@ _NOT_REALLY_REQUIRED: Final = frozenset(
         "drivers",
     }
 )
+_FRACTION: Final = re.compile(rb"[0-9][.eE][-+0-9]")
 _ODD_NUMBER: Final = re.compile(rb"[-+:,\[\s][0-9](?:[0-9]{9}|[0-9.]*[eE]|[0-9]*\.[0-9]+\s*(?:[,}\]\r\n]|$))")
 """A number that may not fit into an integer, though the models' decoder takes it."""
 
@@ -70,6 +72,8 @@ def type_errors(served: ServedResource, obj: dict[str, Any], raw: bytes = b"") -
             obj["spec"] = {}
         if _fits(served.resource.gvk, obj) and not _ODD_NUMBER.search(raw):
             return "", []
+        if (place := _float_path(schema, obj, "")) and _ODD_NUMBER.search(raw):
+            return go_words.type_problem(served, obj, FieldError(ErrorType.TYPE_INVALID, place[1:]), raw), []
     errors = validate(schema, value, path)
     wrong = any(error.type is ErrorType.TYPE_INVALID for error in errors)
     if wrong and not served.custom and join_bytes(served, obj):
@@ -86,6 +90,25 @@ def type_errors(served: ServedResource, obj: dict[str, Any], raw: bytes = b"") -
         empty_nulls(schema, value)
         errors = validate(schema, value, path)
     return "", [error for error in errors if error.type is ErrorType.REQUIRED and _really_required(error.field)]
+
+
+def may_have_floats(raw: bytes) -> bool:
+    """Whether a number in the text may have a fraction or an exponent; True also if only a string looks so."""
+    return _FRACTION.search(raw) is not None
+
+
+def _float_path(schema: Schema | None, value: Any, path: str) -> str:
+    """The path of the first float in a field that holds an integer: Go's decoder refuses ``1.0`` there."""
+    if schema is None:
+        return ""
+    if isinstance(value, float):
+        return path if schema.type == "integer" or schema.int_or_string else ""
+    inner: Iterable[tuple[Schema | None, Any, str]] = ()
+    if isinstance(value, dict):
+        inner = ((schema.field(key), item, f"{path}.{key}") for key, item in value.items())
+    elif isinstance(value, list):
+        inner = ((schema.items, item, f"{path}[{index}]") for index, item in enumerate(value))
+    return next(filter(None, (_float_path(*part) for part in inner)), "")
 
 
 def empty_nulls(schema: Schema, value: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from setpoint.meta.text import quote
-from setpoint.schema.formats import FORMATS
+from setpoint.schema.formats import is_checked
 
 __all__ = ["definition_warnings"]
 
@@ -17,7 +17,6 @@ _LISTS: Final = ("allOf", "anyOf", "oneOf")
 _MAPS: Final = ("properties", "patternProperties", "definitions")
 _ONES: Final = ("items", "not", "additionalProperties", "additionalItems")
 _NUMBERS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
-_TEXTS: Final = frozenset(name.replace("-", "") for name in FORMATS)
 
 
 def definition_warnings(obj: JsonObject, old: JsonObject | None) -> Iterator[str]:
@@ -48,7 +47,7 @@ def _texts(obj: JsonObject) -> Iterator[str]:
 
 def _is_checked(kind: str, given: str) -> bool:
     if kind in ("", "string"):
-        return given.replace("-", "") in _TEXTS
+        return is_checked(given)
     return given in _NUMBERS.get(kind, ())
 
 

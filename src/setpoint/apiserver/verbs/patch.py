@@ -25,6 +25,7 @@ from setpoint.apiserver.requests.body import JSON_TYPE, YAML_TYPE, check_size, c
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.incoming import TYPE_META, check_kind, coerce, fit_namespace, patched_wrong, why_not
 from setpoint.apiserver.requests.options import WriteOptions
+from setpoint.apiserver.requests.type_errors import may_have_floats
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.verbs.create import insert
 from setpoint.apiserver.verbs.managed_fields import check_versions, converter, ignored_fields
@@ -43,6 +44,7 @@ from setpoint.patch import (
 )
 from setpoint.patch import apply as server_side_apply
 from setpoint.patch.go_text import go_kind, go_text
+from setpoint.schema.values import whole_numbers
 
 __all__ = ["APPLY", "Change", "patch", "patch_types", "read_configuration", "read_patch", "unfit"]
 
@@ -93,6 +95,8 @@ def patch(call: Call) -> Response:
     if kind != _STRATEGIC and not served.custom and new.get("apiVersion") in (None, ""):
         raise _without_version(call, new, options.field_validation)
     _check_patched(call, served, new, old)
+    if (served.custom or kind == _STRATEGIC) and may_have_floats(call.request.body or b""):
+        whole_numbers(new)
     shown = go_text(parse_document(call.request.body or b"", JSON_TYPE)[0]) if kind == _STRATEGIC else ""
     coerce(call, served, new, options.field_validation, repeated, patch=True, shown=shown)
     _same_identity(call, new)
@@ -162,7 +166,7 @@ def _json_patched(call: Call, obj: JsonObject, operations: Sequence[json_patch.O
         raise request_entity_too_large(str(problem)) from None
     except PatchError as problem:
         _log.info("a JSON patch of %s %r can't be applied: %s", call.served.group_resource, call.path.name, problem)
-        raise unprocessable() from None
+        raise unprocessable(str(problem) if isinstance(problem, json_patch.TooCostly) else "") from None
     if not isinstance(result, dict):
         problem = f"json: cannot unmarshal {go_kind(result)} into Go value of type {TYPE_META}"
         raise patched_wrong(f"couldn't get version/kind; json parse error: {problem}")
@@ -254,6 +258,8 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
         return call.versions.encoded(served.stored_as, record), False
     new = result.object  # it shares parts with `live` and the configuration, which are not used any more
     new["metadata"].setdefault("name", path.name)
+    if may_have_floats(call.request.body or b""):
+        whole_numbers(new)
     coerce(call, served, new, options.field_validation, [], patch=True, applied=True)
     _same_identity(call, new)
     if record is None or live is None:

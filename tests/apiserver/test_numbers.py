@@ -1,0 +1,102 @@
+"""Numbers in requests, read as Go's decoders read them, and YAML as sigs.k8s.io/yaml reads it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.apiserver.harness import (
+    APPLY,
+    CRDS,
+    DEPLOYMENTS,
+    JSON_PATCH,
+    MAPS,
+    MYKINDS,
+    STRATEGIC,
+    Api,
+    crd,
+    deployment,
+    mykind,
+    serving,
+)
+
+MERGE = "application/merge-patch+json"
+YAML = "application/yaml"
+TYPED = "json: cannot unmarshal number {} into Go struct field {} of type int32"
+REPLICAS = "DeploymentSpec.spec.replicas"
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    async with serving() as api:
+        yield api
+
+
+@pytest.mark.parametrize("number", ["3.0", "1e3", "2.5", "-0.0", "3000000000"])
+async def test_an_integer_of_a_built_in_kind_has_no_fraction_or_exponent(api: Api, number: str) -> None:
+    body = b'{"metadata":{"name":"d"},"spec":{"replicas":' + number.encode() + b"}}"
+    refused = await api.post(DEPLOYMENTS, body)
+    assert refused.failed(400, "BadRequest")["message"] == (
+        'Deployment in version "v1" cannot be handled as a Deployment: ' + TYPED.format(number, REPLICAS)
+    )
+
+
+async def test_an_integer_or_string_has_no_fraction(api: Api) -> None:
+    body = b'{"metadata":{"name":"s"},"spec":{"ports":[{"port":80,"targetPort":8080.0}]}}'
+    refused = await api.post("/api/v1/namespaces/default/services", body)
+    refused.failed(400, "BadRequest", TYPED.format("8080.0", "ServicePort.spec.ports.targetPort"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (MERGE, b'{"spec":{"replicas":2.0}}'),
+        (JSON_PATCH, b'[{"op":"replace","path":"/spec/replicas","value":2.0}]'),
+    ],
+)
+async def test_a_patch_of_json_is_read_as_a_whole_object(api: Api, kind: str, body: bytes) -> None:
+    (await api.post(DEPLOYMENTS, deployment())).ok()
+    refused = await api.patch(f"{DEPLOYMENTS}/web", body, kind)
+    refused.failed(422, "Invalid", TYPED.format("2.0", REPLICAS))
+
+
+async def test_strategic_patches_and_applies_take_whole_numbers_in_any_form(api: Api) -> None:
+    (await api.post(DEPLOYMENTS, deployment())).ok()
+    changed = (await api.patch(f"{DEPLOYMENTS}/web", b'{"spec":{"replicas":2.0}}', STRATEGIC)).ok()
+    assert repr(changed["spec"]["replicas"]) == "2"
+    applied = b'{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":4e0}}'
+    changed = (await api.apply(f"{DEPLOYMENTS}/web", applied, force="true")).ok()
+    assert repr(changed["spec"]["replicas"]) == "4"
+
+
+@pytest.mark.parametrize(("number", "stored"), [("1.0", "1"), ("1e3", "1000"), ("-0.0", "0"), ("2E0", "2")])
+async def test_whole_numbers_of_custom_resources_are_stored_as_integers(api: Api, number: str, stored: str) -> None:
+    (await api.post(CRDS, crd())).ok()
+    spec = b'"spec":{"numpods":' + number.encode() + b"}}"
+    body = b'{"apiVersion":"grp.example.com/v1","kind":"Mykind","metadata":{"name":"m"},' + spec
+    assert repr((await api.post(MYKINDS, body)).ok()["spec"]["numpods"]) == stored
+    for kind, patch in (
+        (MERGE, b"{" + spec),
+        (JSON_PATCH, b'[{"op":"add","path":"/spec/numpods","value":' + number.encode() + b"}]"),
+    ):
+        assert repr((await api.patch(f"{MYKINDS}/m", patch, kind)).ok()["spec"]["numpods"]) == stored
+    applied = mykind("n", numpods=0)
+    applied["spec"]["numpods"] = float(number)
+    assert repr((await api.apply(f"{MYKINDS}/n", applied)).ok()["spec"]["numpods"]) == stored
+
+
+@pytest.mark.parametrize(("value", "kind"), [("y", "bool"), ("off", "bool"), ("1e3", "number"), ("0777", "number")])
+async def test_yaml_is_that_of_kubectl(api: Api, value: str, kind: str) -> None:
+    body = f"metadata: {{name: x}}\ndata: {{a: {value}}}\n".encode()
+    refused = await api.send("POST", MAPS, body, content_type=YAML)
+    text = f"json: cannot unmarshal {kind} into Go struct field ConfigMap.data of type string"
+    refused.failed(400, "BadRequest", text)
+
+
+async def test_yes_and_no_in_yaml_are_booleans(api: Api) -> None:
+    answer = await api.send("POST", MAPS, b"metadata: {name: w}\nimmutable: y\n", content_type=YAML)
+    assert answer.ok()["immutable"] is True
+    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: z, labels: {n: n}}\n"
+    refused = await api.patch(f"{MAPS}/z", body, APPLY, fieldManager="m")
+    text = ".metadata.labels.false: expected string, got &value.valueUnstructured{Value:false}"
+    assert text in refused.json["message"]
