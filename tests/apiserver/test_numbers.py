@@ -80,8 +80,7 @@ async def test_whole_numbers_of_custom_resources_are_stored_as_integers(api: Api
         (JSON_PATCH, b'[{"op":"add","path":"/spec/numpods","value":' + number.encode() + b"}]"),
     ):
         assert repr((await api.patch(f"{MYKINDS}/m", patch, kind)).ok()["spec"]["numpods"]) == stored
-    applied = mykind("n", numpods=0)
-    applied["spec"]["numpods"] = float(number)
+    applied = mykind("n", spec={"numpods": float(number)})
     assert repr((await api.apply(f"{MYKINDS}/n", applied)).ok()["spec"]["numpods"]) == stored
 
 
