@@ -41,8 +41,13 @@ def source(tmp_path: Path) -> Path:
     return package
 
 
-def test_a_line_is_made_for_each_name_that_a_room_exports_and_each_public_member_of_its_classes(source: Path) -> None:
-    assert public_api.lines(source) == [
+STABLE = public_api.Tiers({"setpoint.room": "stable", "setpoint.models": "internal"}, {})
+
+
+def test_a_line_is_made_for_each_name_that_a_package_exports_and_each_public_member_of_its_classes(
+    source: Path,
+) -> None:
+    assert public_api.lines(STABLE, "stable", source) == [
         "class setpoint.room.Worker(Base)",
         "setpoint.Worker = setpoint.room.worker.Worker",
         "setpoint.room.NUMBER: int",
@@ -52,6 +57,31 @@ def test_a_line_is_made_for_each_name_that_a_room_exports_and_each_public_member
         "setpoint.room.Worker.stop() -> None async",
         "setpoint.room.run(worker: Worker, times: int = 1) -> None",
     ]
+
+
+def test_a_name_is_listed_in_its_own_tier_and_inherited_members_only_once(source: Path) -> None:
+    tiers = public_api.Tiers(
+        {"setpoint.room": "stable"}, {"setpoint.room.run": "provisional", "setpoint.room.NUMBER": "internal"}
+    )
+    (source / "room" / "__init__.py").write_text(
+        ROOM.replace("[", '["Base", ', 1) + "from setpoint.room.base import Base\n"
+    )
+    assert public_api.lines(tiers, "provisional", source) == [
+        "setpoint.room.run(worker: Worker, times: int = 1) -> None"
+    ]
+    stable = public_api.lines(tiers, "stable", source)
+    assert "setpoint.room.Base.start(*names: str) -> bool" in stable
+    assert not [line for line in stable if line.startswith(("setpoint.room.Worker.start", "setpoint.room.NUMBER"))]
+
+
+def test_tiers_that_name_what_does_not_exist_and_packages_without_a_tier_are_found(source: Path) -> None:
+    root = public_api.loaded(source)
+    tiers = public_api.Tiers({"setpoint.gone": "stable"}, {"setpoint.room.Gone": "internal"})
+    assert tiers.unknown(root) == ["setpoint.gone", "setpoint.room", "setpoint.room.Gone"]
+
+
+def test_the_stable_names_are_few_enough_to_keep_the_promise() -> None:
+    assert len((public_api.DOCS / "now.txt").read_text().splitlines()) <= 1100
 
 
 def test_a_change_of_a_signature_is_a_line_gone_and_a_line_new() -> None:

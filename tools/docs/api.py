@@ -24,16 +24,23 @@ WIDTH = 100
 def pages() -> dict[str, str]:
     """The page of each room, by its place in the site, and the list of the rooms."""
     root = public_api.loaded()
+    tiers = public_api.Tiers.read()
     made, listed = dict[str, str](), list[str]()
     found = list(public_api.rooms(root))
-    with_page = {room.name for room in found if room.exports}
+    with_page = {
+        room.name for room in found if any(tiers.of(f"{room.path}.{name}") != "internal" for name in room.exports or ())
+    }
     for room in found:
-        exported = {name: room.members[name] for name in sorted(map(str, room.exports or ())) if name in room.members}
+        exported = {
+            name: room.members[name]
+            for name in sorted(map(str, room.exports or ()))
+            if name in room.members and tiers.of(f"{room.path}.{name}") != "internal"
+        }
         if not exported:
             continue
         name = "setpoint" if room.path == "setpoint" else room.name
         text = room.docstring.value if room.docstring else ""
-        made[f"{FOLDER}/{name}.md"] = "\n".join(_room(room.path, text, exported, with_page))
+        made[f"{FOLDER}/{name}.md"] = "\n".join(_room(room.path, text, exported, with_page, tiers))
         listed.append(f"* [`{room.path}`]({name}.md): {_first(text)}")
     made[INDEX_PLACE] = INDEX.format(rooms="\n".join(listed))
     return made
@@ -42,10 +49,10 @@ def pages() -> dict[str, str]:
 INDEX = """\
 # All public names
 
-Each room of the package has a page, with the docstrings of every name in its `__all__`. `sp` is
-`import setpoint as sp`; most programs need no other import but their [models](../../models.md).
-[Changes](../../api/changes.md) lists the difference from the last release, and [releases](../../releases.md) says what
-a version promises.
+Each package has a page, with the docstrings of the names that it promises. `sp` is `import setpoint as sp`; most
+programs need no other import but their [models](../../models.md). Names are stable unless their entry says
+*Provisional*; [releases](../../releases.md) says what either promises, and [changes](../../api/changes.md) lists the
+difference from the last release.
 
 {rooms}
 """
@@ -55,7 +62,9 @@ def _first(text: str) -> str:
     return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0]
 
 
-def _room(path: str, text: str, exported: dict[str, Named], with_page: set[str]) -> Iterator[str]:
+def _room(
+    path: str, text: str, exported: dict[str, Named], with_page: set[str], tiers: public_api.Tiers
+) -> Iterator[str]:
     yield f"# {path}\n"
     yield f"{text}\n"
     elsewhere = list[str]()
@@ -70,7 +79,7 @@ def _room(path: str, text: str, exported: dict[str, Named], with_page: set[str])
         if path == "setpoint" and target.path.split(".")[1] in with_page:
             elsewhere.append(_home(name, target))
         else:
-            yield from _described(name, target)
+            yield from _described(name, target, tiers.of(f"{path}.{name}"))
     if elsewhere:
         yield "\n".join(elsewhere) + "\n"
 
@@ -81,8 +90,10 @@ def _home(name: str, target: griffe.Object) -> str:
     return f"* [`sp.{name}`]({room}.md#{name.lower()}): {_first(target.docstring.value) if target.docstring else ''}"
 
 
-def _described(name: str, target: griffe.Object) -> Iterator[str]:
+def _described(name: str, target: griffe.Object, tier: str) -> Iterator[str]:
     yield f"## {name}\n"
+    if tier != "stable":
+        yield f"*{tier.capitalize()}*: a minor release may change it.\n"
     if isinstance(target, griffe.Class):
         bases = ", ".join(map(str, target.bases))
         yield _code(f"class {name}({bases})" if bases else f"class {name}")
