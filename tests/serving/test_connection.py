@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from setpoint.serving.connection import HttpConnection, HttpService, Refused
 from setpoint.serving.head import HttpRequest
 from setpoint.serving.reply import Reply
+from setpoint.serving.room import Room
 from setpoint.testing import advance, virtual_time
 from setpoint.testing.clock import run
 
@@ -45,7 +46,7 @@ class Wire(asyncio.Transport):
 class Peer:
     """A connection and what it was asked."""
 
-    def __init__(self, *, limit: int = 1000, answer: Any = None) -> None:
+    def __init__(self, *, limit: int = 1000, answer: Any = None, room: Room | None = None) -> None:
         self.seen: list[HttpRequest] = []
         self.limit = limit
         self.wire = Wire()
@@ -53,8 +54,9 @@ class Peer:
         self.held.set()
         self.scratch = memoryview(bytearray(1000))
         service = HttpService(
-            self.admit, answer or self.answer, self.complain, READ, IDLE, set(), asyncio.Event(), self.scratch
-        )
+            self.admit, answer or self.answer, self.complain, READ, IDLE, set(), asyncio.Event(), self.scratch,
+            room or Room(),
+        )  # fmt: skip
         self.connections = service.connections
         self.connection = HttpConnection(service)
         self.connection.connection_made(self.wire)
@@ -225,6 +227,62 @@ async def test_a_slow_body_is_told_so() -> None:
     assert peer.wire.sent.startswith(b"HTTP/1.1 408 Request Timeout")
     assert peer.wire.sent.endswith(b"the body did not come within 10 s")
     assert peer.wire.closed
+
+
+def large(size: int, chunked: bool) -> bytes:
+    if chunked:
+        return (
+            b"POST /c HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+            + b"3e8\r\n%b\r\n" % (b"c" * 1000) * (size // 1000)
+            + b"0\r\n\r\n"
+        )
+    return b"POST /l HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % size + b"l" * size
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@virtual_time
+async def test_large_bodies_wait_for_room_until_others_are_answered(chunked: bool) -> None:
+    room = Room(200_000)
+    first, second, small = (Peer(limit=400_000, room=room) for _ in range(3))
+    first.held.clear()
+    await first.send(large(200_000, chunked))
+    assert len(first.seen) == 1
+    rest = large(150_000, chunked)
+    while second.wire.reading:
+        await second.send(rest[:1000])
+        rest = rest[1000:]
+    assert 60_000 < len(rest) < 100_000
+    await small.send(large(50_000, chunked))
+    assert small.wire.sent.startswith(b"HTTP/1.1 200 ")
+    first.held.set()
+    await asyncio.sleep(0.1)
+    assert second.wire.reading
+    await second.send(rest)
+    assert second.wire.sent.startswith(b"HTTP/1.1 200 ")
+    assert room.held == 0
+    for peer in (first, second, small):
+        peer.lose()
+
+
+@virtual_time
+async def test_a_body_for_which_there_is_no_room_is_refused_and_one_whose_client_goes_takes_none() -> None:
+    room = Room(200_000)
+    first, second, third = (Peer(limit=400_000, room=room) for _ in range(3))
+    first.held.clear()
+    await first.send(large(200_000, False))
+    for peer in (second, third):
+        await peer.send(large(150_000, False)[:70_000])
+        assert not peer.wire.reading
+    third.lose()
+    await advance(READ + 1)
+    assert second.wire.sent.startswith(b"HTTP/1.1 503 ")
+    assert b"other requests left no room for the body within 10 s" in second.wire.sent
+    assert second.wire.closed
+    first.lose()
+    first.held.set()
+    await asyncio.sleep(0.1)
+    second.lose()
+    assert room.held == 0
 
 
 @virtual_time

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import resource
 import ssl
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 import aiohttp
@@ -19,6 +21,7 @@ from setpoint.crd import crd_for
 from setpoint.manager import Manager
 from setpoint.meta import from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
+from setpoint.serving.room import ROOM
 from setpoint.webhook import Admission, MemoryCertificates, Webhooks, WebhookServer
 
 from .mykind import MUTATE, VALIDATE, Mykind, document, encoded, mykind_admission, review
@@ -146,6 +149,56 @@ async def test_a_slow_body_is_told_so_and_cut_off() -> None:
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert b"the body did not come within 0.5 s" in answer
         writer.close()
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_the_bodies_of_all_requests_together_have_a_limit(chunked: bool) -> None:
+    """Other requests are answered meanwhile, also large ones: later."""
+    source = MemoryCertificates()
+    size = 6_000_000
+    async with (
+        served(Webhooks(mykind_admission()), source, read_timeout=DEADLINE) as (server, session),
+        AsyncExitStack() as stack,
+    ):
+        framing = "transfer-encoding: chunked" if chunked else f"content-length: {size}"
+        head = f"POST {VALIDATE} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n{framing}\r\n\r\n"
+        part = b"ffff\r\n" + b" " * 0xFFFF + b"\r\n" if chunked else b" " * 0xFFFF
+        sending = []
+        for _ in range(12):
+            _, writer = await raw(server, source)
+            stack.push_async_callback(leave, writer)
+            writer.write(head.encode())
+            sending.append(asyncio.create_task(sent_slowly(writer, part, 90)))
+        while server._service.room.held < ROOM:  # noqa: ASYNC110 - there is no event for it
+            await asyncio.sleep(0)
+        for _ in range(3):
+            async with session.post(VALIDATE, data=BODY, headers=JSON) as answer:
+                assert answer.status == 200
+            assert server._service.room.held <= ROOM + size + 13 * 2**17
+        large = asyncio.create_task(posted(session, BODY + b" " * 5_000_000))
+        for task in sending:
+            task.cancel()
+        await asyncio.wait(sending)
+        await stack.aclose()  # the clients go, and the room is free again
+        assert await large == 200
+        assert server._service.room.held == 0
+
+
+async def leave(writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
+
+
+async def sent_slowly(writer: asyncio.StreamWriter, part: bytes, times: int) -> None:
+    for _ in range(times):
+        writer.write(part)
+        await writer.drain()
+
+
+async def posted(session: aiohttp.ClientSession, body: bytes) -> int:
+    async with session.post(VALIDATE, data=io.BytesIO(body), headers=JSON) as answer:
+        return answer.status
 
 
 async def test_a_thousand_connections_that_say_nothing_keep_nobody_out() -> None:

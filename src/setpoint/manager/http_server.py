@@ -134,8 +134,8 @@ class HttpServer:
         finally:
             listener.close()
             # A request that waits for a profile must not delay the end of the process.
-            await listener.drain(GRACE)
-            await listener.cut()
+            await service.drain(GRACE)
+            await service.cut()
 
     async def _follow(self, context: ssl.SSLContext, directory: Path, seen: bytes) -> None:
         """Loads new certificates; open connections keep theirs."""

@@ -10,13 +10,17 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Final, cast
 
+from setpoint.concurrency import end
+from setpoint.serving.connection_limit import ConnectionLimit
 from setpoint.serving.head import MAX_HEAD, HttpRequest, Malformed, framing, parsed
 from setpoint.serving.reply import Reply
+from setpoint.serving.room import Room
 
 __all__ = ["HttpConnection", "HttpRequest", "HttpService", "Refused"]
 
@@ -26,6 +30,8 @@ READ: Final = 64 * 1024
 """The size of a read buffer, in bytes."""
 _MAX_AHEAD: Final = 64 * 1024
 """The maximum number of bytes of later requests that are read while a request is being answered."""
+_FLUSH: Final = 1.5
+"""Seconds for the last answers to be sent, and for TLS connections to exchange close_notify."""
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(;[^\r\n]*)?")
 
 
@@ -48,7 +54,8 @@ class HttpService:
 
     Times are in seconds: ``read_timeout`` for a connection's first head and for the rest of a request that has begun,
     ``idle_timeout`` between two requests. ``deserted`` is set when the last connection closes. ``scratch`` is the
-    buffer into which all connections read; its size is the most that one read returns.
+    buffer into which all connections read; its size is the most that one read returns. ``room`` bounds the memory of
+    bodies, ``limit`` the number of connections.
     """
 
     admit: Callable[[HttpRequest], int]
@@ -59,6 +66,36 @@ class HttpService:
     connections: set[HttpConnection] = field(default_factory=set)
     deserted: asyncio.Event = field(default_factory=asyncio.Event)
     scratch: memoryview = field(default_factory=lambda: memoryview(bytearray(READ)))
+    room: Room = field(default_factory=Room)
+    limit: ConnectionLimit = field(default_factory=ConnectionLimit)
+
+    def __call__(self) -> HttpConnection:
+        """The protocol of a new connection."""
+        return HttpConnection(self)
+
+    async def drain(self, grace: float) -> int:
+        """Ends every connection after its current answer, within ``grace`` seconds. Returns the number of requests that
+        have no answer by then.
+        """
+        for connection in list(self.connections):
+            connection.end()
+        tasks = [connection.task for connection in self.connections if connection.task is not None]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=grace)
+            if late:
+                return len(late)
+        if self.connections:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_FLUSH):
+                    await self.deserted.wait()
+        return 0
+
+    async def cut(self) -> None:
+        """Ends the connections that remain, and cancels the requests that are being answered."""
+        tasks = [connection.task for connection in self.connections if connection.task is not None]
+        for connection in list(self.connections):
+            connection.end()
+        await end(tasks)
 
 
 class HttpConnection(asyncio.BufferedProtocol):
@@ -80,6 +117,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         "_scanned",
         "_service",
         "_size",
+        "_starved",
+        "_taken",
         "_timer",
         "_transport",
         "task",
@@ -95,6 +134,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._limit = 0
         self._last = False
         self._size = 0
+        self._taken = 0  # bytes of the body that the room counts
+        self._starved = False  # whether the body waits for room
         self._body: list[bytes] = []
         self._deadline: float | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -120,9 +161,12 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._peer = address[0] if isinstance(address, tuple) else ""
         self._service.connections.add(self)
         self._service.deserted.clear()
+        self._service.limit.open(self._transport)
         self._expire_in(self._service.read_timeout)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._transport is not None:
+            self._service.limit.close(self._transport)
         self._transport = None
         if self.task is None:
             self._gone()
@@ -131,6 +175,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._timer.cancel()
 
     def _gone(self) -> None:
+        self._give_back()
         self._service.connections.discard(self)
         if not self._service.connections:
             self._service.deserted.set()
@@ -154,9 +199,40 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._buffer += self._service.scratch[:nbytes]
         if self.task is None and not self._choked:
             self._advance()
-        elif len(self._buffer) > _MAX_AHEAD and not self._paused and self._transport is not None:
+            if self._request is not None:
+                self._take_room()
+        elif len(self._buffer) > _MAX_AHEAD:
+            self._pause()
+
+    def read_on(self) -> None:
+        """Reads the rest of a body that had to wait for room."""
+        self._starved = False
+        self._resume()
+
+    def _pause(self) -> None:
+        if not self._paused and self._transport is not None:
             self._paused = True
             self._transport.pause_reading()
+
+    def _resume(self) -> None:
+        if self._paused and not self._starved and self._transport is not None:
+            self._paused = False
+            self._transport.resume_reading()
+
+    def _take_room(self) -> None:
+        """Has the bytes of a body counted, unless they are few, and waits while there are too many."""
+        held = self._size + len(self._buffer)
+        if held > READ and not self._closing:
+            taken, self._taken = self._taken, held
+            if not self._service.room.take(self, held - taken):
+                self._starved = True
+                self._pause()
+
+    def _give_back(self) -> None:
+        if self._taken:
+            self._taken = 0
+            self._starved = False
+            self._service.room.give_back(self)
 
     # -- one request ---------------------------------------------------------------------------------------------------
 
@@ -197,9 +273,8 @@ class HttpConnection(asyncio.BufferedProtocol):
                 self._reply(answer, method)
             else:
                 self.task = self._loop.create_task(self._wait_for(answer, method))
-        if self._paused and self.task is None and not self._choked and self._transport is not None:
-            self._paused = False
-            self._transport.resume_reading()
+        if self.task is None and not self._choked:
+            self._resume()
 
     async def _wait_for(self, answer: Awaitable[Reply], method: str) -> None:
         try:
@@ -214,6 +289,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             reply = self._failed()
         finally:
             self.task = None
+            self._give_back()
             if self._transport is None:
                 self._gone()
         self._reply(reply, method)
@@ -225,6 +301,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         return self._service.complain(500, "the server failed")
 
     def _reply(self, reply: Reply, method: str) -> None:
+        self._give_back()
         if self._last or reply.headers.get("connection") == "close":
             self._closing = True
         self._write(reply, bodiless=method == "HEAD")
@@ -259,6 +336,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._body = []
         self._request = request
         self._deadline = None
+        if self._transport is not None:
+            self._service.limit.activate(self._transport)
         expectation = request.headers.get("expect", "").lower()
         if expectation:
             if expectation != "100-continue":
@@ -326,6 +405,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._expire_in(self._service.read_timeout)
 
     def _refuse(self, reply: Reply) -> None:
+        self._give_back()
         self._closing = True
         self._deadline = None
         self._buffer.clear()
@@ -356,6 +436,9 @@ class HttpConnection(asyncio.BufferedProtocol):
             return
         if self._loop.time() < self._deadline:
             self._timer = self._loop.call_at(self._deadline, self._expire)
+        elif self._starved:
+            text = f"other requests left no room for the body within {self._service.read_timeout:g} s"
+            self._refuse(self._service.complain(503, text))
         elif self._request is not None:
             text = f"the body did not come within {self._service.read_timeout:g} s"
             self._refuse(self._service.complain(408, text))

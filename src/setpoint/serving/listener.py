@@ -1,28 +1,36 @@
-"""Listener: accepts the connections of one server, over TLS or in plain text, and ends them in order."""
+"""Listener: accepts the connections of one server, over TLS or in plain text."""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-from contextlib import suppress
-from typing import Final
+from typing import Final, Protocol
 
-from setpoint.concurrency import end
-from setpoint.serving.connection import READ, HttpConnection, HttpService
+from setpoint.serving.connection import READ
+from setpoint.serving.connection_limit import ConnectionLimit
 from setpoint.serving.tls_connection import TlsConnection
 
 __all__ = ["Listener"]
 
 _BACKLOG: Final = 1024
-_FLUSH: Final = 1.5
-"""Seconds for the last answers to be sent, and for TLS connections to exchange close_notify."""
+
+
+class _Service(Protocol):
+    @property
+    def read_timeout(self) -> float: ...
+
+    @property
+    def limit(self) -> ConnectionLimit: ...
+
+    def __call__(self) -> asyncio.Protocol | asyncio.BufferedProtocol: ...
 
 
 class Listener:
-    """Listens at ``host``:``port`` from `open` to `close`, and hands each connection to an `HttpConnection`.
+    """Listens at ``host``:``port`` from `open` to `close`, and gives each connection a protocol of the service.
 
     Args:
-        service: what connections share. Its ``read_timeout`` is also that of TLS handshakes.
+        service: what connections share, such as an `HttpService`. Its ``read_timeout`` is also that of TLS handshakes,
+            and its ``limit`` counts connections from their first moment.
         name: names the server in messages, such as "the metrics server".
         host: ``""`` means every address.
         port: 0 picks a free one; see ``port`` after `open`.
@@ -31,7 +39,7 @@ class Listener:
     """
 
     def __init__(
-        self, service: HttpService, *, name: str, host: str, port: int, context: ssl.SSLContext | None = None
+        self, service: _Service, *, name: str, host: str, port: int, context: ssl.SSLContext | None = None
     ) -> None:
         self.port = port
         self._service = service
@@ -57,34 +65,8 @@ class Listener:
         if self._server is not None:
             self._server.close()
 
-    async def drain(self, grace: float) -> int:
-        """Ends every connection after its current answer, within ``grace`` seconds. Returns the number of requests that
-        have no answer by then.
-        """
-        connections = self._service.connections
-        for connection in list(connections):
-            connection.end()
-        tasks = [connection.task for connection in connections if connection.task is not None]
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=grace)
-            if late:
-                return len(late)
-        if connections:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_FLUSH):
-                    await self._service.deserted.wait()
-        return 0
-
-    async def cut(self) -> None:
-        """Accepts no more connections, ends those that remain, and cancels the requests that are being answered."""
-        self.close()
-        tasks = [connection.task for connection in self._service.connections if connection.task is not None]
-        for connection in list(self._service.connections):
-            connection.end()
-        await end(tasks)
-
-    def _connection(self) -> asyncio.BufferedProtocol:
-        connection = HttpConnection(self._service)
+    def _connection(self) -> asyncio.BaseProtocol:
+        connection = self._service()
         if self._context is None:
             return connection
-        return TlsConnection(self._context, connection, self._service.read_timeout, self._scratch)
+        return TlsConnection(self._context, connection, self._service.read_timeout, self._scratch, self._service.limit)

@@ -13,6 +13,8 @@ import logging
 import ssl
 from typing import Any, Final, cast
 
+from setpoint.serving.connection_limit import ConnectionLimit
+
 __all__ = ["LINGER", "TlsConnection"]
 
 logger = logging.getLogger("setpoint.serving")
@@ -34,11 +36,19 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         handshake_timeout: how many seconds the handshake may take before the connection is cut off.
         scratch: the buffer for reading; the loop fills it and calls `buffer_updated` immediately, so all connections
             can share one.
+        limit: counts the connection, if given. Until the first byte comes, a connection has no state of TLS.
     """
 
+    _tls: ssl.SSLObject
+    _incoming: ssl.MemoryBIO
+    _outgoing: ssl.MemoryBIO
+
     __slots__ = (
+        "_begun",
         "_closing",
+        "_context",
         "_incoming",
+        "_limit",
         "_loop",
         "_outgoing",
         "_paused",
@@ -54,19 +64,20 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
     def __init__(
         self,
         context: ssl.SSLContext,
-        protocol: asyncio.BufferedProtocol,
+        protocol: asyncio.Protocol | asyncio.BufferedProtocol,
         handshake_timeout: float,
         scratch: memoryview,
+        limit: ConnectionLimit | None = None,
     ) -> None:
         super().__init__()
+        self._context = context
+        self._limit = limit
         self._loop = asyncio.get_running_loop()
         self._protocol = protocol
         self._scratch = scratch
-        self._incoming = ssl.MemoryBIO()
-        self._outgoing = ssl.MemoryBIO()
-        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._transport: asyncio.Transport | None = None
         self._timer = self._loop.call_later(handshake_timeout, self.abort)
+        self._begun = False
         self._shaken = False
         self._closing = False
         self._paused = False
@@ -76,11 +87,15 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        if self._limit is not None:
+            self._limit.open(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._closing = True
         self._timer.cancel()
+        if self._limit is not None:
+            self._limit.close(self)
         if self._shaken:
             self._protocol.connection_lost(exc)
 
@@ -88,8 +103,16 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         return self._scratch
 
     def buffer_updated(self, nbytes: int) -> None:
+        if not self._begun:
+            self._begin()
         self._incoming.write(self._scratch[:nbytes])
         self._pump()
+
+    def _begin(self) -> None:
+        self._begun = True
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = self._context.wrap_bio(self._incoming, self._outgoing, server_side=True)
 
     def pause_writing(self) -> None:
         if self._shaken:
@@ -129,6 +152,16 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
             self._fail(problem)
         if self._paused:
             self.resume_reading()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """As asyncio's: ``ssl_object`` and ``sslcontext`` are those of this connection, all else is the socket's."""
+        if name in ("ssl_object", "sslcontext"):
+            return self._tls if name == "ssl_object" else self._context
+        return default if self._transport is None else self._transport.get_extra_info(name, default)
+
+    def get_write_buffer_size(self) -> int:
+        """The number of encrypted bytes that are not sent yet."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def is_closing(self) -> bool:
         return self._closing
@@ -181,21 +214,31 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         return True
 
     def _read(self) -> None:
-        protocol, tls, incoming = self._protocol, self._tls, self._incoming
         while not (self._paused or self._closing):
-            buffer = cast("bytearray", protocol.get_buffer(-1))
             try:
-                count = cast("int", tls.read(len(buffer), buffer))
+                if not self._deliver():
+                    self.close()
+                    return
             except ssl.SSLWantReadError:
                 break
-            if not count:
-                self.close()
-                return
-            protocol.buffer_updated(count)
-            if not (incoming.pending or tls.pending()):
+            if not (self._incoming.pending or self._tls.pending()):
                 break
         if self._outgoing.pending:  # an answer to an update of keys
             self._flush()
+
+    def _deliver(self) -> bool:
+        """Passes one read on to the protocol; returns False at the end of the data."""
+        protocol = self._protocol
+        if isinstance(protocol, asyncio.Protocol):
+            data = self._tls.read(len(self._scratch))
+            if data:
+                protocol.data_received(data)
+            return bool(data)
+        buffer = cast("bytearray", protocol.get_buffer(-1))
+        count = cast("int", self._tls.read(len(buffer), buffer))
+        if count:
+            protocol.buffer_updated(count)
+        return count > 0
 
     def _leave(self) -> None:
         """Sends close_notify once, and closes when the peer's close_notify has arrived; data that arrives before it is

@@ -19,14 +19,15 @@ __all__ = ["WebhookServer"]
 logger = logging.getLogger("setpoint.webhook")
 
 MAX_BODY: Final = 7 * 1024 * 1024
-"""The default maximum size of an AdmissionReview in bytes, as in controller-runtime. A request may contain
-the old and the new object, each of up to 3 MiB.
+"""The default maximum size of a review in bytes, as in controller-runtime. An AdmissionReview may contain the old and
+the new object, each of up to 3 MiB. API servers have objects converted one by one as they read them, ten at a time.
 """
-MAX_CONVERSION_BODY: Final = 256 * 1024 * 1024
 HEALTH: Final = "/healthz"
 READINESS: Final = "/readyz"
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8"}
-_REASONS: Final = {408: "Timeout", 413: "RequestEntityTooLarge", 500: "InternalError"}
+_REASONS: Final = {
+    408: "Timeout", 413: "RequestEntityTooLarge", 500: "InternalError", 503: "ServiceUnavailable",
+}  # fmt: skip
 
 
 class WebhookServer:
@@ -45,7 +46,9 @@ class WebhookServer:
 
     *Limits*: bodies larger than ``max_body`` are answered with 413 before they are read, content other than JSON with
     415, methods other than POST with 405. A connection is cut off if its TLS handshake, the head of its first request,
-    or a body takes longer than ``read_timeout``, or if it is idle for ``idle_timeout``.
+    or a body takes longer than ``read_timeout``, or if it is idle for ``idle_timeout``. Bodies take 32 MiB of memory
+    together (`setpoint.serving.room`): beyond that, large ones are read when others have been answered, or refused with
+    503. The number of connections is limited, too (`setpoint.serving.connection_limit`).
 
     Args:
         webhooks: the webhooks to serve.
@@ -53,7 +56,7 @@ class WebhookServer:
         host: ``""`` means every address.
         port: 0 picks a free one; see ``port`` once ``ready`` is set.
         max_body: the maximum size of an AdmissionReview in bytes.
-        max_conversion_body: the maximum size of a ConversionReview, which holds whole lists, in bytes.
+        max_conversion_body: the maximum size of a ConversionReview in bytes.
         drain_delay, grace, read_timeout, idle_timeout: seconds. By default, idle connections outlast the 90 s for which
             API servers keep theirs, so no connection is closed while a request is on its way.
         client_ca: PEM; clients must present a certificate that one of these authorities has signed. With None (the
@@ -75,7 +78,7 @@ class WebhookServer:
         host: str = "",
         port: int = 9443,
         max_body: int = MAX_BODY,
-        max_conversion_body: int = MAX_CONVERSION_BODY,
+        max_conversion_body: int = MAX_BODY,
         drain_delay: float = 0.0,
         grace: float = 20.0,
         read_timeout: float = 10.0,
@@ -147,12 +150,13 @@ class WebhookServer:
             await self._stopping.wait()
             await asyncio.sleep(self.drain_delay)
             listener.close()
-            late = await listener.drain(self.grace)
+            late = await self._service.drain(self.grace)
             if late:
                 logger.warning("requests were cut off", extra={"fields": {"requests": late}})
         finally:
             self.ready.clear()
-            await listener.cut()
+            listener.close()
+            await self._service.cut()
 
     # -- one request ---------------------------------------------------------------------------------------------------
 

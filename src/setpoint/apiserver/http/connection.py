@@ -13,6 +13,7 @@ from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.errors import ApiStatusError, bad_request, internal_error
 from setpoint.apiserver.http_types import HungUp, Peer
 from setpoint.apiserver.identity.certificates import certified
+from setpoint.serving.connection_limit import ConnectionLimit
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -27,15 +28,16 @@ _IDLE: Final = 90.0
 
 
 class Connections(web.Server):
-    """Accepts the connections of the HTTP front. ``handler`` answers requests. A connection on which the head of the
-    first request is not complete after ``head_timeout`` seconds is closed.
+    """The connections of the HTTP front, as a service of a `Listener`. ``handler`` answers requests. A connection on
+    which the TLS handshake or the head of the first request is not complete after ``head_timeout`` seconds is closed.
     """
 
     def __init__(
         self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], *, head_timeout: float
     ) -> None:
         super().__init__(handler, handler_cancellation=True)
-        self._head_timeout = head_timeout
+        self.read_timeout = head_timeout
+        self.limit = ConnectionLimit()
         self._settings: dict[str, Any] = {
             "access_log": None,
             "auto_decompress": False,
@@ -46,32 +48,38 @@ class Connections(web.Server):
         }
 
     def __call__(self) -> web.RequestHandler:
-        loop = asyncio.get_running_loop()
-        return _Connection(self, loop=loop, head_timeout=self._head_timeout, **self._settings)
+        """The protocol of a new connection."""
+        return _Connection(self, loop=asyncio.get_running_loop(), **self._settings)
 
 
 class _Connection(web.RequestHandler):
-    __slots__ = ("_head_timeout", "_head_timer", "peer")
+    __slots__ = ("_has_head", "_head_timer", "_limit", "_to", "peer")
 
-    def __init__(self, manager: Connections, *, head_timeout: float, **settings: Any) -> None:
-        super().__init__(manager, **settings)
-        self._head_timeout = head_timeout
-        self._head_timer: asyncio.TimerHandle | None = None
+    def __init__(self, connections: Connections, **settings: Any) -> None:
+        super().__init__(connections, **settings)
+        self._limit = connections.limit
+        self._head_timer = self._loop.call_later(connections.read_timeout, self.force_close)
+        self._has_head = False
+        self._to: Any = None
         self.peer = Peer()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        self._to = transport
+        self._limit.open(self._to)
         self.peer = _peer(transport)
-        self._head_timer = self._loop.call_later(self._head_timeout, self._too_slow)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
+        self._head_timer.cancel()
+        self._limit.close(self._to)
         super().connection_lost(exc)
 
-    def _too_slow(self) -> None:
-        if self._request_count == 0:
-            self.force_close()
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._has_head and self._request_count:
+            self._has_head = True
+            self._head_timer.cancel()
+            self._limit.activate(self._to)
 
     def handle_error(
         self,

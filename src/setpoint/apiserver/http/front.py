@@ -20,9 +20,12 @@ from setpoint.apiserver.http_types import HungUp, Peer, Request, Response
 from setpoint.apiserver.requests.body import MAX_BODY
 from setpoint.meta.extras import needs_extra
 from setpoint.meta.user_error import UserError
+from setpoint.serving import Listener
 
 if TYPE_CHECKING:
     from aiohttp import web
+
+    from setpoint.apiserver.http.connection import Connections
 
 __all__ = ["Answering", "HttpFront", "OpenAddressError", "PortTakenError"]
 
@@ -90,7 +93,6 @@ class HttpFront:
         tls: ssl.SSLContext | None = None,
         authority: bytes = b"",
         authenticates: bool = False,
-        backlog: int = 1024,
         grace: float = _GRACE,
         head_timeout: float = 32.0,
         body_timeout: float = 60.0,
@@ -108,11 +110,11 @@ class HttpFront:
         self._tls = tls
         self._authority = authority
         self._authenticates = authenticates
-        self._backlog = backlog
         self._grace = grace
         self._head_timeout = head_timeout
         self._body_timeout = body_timeout
-        self._runner: web.ServerRunner | None = None
+        self._listener: Listener | None = None
+        self._connections: Connections | None = None
 
     @property
     def url(self) -> str:
@@ -136,38 +138,35 @@ class HttpFront:
 
     async def __aenter__(self) -> HttpFront:
         with needs_extra("server", "an API server with a port"):
-            from aiohttp import web
-
             from setpoint.apiserver.http.connection import Connections
 
-        handler = Connections(self._handle, head_timeout=self._head_timeout)
-        runner = web.ServerRunner(handler, shutdown_timeout=self._grace)
-        await runner.setup()
-        site = web.TCPSite(runner, self.host, self.port, ssl_context=self._tls, backlog=self._backlog)
+        connections = Connections(self._handle, head_timeout=self._head_timeout)
+        listener = Listener(connections, name="the server", host=self.host, port=self.port, context=self._tls)
         try:
-            await site.start()
+            await listener.open()
         except OSError as problem:
-            await runner.cleanup()
             if problem.errno == errno.EADDRINUSE:
                 raise PortTakenError(
                     problem.errno, f"port {self.port} of {self.host} is taken: another program listens there"
                 ) from None
-            why = problem.strerror or str(problem)
+            cause = problem.__cause__
+            why = (isinstance(cause, OSError) and cause.strerror) or str(cause)
             raise OSError(problem.errno, f"can't listen on port {self.port} of {self.host}: {why}") from problem
-        self._runner = runner
-        sockets = getattr(getattr(site, "_server", None), "sockets", ())
-        if sockets:
-            self.port = sockets[0].getsockname()[1]
+        self._listener, self._connections = listener, connections
+        self.port = listener.port
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._runner is None:
+        if self._listener is None or self._connections is None:
             return
         self.server.drain()
-        await self._runner.cleanup()
-        self._runner = None
+        self._listener.close()
+        await asyncio.sleep(0)  # for connections that are just being accepted
+        self._connections.pre_shutdown()
+        await self._connections.shutdown(self._grace)
+        self._listener = self._connections = None
 
     async def _handle(self, http: web.BaseRequest) -> web.StreamResponse:
         from aiohttp import web

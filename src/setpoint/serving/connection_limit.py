@@ -1,0 +1,61 @@
+"""ConnectionLimit: the number of connections that a server has open."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final, Protocol
+
+__all__ = ["ConnectionLimit"]
+
+_MOST: Final = 4096
+
+
+class _Transport(Protocol):
+    def abort(self) -> None: ...
+
+
+class ConnectionLimit:
+    """Keeps the connections of a server below ``most``; by default half of the files that the process may have open,
+    and at most 4,096.
+
+    A connection is silent until the head of its first request has come; over TLS that includes the handshake. Where
+    there are too many connections, the one that has been silent for the longest time makes room for a new one, so
+    clients that send a request are served however many others send nothing. If none is silent, the new one is ended.
+    """
+
+    __slots__ = ("_active", "_most", "_silent")
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = _default() if most is None else most
+        self._silent: dict[_Transport, None] = {}
+        self._active: set[_Transport] = set()
+
+    def open(self, transport: _Transport) -> None:
+        """Counts a connection, if it is not counted yet."""
+        if transport in self._silent or transport in self._active:
+            return
+        self._silent[transport] = None
+        if len(self._silent) + len(self._active) > self._most:
+            oldest = next(iter(self._silent))
+            del self._silent[oldest]
+            oldest.abort()
+
+    def activate(self, transport: _Transport) -> None:
+        """Notes that the head of a request has come."""
+        if transport in self._silent:
+            del self._silent[transport]
+            self._active.add(transport)
+
+    def close(self, transport: _Transport) -> None:
+        """Forgets a connection."""
+        self._silent.pop(transport, None)
+        self._active.discard(transport)
+
+
+def _default() -> int:
+    if sys.platform == "win32":
+        return _MOST
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST if soft == resource.RLIM_INFINITY else max(1, min(_MOST, soft // 2))
