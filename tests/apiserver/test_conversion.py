@@ -134,6 +134,16 @@ async def test_fields_have_one_owner_over_all_versions() -> None:
         assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
 
 
+async def test_reviews_are_no_larger_than_webhooks_take() -> None:
+    async with converting() as (api, converter):
+        for number in range(5):
+            (await api.post(V2, mykind(f"m{number}", "v2", spec={"replicas": number, "note": "x" * 1_200_000}))).ok()
+        converter.reviews.clear()
+        items = (await api.get(V1)).ok()["items"]
+        assert sorted(item["spec"]["numpods"] for item in items) == list(range(5))
+        assert [len(review["objects"]) for review in converter.reviews] == [2, 2, 1]
+
+
 async def test_lists_are_converted_in_one_review() -> None:
     async with converting() as (api, converter):
         for index in range(20):

@@ -24,8 +24,20 @@ from setpoint.apiserver import ApiServer, HttpFront, OpenAddressError, PortTaken
 from setpoint.apiserver.http.connection import Connections
 from setpoint.apiserver.http.hosts import refusal
 from setpoint.apiserver.http_types import HungUp, Request, Response
+from setpoint.serving import connection_limit
+from setpoint.serving.room import Room
+from setpoint.webhook import MemoryCertificates
+from setpoint.webhook.tls import ServerTls
 
 MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def _tls() -> ssl.SSLContext:
+    source = MemoryCertificates()
+    tls = ServerTls()
+    assert source.current is not None
+    tls.use(source.current)
+    return tls.context
 
 
 def raw_session(front: HttpFront) -> aiohttp.ClientSession:
@@ -234,6 +246,60 @@ async def test_a_head_that_never_comes_ends_the_connection(data: bytes) -> None:
     async with ApiServer() as server, HttpFront(server, head_timeout=0.01) as front:
         with contextlib.suppress(ConnectionResetError):  # on a busy machine the data comes after the end
             assert await exchanged(front, data) == (b"", b"")
+
+
+@pytest.mark.parametrize("data", [b"", b"\x16", b"\x16\x03\x01\x02\x00\x01"])
+async def test_a_handshake_that_never_ends_ends_the_connection(data: bytes) -> None:
+    async with ApiServer() as server, HttpFront(server, tls=_tls(), head_timeout=0.01) as front:
+        with contextlib.suppress(ConnectionResetError):
+            assert await exchanged(front, data) == (b"", b"")
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
+async def test_silent_connections_keep_no_client_out(tls: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_limit, "_MOST", 20)
+    async with (
+        ApiServer() as server,
+        HttpFront(server, tls=_tls() if tls else None, head_timeout=DEADLINE) as front,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        for _ in range(100):
+            _, writer = await asyncio.open_connection(front.host, front.port)
+            stack.callback(writer.close)
+        async with aiohttp.ClientSession(front.url) as session:
+            for _ in range(3):
+                async with session.get("/version", ssl=False) as answer:
+                    assert answer.status == 200
+
+
+async def test_the_bodies_of_all_requests_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with (
+        ApiServer() as server,
+        HttpFront(server) as front,
+        aiohttp.ClientSession(front.url) as session,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        front._room = Room(4_000_000)
+        for _ in range(4):
+            _, writer = await asyncio.open_connection(front.host, front.port)
+            stack.callback(writer.close)
+            head = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n" % MAPS.encode()
+            writer.write(head + b" " * 2_900_000)
+        await until(lambda: front._room.held >= 4_000_000)
+        for size, name in ((10, "small"), (2_500_000, "large")):
+            sending = asyncio.create_task(posted(session, name, size))
+            if name == "small":
+                assert await sending == 201
+        assert front._room.held < 4_000_000 + 3_000_000 + 5 * 2**18
+        await stack.aclose()
+        assert await sending == 201
+        await until(lambda: front._room.held == 0)
+
+
+async def posted(session: aiohttp.ClientSession, name: str, size: int) -> int:
+    body = json.dumps(config_map(name)).encode() + b" " * size
+    async with session.post(MAPS, data=io.BytesIO(body), headers={"content-type": "application/json"}) as answer:
+        return answer.status
 
 
 @pytest.mark.parametrize("framing", [b"Content-Length: 5", b"Transfer-Encoding: chunked"])

@@ -6,7 +6,7 @@ before. Of its metadata, only labels and annotations may change; changes to othe
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -15,6 +15,7 @@ from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.replay import Replay, Suspended
+from setpoint.apiserver.requests.body import MAX_BODY
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.state import State
 from setpoint.apiserver.webhooks.caller import CallFailed, Target
@@ -72,9 +73,7 @@ class ConversionWebhook:
         for key, obj, target in conversions:
             by_version.setdefault(target.resource.api_version, {})[key] = obj
         for version, asked in by_version.items():
-            items = list(asked.items())
-            for start in range(0, len(items), _BATCH):
-                part = items[start : start + _BATCH]
+            for part in _parts(asked.items()):
                 made = await self._ask([obj for _, obj in part], version)
                 for (key, _), document in zip(part, made, strict=True):
                     replay.answers[key] = msgspec.json.encode(document)
@@ -101,6 +100,21 @@ class ConversionWebhook:
             if wrong:
                 raise ApiStatusError(500, "", f"{what} returned {wrong}")
         return made
+
+
+def _parts(items: Iterable[tuple[Hashable, JsonObject]]) -> Iterator[list[tuple[Hashable, JsonObject]]]:
+    """The objects of one review each: as many as webhooks can be expected to read."""
+    part: list[tuple[Hashable, JsonObject]] = []
+    size = 0
+    for item in items:
+        length = len(msgspec.json.encode(item[1]))
+        if part and (len(part) == _BATCH or size + length > MAX_BODY):
+            yield part
+            part, size = [], 0
+        part.append(item)
+        size += length
+    if part:
+        yield part
 
 
 def _converted(response: JsonObject) -> list[Any]:

@@ -15,12 +15,14 @@ from urllib.parse import parse_qsl, unquote
 
 from setpoint.apiserver.answers.representation import respond
 from setpoint.apiserver.errors import ApiStatusError, bad_request, request_entity_too_large, unsupported_encoding
+from setpoint.apiserver.http.bodies import BodyReader
 from setpoint.apiserver.http.hosts import is_loopback, refusal
 from setpoint.apiserver.http_types import HungUp, Peer, Request, Response
 from setpoint.apiserver.requests.body import MAX_BODY
 from setpoint.meta.extras import needs_extra
 from setpoint.meta.user_error import UserError
 from setpoint.serving import Listener
+from setpoint.serving.room import Room
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -75,8 +77,9 @@ class HttpFront:
     ``authenticates``: whether ``server`` authenticates its clients. The address must be a loopback address unless there
     is a ``tls`` context and either ``server`` authenticates its clients or ``tls`` requires client certificates.
     Requests from web pages of other origins are refused (`hosts`). A client has ``head_timeout`` seconds to send the
-    head of the first request on a connection, and ``body_timeout`` seconds to send the body of a request and to accept
-    a response or a chunk of a stream.
+    head of the first request on a connection, the TLS handshake included, and ``body_timeout`` seconds to send the body
+    of a request and to accept a response or a chunk of a stream. The bodies of all requests together and the number of
+    connections are limited as `setpoint.serving` says.
 
     Raises:
         OpenAddressError: the address is not a loopback address, and there is no TLS with authentication of clients.
@@ -113,6 +116,7 @@ class HttpFront:
         self._grace = grace
         self._head_timeout = head_timeout
         self._body_timeout = body_timeout
+        self._room = Room()
         self._listener: Listener | None = None
         self._connections: Connections | None = None
 
@@ -223,20 +227,31 @@ class HttpFront:
         if length is not None and length > MAX_BODY:
             error = request_entity_too_large(f"limit is {MAX_BODY}")
             return respond(error.status, error.code)
+        if not http.can_read_body:
+            return await self._handled(http, None)
+        reading = BodyReader(self._room, MAX_BODY)
         try:
-            if not http.can_read_body:
-                body = None
-            elif http.content.is_eof():  # all of it has come
-                body = await _body(http)
+            return await self._read(http, reading)
+        finally:
+            reading.close()
+
+    async def _read(self, http: web.BaseRequest, reading: BodyReader) -> Response:
+        try:
+            if http.content.is_eof():  # all of it has come
+                body = await reading.read(http)
             else:
                 async with asyncio.timeout(self._body_timeout):
-                    body = await _body(http)
+                    body = await reading.read(http)
         except TimeoutError:
-            error = ApiStatusError(408, "Timeout", f"the request's body did not come in {self._body_timeout:g} s")
+            why = "other requests left no room for the body" if reading.starved else "the request's body did not come"
+            error = ApiStatusError(408, "Timeout", f"{why} in {self._body_timeout:g} s")
             return respond(error.status, error.code)
         except ValueError:
             error = bad_request("the request's body can't be read: it is not well-formed HTTP/1.1")
             return respond(error.status, error.code)
+        return await self._handled(http, body)
+
+    async def _handled(self, http: web.BaseRequest, body: bytes | None) -> Response:
         path, _, query = http.raw_path.partition("?")
         try:
             parameters = tuple(parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS))
@@ -251,24 +266,6 @@ def _peer(http: web.BaseRequest) -> Peer:
     """The client at the other end, which is the same for all requests of a connection."""
     known: Peer | None = getattr(http.protocol, "peer", None)
     return _NOBODY if known is None else known
-
-
-async def _body(http: web.BaseRequest) -> bytes | None:
-    """The body of the request, or enough of it to see that it is too long. Raises ValueError if it is incomplete or
-    malformed.
-    """
-    from aiohttp import ClientPayloadError
-    from aiohttp.web import RequestPayloadError
-
-    body = bytearray()
-    try:
-        async for chunk in http.content.iter_any():
-            body += chunk
-            if len(body) > MAX_BODY:
-                break
-    except (ClientPayloadError, RequestPayloadError) as problem:
-        raise ValueError from problem
-    return bytes(body) or None
 
 
 def _headers(http: web.BaseRequest) -> dict[str, str]:
