@@ -7,6 +7,8 @@ import io
 import json
 import logging
 import signal
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,11 +16,12 @@ from tests.programs import DEADLINE
 from tests.tasks import stop
 
 from setpoint.controller import BoundLogger, UnderWay
-from setpoint.manager import HealthChecks, RunnableEnded, stopping_on_signals
+from setpoint.manager import HealthChecks, RunnableEnded, http_server, stopping_on_signals
 from setpoint.manager.group import Group
 from setpoint.manager.http_server import Answer, HttpServer, split_address
 from setpoint.manager.logging import JsonFormatter, TextFormatter, configure
 from setpoint.manager.metrics import ProcessMetrics
+from setpoint.serving import HttpService
 from setpoint.testing import advance, settle, virtual_time
 
 
@@ -247,6 +250,20 @@ def test_bind_addresses_are_in_the_fields_form(address: str, place: Any) -> None
 def test_other_addresses_are_refused(address: str) -> None:
     with pytest.raises(ValueError, match="HOST:PORT"):
         split_address(address)
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\n"])
+async def test_a_head_that_never_comes_ends_the_connection(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "HttpService", partial(HttpService, read_timeout=0.01))
+    server = HttpServer("127.0.0.1:0", name="test")
+    running = asyncio.ensure_future(server.run())
+    await asyncio.wait_for(server.ready.wait(), DEADLINE)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(sent)
+    with suppress(ConnectionResetError):  # on a busy machine the data comes after the end
+        assert await asyncio.wait_for(reader.read(), DEADLINE) == b""
+    writer.close()
+    await stop(running)
 
 
 async def test_the_server_answers_by_prefix_and_says_what_there_is() -> None:

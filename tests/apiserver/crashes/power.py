@@ -13,8 +13,8 @@ BLOCK = 512
 
 
 class Call(NamedTuple):
-    """A system call: a write (W), a change of size (T), a sync (S; of the directory if ``name`` is empty), a removal
-    (U), or an acknowledgement (A).
+    """A system call: a creation (O), a write (W), a change of size (T), a sync (S; of the directory if ``name`` is
+    empty), a removal (U), or an acknowledgement (A).
     """
 
     operation: str
@@ -64,6 +64,8 @@ class Disk:
                 for start in _blocks(call.offset, len(call.data)):
                     begin, end = max(start, call.offset), min(start + BLOCK, call.offset + len(call.data))
                     file.pending.append((begin, call.data[begin - call.offset : end - call.offset]))
+            case "O":
+                self._opened(call.name)
             case "T":
                 self._opened(call.name).pending.append((call.offset, None))
             case "S" if not call.name:

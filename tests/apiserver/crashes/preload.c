@@ -6,7 +6,9 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -133,6 +135,23 @@ int fdatasync(int fd) {
     CHANGES('S', 0)
     return 0;
 }
+
+/* A file that is created is in its directory from now on, although it is empty. */
+#define OPENS(function) \
+int function(const char *file, int flags, ...) { \
+    REAL(function, int, const char *, int, ...); \
+    va_list rest; \
+    va_start(rest, flags); \
+    mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0; \
+    va_end(rest); \
+    const char *name = inside(file); \
+    int fd = real_##function(file, flags, mode); \
+    if (name && fd >= 0 && flags & O_CREAT) record('O', name, 0, NULL, 0); \
+    return fd; \
+}
+
+OPENS(open)
+OPENS(open64)
 
 int unlink(const char *file) {
     REAL(unlink, int, const char *);

@@ -34,6 +34,7 @@ _DAMAGE: Final = frozenset(
     {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_TOOBIG}
 )
 _SHORT_READ: Final = 522
+_LOG_HEAD: Final = 32
 _PATIENCE: Final = 5.0
 """Seconds to wait for a program that opens or closes the same database, such as one that copies it."""
 
@@ -84,7 +85,7 @@ def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
     """
     size = path.stat().st_size if path.exists() else 0
     log = path.with_name(f"{path.name}-wal")
-    if not size and log.exists() and log.stat().st_size:  # SQLite would delete the log
+    if not size and log.exists() and log.stat().st_size > _LOG_HEAD:  # SQLite would delete the log
         raise DamagedError(path, "it is missing or empty, although its write-ahead log is not")
     try:
         if size:
