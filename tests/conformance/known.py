@@ -40,7 +40,7 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         73: LIFECYCLE,
         **dict.fromkeys((36, 85, 86), BOOKKEEPING),
         60: DISCOVERY,
-        **dict.fromkeys((72, 94), WORDS),
+        94: WORDS,
     },
     "custom_resources": {
         **dict.fromkeys((1, 2), BOOKKEEPING),

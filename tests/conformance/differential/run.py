@@ -56,6 +56,8 @@ _VOLATILE: Final = frozenset(
 _WHO_ASKS: Final = frozenset({".spec.username", ".spec.uid", ".spec.groups", ".spec.extra"})
 """Of a signing request."""
 _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_DUMP: Final = re.compile(r"\n@@ .*?(\]?)\Z", re.DOTALL)
+"""A Go program's dump of what changed, and the end of a list of errors."""
 _ADDRESS: Final = re.compile(r"\b10\.(96|0)\.\d+\.\d+\b")
 _REFERENCE: Final = re.compile(r"kube-api-access-\w{5}")
 
@@ -233,7 +235,7 @@ class Differential:
 
 def _plain(text: str) -> str:
     text = _ADDRESS.sub("<ip>", _REFERENCE.sub("kube-api-access-<5>", _UID.sub("<uid>", text)))
-    text = re.sub(r"\n@@ .*", "", text, flags=re.DOTALL)  # a Go program's dump of what changed
+    text = _DUMP.sub(r"\1", text)
     return re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>", text)
 
 

@@ -51,7 +51,7 @@ class ConfigMaps(Strategy):
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
-        errors = []
+        errors = _immutable_errors(obj, old, ("data", "binaryData"))
         size = 0
         for key, value in data.items():
             errors += [invalid(f"data[{key}]", key, text) for text in config_key(key)]
@@ -63,7 +63,7 @@ class ConfigMaps(Strategy):
             size += len(value) * 3 // 4
         if size > _MAX_DATA:
             errors.append(too_long("", _MAX_DATA))
-        return errors + _immutable_errors(obj, old, ("data", "binaryData"))
+        return errors
 
 
 _NEEDED: Final = {
@@ -87,8 +87,11 @@ class Secrets(Strategy):
             obj["type"] = "Opaque"
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        data = obj.get("data") or {}
-        errors = []
+        data, kind = obj.get("data") or {}, obj.get("type", "Opaque")
+        errors: list[FieldError] = []
+        if old is not None and kind != old.get("type"):
+            errors.append(invalid("type", kind, "field is immutable"))
+        errors += _immutable_errors(obj, old, ("data",))
         for key, value in data.items():
             errors += [invalid(f"data[{key}]", key, text) for text in config_key(key)]
             try:
@@ -97,9 +100,6 @@ class Secrets(Strategy):
                 errors.append(invalid(f"data[{key}]", "<secret contents redacted>", f"must be base64: {problem}"))
         if sum(map(len, data.values())) * 3 // 4 > _MAX_DATA:
             errors.append(too_long("data", _MAX_DATA))
-        kind = obj.get("type", "Opaque")
-        if old is not None and kind != old.get("type"):
-            errors.append(invalid("type", kind, "field is immutable"))
         name = _NEEDED.get(kind, "")
         if name.startswith(".docker") and name in data and not any(error.field == f"data[{name}]" for error in errors):
             errors += _registry_errors(base64.b64decode(data[name]), f"data[{name}]")
@@ -111,7 +111,7 @@ class Secrets(Strategy):
                 errors.append(required(f"metadata.annotations[{name}]"))
         if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & set(data):
             errors += [required("data[username]"), required("data[password]")]
-        return errors + _immutable_errors(obj, old, ("data",))
+        return errors
 
 
 def _registry_errors(held: bytes, path: str) -> list[FieldError]:

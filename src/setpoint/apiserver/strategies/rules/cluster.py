@@ -95,6 +95,10 @@ def _uid(place: Place) -> list[FieldError]:
     return [*errors, too_long(place.path, 128)] if len(value.encode()) > 128 else errors
 
 
+def _annotations(place: Place) -> list[FieldError]:
+    return annotation_errors(place.value or {}, place.path)
+
+
 def _asked_for(place: Place) -> list[FieldError]:
     spec, path = place.value or {}, place.path
     signer, seconds = spec.get("signerName", ""), spec.get("maxExpirationSeconds")
@@ -107,7 +111,6 @@ def _asked_for(place: Place) -> list[FieldError]:
     if not 3600 <= seconds <= most:
         text = f"must be in the range [3600, {most}]"
         errors.append(invalid(f"{path}.maxExpirationSeconds", seconds, text))
-    errors += annotation_errors(spec.get("unverifiedUserAnnotations") or {}, f"{path}.unverifiedUserAnnotations")
     ways = [bool(spec.get(name)) for name in ("stubPKCS10Request", "pkixPublicKey", "proofOfPossession")]
     if ways == [True, False, False]:
         return errors + pod_request_errors(spec["stubPKCS10Request"], f"{path}.stubPKCS10Request")
@@ -142,6 +145,7 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
     ),
     "podcertificaterequests.certificates.k8s.io": (
         row("spec.signerName", _signer_name),
+        row("spec.unverifiedUserAnnotations", _annotations),
         row("spec.podName", named(dns1123_subdomain, empty=True)),
         row("spec.podUID", _uid),
         row("spec.serviceAccountName", named(dns1123_subdomain, empty=True)),

@@ -153,9 +153,9 @@ def _kept_selector(place: Place) -> list[FieldError]:
 
 RULES: Final[dict[str, tuple[Row, ...]]] = {
     "volumeattachments.storage.k8s.io": (
-        row("spec.attacher", _attacher),
         row("spec.source", _attached),
         row("spec.nodeName", named(dns1123_subdomain, empty=True)),
+        row("spec.attacher", _attacher),
         row("spec", settled),
     ),
     "csidrivers.storage.k8s.io": (

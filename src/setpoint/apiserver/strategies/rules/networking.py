@@ -324,8 +324,8 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("spec.rules[].http.paths[].backend", _backend),
         row("spec.tls[].hosts[]", _tls_host),
         row("spec.tls[].secretName", named(dns1123_subdomain)),
-        row("spec", _one_class),
         row("spec.ingressClassName", unless_missing(named(dns1123_subdomain, empty=True))),
+        row("spec", _one_class),
     ),
     "ingressclasses.networking.k8s.io": (
         row("spec.controller", longest(250), needed(), _controller, immutable),

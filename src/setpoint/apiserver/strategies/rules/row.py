@@ -81,13 +81,17 @@ class _Field:
     checks: list[Check] = field(default_factory=list)
     missing: list[Check] = field(default_factory=list)
     """The checks that also apply to a missing field."""
+    last: list[Check] = field(default_factory=list)
+    """The checks that follow those of the fields inside, because their row does."""
     inner: list[_Field] = field(default_factory=list)
     item_checks: list[Check] = field(default_factory=list)
     item: list[_Field] = field(default_factory=list)
 
 
 class Table:
-    """The rows of a table as a tree, so that each part of an object is visited only once, and only if it exists."""
+    """The rows of a table as a tree, so that each part of an object is visited only once, and only if it exists. Errors
+    come in the order of the rows.
+    """
 
     __slots__ = ("_fields",)
 
@@ -110,7 +114,11 @@ class Table:
             elif several:
                 found.item_checks += checks
             else:
-                found.checks += [check.check if isinstance(check, _Given) else check for check in checks]
+                given = [check.check if isinstance(check, _Given) else check for check in checks]
+                if found.inner or found.item or found.item_checks:
+                    found.last += given
+                else:
+                    found.checks += given
                 found.missing += [check for check in checks if not isinstance(check, _Given)]
 
     def errors(self, obj: JsonObject, old: JsonObject | None, part: Any = None, prefix: str = "") -> list[FieldError]:
@@ -143,6 +151,8 @@ def _look(fields: list[_Field], place: Place, errors: list[FieldError]) -> None:
                     errors += check(place.inner(item, one, holder))
                 if known.item:
                     _look(known.item, place.inner(item, one, holder), errors)
+        for check in known.last:
+            errors += check(place.inner(value, where, holder))
 
 
 # -- checks -----------------------------------------------------------------------------------------------------------
