@@ -12,6 +12,7 @@ import yaml
 from setpoint.simulation.plan import Plan
 from setpoint.simulation.result import Finding, Line, Result
 from setpoint.simulation.text import story_of
+from setpoint.simulation.words import in_words
 
 _MOST: Final = 6
 """The most findings of one oracle that are named after the first."""
@@ -72,7 +73,7 @@ class Counterexample(AssertionError):
         lines = [*_one_each(self.findings), ""]
         if self.plan.faults:
             lines.append("with these faults:")
-            lines += [f"  {fault}" for fault in self.plan.faults]
+            lines += [line for fault in self.plan.faults for line in (f"  {in_words(fault)}", f"    {fault}")]
         else:
             lines.append("without any fault")
         if self.anyway:

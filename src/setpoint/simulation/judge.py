@@ -7,6 +7,7 @@ import dis
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol
 
@@ -16,12 +17,13 @@ from setpoint.controller.context import current
 from setpoint.controller.failures import BUGS
 from setpoint.simulation.actor import Actor
 from setpoint.simulation.asked import Asked
+from setpoint.simulation.changes import changes_between
 from setpoint.simulation.externals import External
 from setpoint.simulation.history import Entry, History, sketch
 from setpoint.simulation.predicates import Objects, Predicate
 from setpoint.simulation.result import Finding, Options, Point
 from setpoint.simulation.state import plain_values, snapshot
-from setpoint.simulation.tape import Tape
+from setpoint.simulation.tape import Tape, user_line
 
 CIRCLES: Final = 12
 """An object that returns to an earlier state this many times within one step is in a hot loop."""
@@ -220,7 +222,7 @@ class Judge:
             self.found(
                 "quiet",
                 subject,
-                f"{subject} was written {self.quiet_since}, though everything was as it should be",
+                f"{subject} was written {self.quiet_since}, though everything was as it should be: {_what(entry)}",
                 point=entry.point,
                 found=_what(entry),
             )
@@ -244,7 +246,8 @@ class Judge:
                 what = f"was deleted and created again and again: {self._replaced[subject]} times"
             else:
                 what = f"was brought into new states again and again: {sum(seen.values())} times"
-            self.found("hot loop", subject, f"{subject} {what} in one step", point=entry.point, found=_what(entry))
+            told = f"{subject} {what} in one step, lastly {_what(entry)}"
+            self.found("hot loop", subject, told, point=entry.point, found=_what(entry))
             self._world.give_up("a hot loop")
 
     def _replaces(self, entry: Entry, subject: str) -> bool:
@@ -365,4 +368,9 @@ def _content(value: bytes) -> bytes:
 
 
 def _what(entry: Entry) -> str:
-    return f"{entry.type.lower()} by {entry.author} at {entry.at:.3f} s"
+    """The author of a change, the line of the user's code, and the fields that were changed."""
+    context, place = current.get(), Path(user_line()).name
+    author = entry.author if context is None else f"{entry.author}, controller {context.controller},"
+    told = f"{entry.type.lower()} by {author}{f' at {place}' if place else ''}"
+    did = "" if entry.type == "DELETED" else changes_between(entry.previous, entry.value)
+    return f"{told} ({did})" if did else told

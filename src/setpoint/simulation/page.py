@@ -150,10 +150,13 @@ def _beside(trace: list[Line], undisturbed: list[Line], *, compared: bool) -> li
 def _cell(line: Line) -> str:
     who = f"<span class='who'>{escape(line.who)}</span> " if line.lane == "controller" else ""
     saw = (
-        f"<div class='note'>had seen {escape(line.saw)}</div>" if line.saw and line.what in ("writes", "calls") else ""
+        f"<div class='note'>had seen {escape('; '.join(filter(None, (line.saw, line.read))))}</div>"
+        if line.saw and line.what in ("writes", "calls")
+        else ""
     )
+    did = f"<div class='note mono'>{escape(line.did)}</div>" if line.did else ""
     place = f"<div class='note mono'>{escape(Path(line.place).name)}</div>" if line.place and saw else ""
-    return f"{who}<span class='what'>{escape(line.text)}</span>{saw}{place}"
+    return f"{who}<span class='what'>{escape(line.text)}</span>{did}{saw}{place}"
 
 
 def _shown(trace: Sequence[Line]) -> list[Line]:

@@ -60,6 +60,12 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
     """A digest of the written object."""
     place: str = ""
     """The line of the user's code that caused the event."""
+    did: str = ""
+    """The fields that a write changed, with their values before and after; in runs with a trace."""
+    read: str = ""
+    """The reads of the reconcile so far, and which of several objects of the same name it is for; in runs with a
+    trace.
+    """
 
 
 class Result(msgspec.Struct):

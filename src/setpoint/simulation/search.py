@@ -67,7 +67,7 @@ STRETCH: Final = 1000.0
 """The seconds that slow users wait after each step, in one of the runs without faults."""
 STEP_BY_STEP: Final = "the run of the scenario, step by step"
 AT_ONCE: Final = "the run in which the user wishes for all of this at once"
-MORE: Final = 60
+MORE: Final = 40
 """The runs after a finding that may be the consequence of another one."""
 DEFAULT_BUDGET = Budget(seconds=60.0)
 DOUBTFUL: Final = 50

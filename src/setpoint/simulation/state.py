@@ -262,7 +262,7 @@ def differences(expected: Snapshot, found: Snapshot, masks: frozenset[str] = fro
             continue
         kind = subject.partition(" ")[0]
         for one_of_ours, one_of_theirs in zip(ours, theirs, strict=True):
-            for path, wanted, got in _differ(one_of_ours, one_of_theirs, ""):
+            for path, wanted, got in differing(one_of_ours, one_of_theirs, ""):
                 difference = Difference(subject, path, wanted, got)
                 if not is_masked(kind, path, masks):
                     result.append(difference)
@@ -306,7 +306,8 @@ def _says_nothing(path: str, value: JSON) -> bool:
     return path.startswith("status.") and value in ("", [], {}, None)
 
 
-def _differ(wanted: JSON, got: JSON, path: str) -> Iterator[tuple[str, JSON, JSON]]:
+def differing(wanted: JSON, got: JSON, path: str = "") -> Iterator[tuple[str, JSON, JSON]]:
+    """The path of each field in which two plain values differ, and both of its values."""
     if isinstance(wanted, dict) and isinstance(got, dict):
         for key in [*wanted, *(key for key in got if key not in wanted)]:
             place = f"{path}.{key}" if path else key
@@ -317,16 +318,16 @@ def _differ(wanted: JSON, got: JSON, path: str) -> Iterator[tuple[str, JSON, JSO
                 if not _says_nothing(place, got[key]):
                     yield place, ABSENT, got[key]
             else:
-                yield from _differ(wanted[key], got[key], place)
+                yield from differing(wanted[key], got[key], place)
     elif isinstance(wanted, list) and isinstance(got, list):
         if all(isinstance(item, dict) and "type" in item for item in (*wanted, *got)):
             # Conditions and the like: by their key, not their place.
-            yield from _differ({item["type"]: item for item in wanted}, {item["type"]: item for item in got}, path)
+            yield from differing({item["type"]: item for item in wanted}, {item["type"]: item for item in got}, path)
         elif len(wanted) != len(got):
             yield path, wanted, got
         else:
             for place, (one, other) in enumerate(zip(wanted, got, strict=True)):
-                yield from _differ(one, other, f"{path}[{place}]")
+                yield from differing(one, other, f"{path}[{place}]")
     elif wanted != got or type(wanted) is not type(got):
         yield path, wanted, got
 
@@ -338,7 +339,7 @@ def counted(subjects: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def told_value(value: JSON) -> str:
-    """The value as text of a limited length."""
+def told_value(value: JSON, most: int = 100) -> str:
+    """The value as text of at most so many characters."""
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return text if len(text) <= 100 else text[:97] + "..."
+    return text if len(text) <= most else f"{text[: most - 3]}..."

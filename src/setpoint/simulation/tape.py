@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 
-from setpoint.controller.context import current
+from setpoint.controller.context import Context, current
+from setpoint.meta import Object
 from setpoint.simulation.result import Line, Point
 
 _HOME = str(Path(__file__).resolve().parent.parent)
@@ -21,19 +22,27 @@ class Tape:
     code under test is deterministic.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], called: Mapping[str, str] = MappingProxyType({})) -> None:
         self.clock = clock
+        self.called = called
+        """The collection and label of every object that has ever existed, by uid, in the order of their creation."""
+        self.details = False
+        """Whether lines have what is only for readers."""
+        self.names = False
+        """Whether lines have the controllers' names, since a process has several."""
         self.lines: list[Line] = []
         self.points: list[Point] = []
         self.full = False
         """Whether further points are ignored, because no more faults strike."""
         self._numbers: Counter[str] = Counter()
 
-    def tell(self, lane: str, who: str, what: str, text: str, *, point: str = "", content: str = "") -> None:
+    def tell(
+        self, lane: str, who: str, what: str, text: str, *, point: str = "", content: str = "", did: str = ""
+    ) -> None:
         """Adds one line to the trace. For a write, a read or an external call in a reconcile, the line also has the
-        object that the reconcile had seen and the line of the user's code.
+        object that the reconcile had seen, what it had read, and the line of the user's code.
         """
-        saw, place = "", ""
+        saw, place, read = "", "", ""
         if what in ("writes", "reads", "calls"):
             context = current.get()
             if context is not None:
@@ -41,8 +50,20 @@ class Tape:
                 saw = f"{seen.kind} {seen.key} of generation {seen.metadata.generation}"
                 if context.live is None and context.age is not None:
                     saw += " from its cache"
-            place = user_line() if context is not None else ""
-        self.lines.append(Line(round(self.clock(), 6), lane, who, what, text, point, saw, content, place))
+                place = user_line()
+                if self.details:
+                    read = "; ".join([*self._incarnation(seen), *_reads(context)])
+                if self.names:
+                    who = f"{who} {context.controller}"
+        self.lines.append(Line(round(self.clock(), 6), lane, who, what, text, point, saw, content, place, did, read))
+
+    def _incarnation(self, seen: Object) -> Iterator[str]:
+        """Sentences about an object that is not the only one of its name, or that is being deleted."""
+        if seen.metadata.deletion_timestamp is not None:
+            yield "it is being deleted"
+        called = self.called.get(seen.uid, "")
+        if called and seen.uid != (last := [uid for uid, name in self.called.items() if name == called][-1]):
+            yield f"it is an earlier one than the {seen.kind} of that name that there is now ({last[:8]})"
 
     def mark(self, point: Point) -> None:
         """Adds a point at which a fault can strike."""
@@ -59,6 +80,13 @@ class Tape:
         for line in self.lines:
             state.update(f"{line.at} {line.lane} {line.what} {line.text} {line.saw} {line.content}\n".encode())
         return state.hexdigest()
+
+
+def _reads(context: Context) -> Iterator[str]:
+    """A sentence for each kind that the reconcile has read so far."""
+    for read in (context.reads or {}).values():
+        where = "from the server" if read.age is None else f"in its cache, which was {read.age:.3g} s old"
+        yield f"it had read {int(read.objects) or 'no'} {read.kind} {where}"
 
 
 def user_line() -> str:

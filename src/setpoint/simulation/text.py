@@ -26,9 +26,11 @@ def story_of(trace: Sequence[Line], most: int = MOST) -> list[str]:
     lines = []
     for line in told:
         mark = {"fault": "!", "finding": "X", "killed": "!"}.get(line.what, " ")
-        seen = f"   (had seen {line.saw})" if line.saw and line.what in ("writes", "calls") else ""
+        acts = line.what in ("writes", "calls")
+        seen = f"   (had seen {'; '.join(filter(None, (line.saw, line.read)))})" if line.saw and acts else ""
+        did = f": {line.did}" if line.did else ""
         place = f"   {short(line.place)}" if line.place and line.what in ("writes", "calls") else ""
-        lines.append(f"{mark} {line.at:10.3f}  {line.who:<{lanes}}  {line.text}{seen}{place}")
+        lines.append(f"{mark} {line.at:10.3f}  {line.who:<{lanes}}  {line.text}{did}{seen}{place}")
     if len(lines) < len([line for line in trace if line.what not in _QUIET]):
         lines.append(f"  … {len(trace)} lines in all, in the file")
     return lines

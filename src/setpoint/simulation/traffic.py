@@ -11,6 +11,7 @@ from setpoint.apiserver.http_types import Response
 from setpoint.client.transport import Request
 from setpoint.simulation.actor import AUTHOR, Actor
 from setpoint.simulation.asked import Asked
+from setpoint.simulation.changes import changes_between
 from setpoint.simulation.history import History, sketch
 from setpoint.simulation.judge import Judge
 from setpoint.simulation.life import Life
@@ -72,10 +73,12 @@ class Traffic:
             )
         )
         what = asked.stem() + ("" if changed else " (no change)" if status < 300 else f" ({status})")
-        content = ""
+        content = did = ""
         if changed and (entry := self._world.history.by_revision.get(self._world.history.revision)) is not None:
             content = blake2b(entry.value, digest_size=6).hexdigest()
-        self._world.tape.tell("controller", life.actor.name, "writes", what, point=point, content=content)
+            if self._world.tape.details and entry.type != "DELETED":
+                did = changes_between(entry.previous, entry.value)
+        self._world.tape.tell("controller", life.actor.name, "writes", what, point=point, content=content, did=did)
         self._world.judge.wrote(life.seen, asked, point, target, changed=changed)
 
     def arrive_late(self, life: Life, request: Request, fault: Fault) -> None:

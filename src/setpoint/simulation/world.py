@@ -76,7 +76,7 @@ class World:
         self.history = History(loop.time, self.chance.starred)
         if setup.processes > 1:
             self.history.untold |= {"leases.coordination.k8s.io"}
-        self.tape = Tape(loop.time)
+        self.tape = Tape(loop.time, self.history.called)
         self.server_actor = Actor("server", "server")
         self.harness = Actor("world", "world")
         self.plane = Plane(self)
@@ -122,6 +122,7 @@ class World:
         """Does everything that is the same in every run, up to the start of the controllers."""
         cluster, stack = self.cluster, self._stack
         await stack.enter_async_context(self.server)
+        self.tape.names = len(self.setup.controllers()) > 1
         cluster.client = self.connect("user")
         for definition in cluster._definitions(kinds := cluster._custom_kinds()):
             await cluster._install(definition)
@@ -158,6 +159,7 @@ class World:
         """Carries out one run. Errors of the scenario and the controllers are part of the result and are not raised."""
         self._began = time.process_time()
         self.plan, self.options, self.seed = plan, options, plan.seed
+        self.tape.details = options.trace
         self.chance.seed = plan.seed
         self.chance.timed = starring(options.forms)
         for number, each in enumerate((*self._randoms, self.cluster.random, self.server.random)):

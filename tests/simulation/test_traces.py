@@ -1,0 +1,113 @@
+"""A counter-example tells which line to mend: what was written and read, by which controller, for which object."""
+
+from __future__ import annotations
+
+import pytest
+from tests.simulation.kinds import App, AppSpec
+
+import setpoint as sp
+from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.simulation import Counterexample, Setup, check
+from setpoint.simulation.changes import changes_between
+from setpoint.simulation.page import page_of
+from setpoint.simulation.plan import Plan, fault
+from setpoint.simulation.pool import Pool
+from setpoint.simulation.result import Line, Options
+from setpoint.simulation.words import in_words
+
+
+async def sizes(app: App, ctx: sp.Context) -> None:
+    await ctx.apply(ConfigMap.named(app.name, data={"size": str(app.spec.size)}))
+
+
+async def keys(app: App, ctx: sp.Context) -> None:
+    if await ctx.get(Secret, app.name) is None:
+        await ctx.create(Secret.named(app.name, string_data={"key": "x"}))
+
+
+def both() -> list[sp.Controller[App]]:
+    return [sp.Controller(App, sizes, name="sizes").owns(ConfigMap), sp.Controller(App, keys, name="keys").owns(Secret)]
+
+
+async def grows(cluster: sp.testing.Cluster) -> None:
+    for size in (1, 2):
+        await cluster.apply(App.named("one", "default", spec=AppSpec(size=size)))
+        await cluster.settle()
+
+
+def writes(setup: Setup, plan: Plan = Plan()) -> list[Line]:  # noqa: B008 - a plan can't be changed
+    with Pool(setup, 1) as pool:
+        trace = pool.one(plan, Options(trace=True, quiet=False)).trace
+    return [line for line in trace if line.what == "writes" and "status" not in line.text]
+
+
+def test_a_write_says_what_it_changed_and_by_which_controller_and_what_that_had_read() -> None:
+    first, second, third = [line for line in writes(Setup(scenario=grows, factory=both)) if line.did]
+    told = {line.who: line for line in (first, second)}
+    assert told["controller/1 sizes"].did == '{"data":{"size":"1"}}'
+    assert "key" in told["controller/1 keys"].did
+    assert "it had read no Secret in its cache" in told["controller/1 keys"].read
+    assert third.did == "data.size: 1 → 2"
+
+
+def test_a_write_for_an_earlier_object_of_that_name_says_so() -> None:
+    async def comes_again(cluster: sp.testing.Cluster) -> None:
+        await cluster.apply(App.named("one", "default"))
+        await cluster.settle()
+        await cluster.delete(await cluster.get(App, "one"))
+        await cluster.apply(App.named("one", "default", spec=AppSpec(size=2)))
+        await cluster.settle()
+
+    def factory() -> list[sp.Controller[App]]:
+        async def cleans_up(app: App, ctx: sp.Context) -> None:
+            await ctx.client.apply(ConfigMap.named("cleaned", "default", data={"size": str(app.spec.size)}))
+
+        async def writes_late(app: App, ctx: sp.Context) -> None:
+            await ctx.client.apply(ConfigMap.named("late", "default", data={"size": str(app.spec.size)}))
+
+        return [sp.Controller(App, writes_late).finalize(cleans_up)]
+
+    slow = Plan((fault("slow-request", "apply configmaps default/late #1", until="step"),))
+    told = [line.read for line in writes(Setup(scenario=comes_again, factory=factory), slow)]
+    assert any("it is being deleted" in each for each in told)
+
+
+def test_a_broken_silence_names_the_field_its_values_the_controller_and_the_line() -> None:
+    def factory() -> list[sp.Controller[App]]:
+        started: list[int] = []
+
+        async def counts_starts(app: App, ctx: sp.Context) -> None:
+            kept = await ctx.get(ConfigMap, app.name)
+            if not started:
+                started.append(int(kept.data["starts"]) + 1 if kept is not None else 1)
+            await ctx.apply(ConfigMap.named(app.name, data={"starts": str(started[0])}))
+
+        return [sp.Controller(App, counts_starts, name="starter").owns(ConfigMap)]
+
+    with pytest.raises(Counterexample) as caught:
+        check(grows, factory, replay=Plan().token())
+    (finding,) = caught.value.findings
+    assert finding.oracle == "quiet"
+    for part in ("controller starter", "test_traces.py:", "(data.starts: 1 → 2)"):
+        assert part in finding.message
+    assert "data.starts: 1 → 2" in page_of(caught.value)
+
+
+def test_changes_are_told_without_the_fields_of_the_server() -> None:
+    before = b'{"kind":"A","metadata":{"name":"a","resourceVersion":"1","labels":{"x":"y"}},"spec":{"n":1,"m":[1]}}'
+    after = b'{"kind":"A","metadata":{"name":"a","resourceVersion":"2"},"spec":{"n":2,"m":[1]}}'
+    assert changes_between(before, after) == 'metadata.labels: {"x":"y"} → <absent>; spec.n: 1 → 2'
+    assert changes_between(None, after) == '{"spec":{"n":2,"m":[1]}}'
+    assert changes_between(after, after) == ""
+
+
+def test_numbers_of_points_are_told_in_words() -> None:
+    told = in_words(fault("crash-after", "create pods default/a #2", until="step"))
+    assert told == (
+        "The controller's process was killed right after the second “create pods default/a” had been carried out, "
+        "and started again only after the user's next step."
+    )
+    assert in_words(fault("lost-answer", "create pods default/a #1")).startswith("“Create pods") is False
+    assert in_words(fault("slow-answer", "create pods default/a #11")).startswith(
+        "The 11th “create pods default/a” was"
+    )
