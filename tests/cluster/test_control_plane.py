@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from tests.cluster import workloads
 from tests.tasks import stop
 
 import setpoint as sp
@@ -20,7 +21,8 @@ from setpoint.crd import crd_for
 from setpoint.meta import GroupVersion, GroupVersionResource, Object, ObjectKey, OwnerReference, Resource
 from setpoint.models.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret, ServiceAccount
 from setpoint.models.core_v1 import Node as NodeObject
-from setpoint.testing import advance, cluster, virtual_time
+from setpoint.models.events_v1 import Event as Report
+from setpoint.testing import Cluster, advance, cluster, virtual_time
 
 
 class Thing(sp.CustomResource, group="test.example.com", version="v1"):
@@ -135,8 +137,51 @@ async def test_an_owner_in_another_namespace_is_no_owner() -> None:
         child = Secret.named("child", "default")
         child.metadata.owner_references = [owner.owner_reference()]
         await world.create(child)
+        node = NodeObject.named("node")
+        node.metadata.owner_references = [owner.owner_reference()]
+        await world.create(node)
         await world.settle()
         assert await world.find(Secret, "child") is None
+        assert await world.find(NodeObject, "node") is not None, "as upstream, where to look is not known"
+        assert await _invalid_owners(world) == {
+            ("Secret", "child"): f"ownerRef [v1/ConfigMap, namespace: default, name: owner, uid: {owner.uid}] "
+            'does not exist in namespace "default"',
+            ("Node", "node"): f"ownerRef [v1/ConfigMap, namespace: , name: owner, uid: {owner.uid}] "
+            'does not exist in namespace ""',
+        }
+
+
+async def _invalid_owners(world: Cluster) -> dict[tuple[str | None, str | None], str | None]:
+    """The notes of the reports about owners of other namespaces, by kind and name of the dependents."""
+    return {
+        (event.regarding.kind, event.regarding.name): event.note
+        for event in await world.client.list(Report)
+        if event.reason == "OwnerRefInvalidNamespace" and event.regarding is not None
+    }
+
+
+@pytest.mark.parametrize("kind", ["Secret", "ServiceAccount"])
+@virtual_time
+async def test_a_reference_with_the_uid_and_name_of_an_object_of_another_kind_is_dangling(kind: str) -> None:
+    async with cluster() as world:
+        owner = await world.create(ConfigMap.named("owner"))
+        right = await world.create(owned(Secret.named("right"), owner))
+        wrong = owned(Secret.named("wrong"), owner)
+        wrong.metadata.owner_references[0].kind = kind
+        await world.create(wrong)
+        await world.settle()
+        assert await world.find(Secret, "wrong") is None
+        assert await world.find(Secret, "right") == right
+
+
+@virtual_time
+async def test_a_reference_to_another_kind_of_the_same_group_is_dangling() -> None:
+    async with cluster() as world:
+        wrong = owned(Secret.named("wrong"), await world.create(workloads.stateful_set(0)))
+        wrong.metadata.owner_references[0].kind = "Deployment"
+        await world.create(wrong)
+        await world.settle()
+        assert await world.find(Secret, "wrong") is None
 
 
 @virtual_time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -152,6 +152,34 @@ def test_times_that_clocks_leave_out_are_left_out_and_those_that_come_twice_coun
     first = schedule.after(datetime(2026, 10, 24, 12, tzinfo=UTC), zone)
     assert first == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     assert schedule.after(datetime(2026, 10, 25, 0, 30, tzinfo=UTC), zone) == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("minutes", [0, 30, 59])
+@virtual_time
+async def test_jobs_every_hour_begin_on_the_hour_whatever_else_happens_to_the_cron_job(minutes: int) -> None:
+    async with cluster() as world:
+        made = await world.create(cron_job("@every 1h", seconds=str(60 * minutes), successful_jobs_history_limit=100))
+        for hour in range(4):
+            await advance(50 * 60)
+            await world.client.patch(
+                CronJob, "tick", {"metadata": {"labels": {"hour": str(hour)}}}, namespace="default"
+            )
+            await advance(10 * 60)
+        await advance(60)
+        began = made.metadata.creation_timestamp
+        assert began is not None
+        delays = [
+            job.metadata.creation_timestamp - began for job in await world.list(Job) if job.metadata.creation_timestamp
+        ]
+        assert sorted(delays) == [timedelta(hours=hours) for hours in (1, 2, 3, 4)]
+
+
+def test_times_of_every_are_counted_from_the_last_one() -> None:
+    since = datetime(2026, 1, 1, 0, 0, 7, tzinfo=UTC)
+    cron = Cron.parse("@every 90s")
+    assert cron.last(since, since + timedelta(seconds=89)) is None
+    assert cron.last(since, since + timedelta(seconds=90)) == since + timedelta(seconds=90)
+    assert cron.last(since, since + timedelta(days=400, seconds=1)) == since + timedelta(days=400)
 
 
 def test_the_latest_time_is_found_however_long_ago_the_last_one_was() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.cluster.workloads import selector, template
 
 from setpoint.client import Request, Response, Transport
-from setpoint.cluster.deployments import Deployments
+from setpoint.cluster.deployments import REVISION, Deployments
 from setpoint.cluster.proportions import DESIRED, MOST, only_one, shared
 from setpoint.cluster.rollout import AVAILABLE, report
 from setpoint.models.apps_v1 import Deployment, DeploymentCondition, DeploymentSpec, ReplicaSet, ReplicaSetSpec
@@ -181,3 +181,16 @@ def test_the_condition_names_the_replica_set_that_has_progressed_though_no_statu
     assert (progressing.reason, progressing.message) == (
         AVAILABLE, 'ReplicaSet "web-0" has successfully progressed.',
     )  # fmt: skip
+
+
+@virtual_time
+async def test_the_generation_of_a_deployment_counts_what_its_user_changes() -> None:
+    async with cluster() as world:
+        made = await world.create(deployment(1))
+        for number in range(1, 4):
+            await world.settle()
+            found = await world.get(Deployment, made.name)
+            assert (found.metadata.generation, found.annotations[REVISION]) == (number, str(number))
+            assert found.status.observed_generation == number
+            found.spec.template.spec.containers[0].image = f"web:{number + 1}"
+            await world.update(found)

@@ -129,7 +129,9 @@ class ControlPlane:
         self.manager.add(OnDemand(self.manager.factory, sleepers, self.manager.add))
         self.garbage_collector: GarbageCollector | None = None
         if any(entry.name == GARBAGE_COLLECTOR for entry in entries):
-            self.garbage_collector = GarbageCollector(client, self.manager.factory, self.resources)
+            self.garbage_collector = GarbageCollector(
+                client, self.manager.factory, self.resources, recorder=self.manager.recorder
+            )
             self.manager.add(self.garbage_collector)
         if self.nodes is not None:
             self.manager.add(self.nodes)

@@ -64,7 +64,9 @@ class Cron:
         return cls(minutes, hours, days, months, weekdays, both=any_day or any_weekday)
 
     def after(self, moment: datetime, zone: tzinfo = UTC) -> datetime | None:
-        """The next time after ``moment``, as an aware time in UTC; None if there is none within five years."""
+        """The next time after ``moment``, as an aware time in UTC; None if there is none within five years. ``@every``
+        counts from ``moment``.
+        """
         moment = moment.astimezone(UTC)
         if self._every is not None:
             return moment.replace(microsecond=0) + self._every
@@ -79,7 +81,13 @@ class Cron:
         return None
 
     def last(self, since: datetime, until: datetime, zone: tzinfo = UTC) -> datetime | None:
-        """The latest time that is after ``since`` but not after ``until``; None if there is none."""
+        """The latest time that is after ``since`` but not after ``until``; None if there is none. The times of
+        ``@every`` count from ``since``.
+        """
+        if self._every is not None:
+            since = since.astimezone(UTC).replace(microsecond=0)
+            count = (until - since) // self._every
+            return since + count * self._every if count > 0 else None
         span = timedelta(hours=1)
         while True:
             begin = max(since, until - span)

@@ -52,7 +52,9 @@ class CronJobs:
         due = self._due(cron_job, schedule, zone, now, ctx)
         if due is not None:
             await self._begin(cron_job, jobs, due, zone, ctx)
-        following = schedule.after(now, zone)
+        # As upstream: times of ``@every`` count from the last one that was due, whatever else happens to the object.
+        since = _since(cron_job, now)
+        following = schedule.after(schedule.last(since, now, zone) or since, zone)
         if following is None:
             return done()
         return after(max((following - ctx.now()).total_seconds(), 0.0), f"scheduled for {following:%Y-%m-%dT%H:%M:%SZ}")
@@ -108,7 +110,7 @@ class CronJobs:
 
     def _due(self, cron_job: CronJob, schedule: Cron, zone: tzinfo, now: datetime, ctx: Context) -> datetime | None:
         """The time for which a Job has to be made now; None if there is none."""
-        since = cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp or now
+        since = _since(cron_job, now)
         deadline = cron_job.spec.starting_deadline_seconds
         if deadline is not None:
             since = max(since, now - timedelta(seconds=deadline))
@@ -158,6 +160,11 @@ class CronJobs:
         if not job.is_deleting:
             await ctx.delete(job, propagation="Background")
             ctx.event("Normal", "SuccessfulDelete", f"Deleted job {job.name}")
+
+
+def _since(cron_job: CronJob, now: datetime) -> datetime:
+    """The time after which scheduled times count: the last one for which a Job was made, or the creation."""
+    return cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp or now
 
 
 def zone_of(cron_job: CronJob) -> tzinfo:

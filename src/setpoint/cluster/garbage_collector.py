@@ -19,6 +19,7 @@ from setpoint.cluster.graph import Graph, Node
 from setpoint.cluster.resources import ServedResources, is_collectable
 from setpoint.concurrency import TaskScope
 from setpoint.controller import Outcome, WorkLoop, done, retry
+from setpoint.controller.events import EventRecorder
 from setpoint.meta import GroupVersionResource, Object, ObjectKey, OwnerReference, Resource
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.workqueue import RateLimitingQueue
@@ -27,6 +28,7 @@ FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
 MAX_ABSENT: Final = 4096
 _TURN: Final = 64
+_REPORTER: Final = "garbage-collector-controller"
 SYNC_PATIENCE: Final = 10.0
 """Seconds to wait for new caches to sync before the work continues without them."""
 RESCAN: Final = 30.0
@@ -67,20 +69,28 @@ class GarbageCollector:
       CustomResourceDefinition or an APIService makes the collector ask the server again which resources it serves.
 
     *Caveats*: an owner of a kind that the server does not serve counts neither as living nor as gone: its dependents
-    stay until the kind is served again.
+    stay until the kind is served again. A cluster-scoped object that names a namespaced owner stays.
     """
 
     leader_only = False
 
     def __init__(
-        self, client: Client, factory: InformerFactory, resources: ServedResources, *, workers: int = 8
+        self,
+        client: Client,
+        factory: InformerFactory,
+        resources: ServedResources,
+        *,
+        recorder: EventRecorder | None = None,
+        workers: int = 8,
     ) -> None:
+        """``recorder`` takes reports about objects whose owner is in another namespace; None means no reports."""
         self.name = "garbage-collector"
         self.graph = Graph()
         self._client = client
         self._writes = GarbageWrites(client)
         self._factory = factory
         self._resources = resources
+        self._recorder = recorder
         self._monitors: dict[GroupVersionResource, _Monitor] = {}
         self._absent: OrderedDict[tuple[str, str, str, str], None] = OrderedDict()
         self._loop: WorkLoop[Item] = WorkLoop(self.name, self._look, workers=workers)
@@ -256,6 +266,8 @@ class GarbageCollector:
                 await self._judge(monitor, head)
             except UnknownOwner as problem:
                 return retry(str(problem))
+            except InvalidOwner as problem:  # which no retry mends, so the object stays
+                logger.info(str(problem), extra={"fields": {"kind": monitor.resource.kind, "key": head.key}})
         return done()
 
     async def _judge(self, monitor: _Monitor, head: Head) -> None:
@@ -268,6 +280,7 @@ class GarbageCollector:
         for number, reference in enumerate(head.owner_references, 1):
             if number % _TURN == 0:
                 await asyncio.sleep(0)  # an object may have tens of thousands of owners, and others their turn
+            self._report(reference, monitor.kind, head)
             if not await self._lives(reference, monitor.resource, head.namespace):
                 gone.append(reference)
                 continue
@@ -296,12 +309,26 @@ class GarbageCollector:
             policy = "Background"
         await self._writes.delete(monitor.kind, head, policy)
 
+    def _report(self, reference: OwnerReference, kind: type[Object], head: Head) -> None:
+        """Reports that the object names an owner of another namespace, in which owners are not looked for."""
+        owner = self.graph.get(reference.uid)
+        if self._recorder is None or owner is None or owner.key.namespace in ("", head.namespace):
+            return
+        dependent = kind.named(head.name, head.namespace)
+        dependent.metadata.uid = head.uid
+        said = (
+            f"ownerRef [{reference.api_version}/{reference.kind}, namespace: {head.namespace}, name: {reference.name}, "
+            f'uid: {reference.uid}] does not exist in namespace "{head.namespace}"'
+        )
+        self._recorder.event(dependent, "Warning", "OwnerRefInvalidNamespace", said, by=_REPORTER)
+
     async def _lives(self, reference: OwnerReference, dependent: Resource, namespace: str) -> bool:
         """Whether the owner exists, according to the graph or, if the graph does not contain it, according to the
         server.
 
         Raises:
-            UnknownOwner: the existence of the owner can't be checked.
+            UnknownOwner: the server does not serve the owner's kind now.
+            InvalidOwner: the owner's kind is namespaced, and the dependent is cluster-scoped.
         """
         owner = self.graph.get(reference.uid)
         resource = await self._resources.find(self._client, reference.api_version, reference.kind)
@@ -311,11 +338,12 @@ class GarbageCollector:
                 f"{namespace!r}, but the server serves no such kind"
             )
         if resource.namespaced and not namespace:
-            raise UnknownOwner(
+            raise InvalidOwner(
                 f"a cluster-scoped {dependent.kind} can't be owned by the namespaced {reference.kind} {reference.name}"
             )
         space = namespace if resource.namespaced else ""
-        if owner is not None and owner.key == ObjectKey.of(space, reference.name) and owner.gvr.group == resource.group:
+        place_of_owner = (resource.group, resource.plural, ObjectKey.of(space, reference.name))
+        if owner is not None and (owner.gvr.group, owner.gvr.resource, owner.key) == place_of_owner:
             return True
         place = (reference.uid, str(resource), space, reference.name)
         if place in self._absent:
@@ -352,9 +380,11 @@ class GarbageCollector:
 
 
 class UnknownOwner(Exception):
-    """It is impossible to check whether an owner exists: the server does not serve its kind, or the owner's kind is
-    namespaced and the dependent is cluster-scoped.
-    """
+    """It is impossible to check now whether an owner exists: the server does not serve its kind."""
 
 
-__all__ = ["FOREGROUND", "ORPHAN", "GarbageCollector", "Item", "UnknownOwner"]
+class InvalidOwner(Exception):
+    """The owner's kind is namespaced, and the dependent is cluster-scoped, so there is no namespace to look in."""
+
+
+__all__ = ["FOREGROUND", "ORPHAN", "GarbageCollector", "InvalidOwner", "Item", "UnknownOwner"]

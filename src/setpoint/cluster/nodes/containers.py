@@ -103,6 +103,12 @@ def reason(status: ContainerStatus) -> str:
     return found.reason or "" if found is not None else ""
 
 
+def message(status: ContainerStatus) -> str:
+    """The message that says why a container waits; empty if it does not wait."""
+    found = status.state.waiting if status.state is not None else None
+    return found.message or "" if found is not None else ""
+
+
 def back_off(crashes: int) -> float:
     """The seconds before a container that has ended ``crashes`` times is restarted: 0 for the first restart."""
     return 0.0 if crashes < 2 else min(BACK_OFF * 2.0 ** (min(crashes, COUNTED) - 2), MAX_BACK_OFF)

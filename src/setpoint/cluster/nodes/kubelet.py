@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+import copy
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
+from functools import partial
 from hashlib import blake2b
 from typing import Final
 
 from setpoint.cache import Head
+from setpoint.client import NotFound
 from setpoint.cluster.nodes.behaviour import DEAD, NODE, Behaviours, Habits, as_annotated
+from setpoint.cluster.nodes.configuration import KINDS, NOTHING, Lack, Source, lack_of, sources_of
 from setpoint.cluster.nodes.pod_life import PodLife
 from setpoint.cluster.nodes.processes import Processes
 from setpoint.cluster.nodes.registration import host_ip
@@ -17,7 +21,7 @@ from setpoint.cluster.nodes.stopwatch import Stopwatch
 from setpoint.cluster.scheduling.requests import host_ports, ports_clash
 from setpoint.controller import Caches, Context, Controller, Outcome, after, done
 from setpoint.meta import ObjectKey
-from setpoint.models.core_v1 import HostIP, Node, Pod, PodIP
+from setpoint.models.core_v1 import ConfigMap, HostIP, Node, Pod, PodIP, Secret
 
 LOOPBACK: Final = "127.0.0.1"
 """The address of pods that are processes on this machine."""
@@ -67,6 +71,8 @@ class HollowKubelet:
         self.processes = processes
         self._dead: set[str] = set()
         self._followers: dict[ObjectKey, list[asyncio.Event]] = {}
+        self._waiting: dict[tuple[Source, str], set[ObjectKey]] = {}
+        """The pods that wait for a Secret or a ConfigMap, by that and its namespace."""
         self.controller = (
             Controller(
                 Pod,
@@ -80,6 +86,8 @@ class HollowKubelet:
             .index(_NODE_INDEX, lambda pod: pod.spec.node_name)
             .watches(Node, self._pods_of, metadata_only=True)
         )
+        for kind in KINDS:
+            self.controller.watches(kind, partial(self._pods_waiting, kind), metadata_only=True)
         if processes is not None:
             self.controller.source(processes.ended)
 
@@ -113,6 +121,7 @@ class HollowKubelet:
             for changed in self._followers.get(head.key, ()):
                 changed.set()
         if new is None and old is not None:
+            self._wait_no_more(old.key)
             self._stopwatch.forget(old.uid)
             if self.processes is not None:
                 self.processes.forget(old.uid)
@@ -127,6 +136,25 @@ class HollowKubelet:
         (self._dead.add if is_dead else self._dead.discard)(node.name)
         return caches.lister(Pod).keys(index=(_NODE_INDEX, node.name))
 
+    def _pods_waiting(self, kind: type[Secret | ConfigMap], head: Head, _caches: Caches) -> Iterable[ObjectKey]:
+        return self._waiting.get((Source(kind, head.name), head.namespace), ())
+
+    def _wait_no_more(self, key: ObjectKey) -> None:
+        for place in [place for place, keys in self._waiting.items() if key in keys]:
+            self._waiting[place].discard(key)
+            if not self._waiting[place]:
+                del self._waiting[place]
+
+    async def _lack(self, pod: Pod, ctx: Context) -> Lack:
+        """What the pod lacks, read from the server. If the pod lacks something, each change of its sources wakes it."""
+        sources = sources_of(pod)
+        for source in sources:  # before they are read, so that no change is missed
+            self._waiting.setdefault((source, pod.namespace), set()).add(pod.key)
+        lack = lack_of(pod, {source: await _keys(source, pod.namespace, ctx) for source in sorted(sources, key=str)})
+        if not lack.volume and not lack.containers:
+            self._wait_no_more(pod.key)
+        return lack
+
     async def _reconcile(self, pod: Pod, ctx: Context) -> Outcome:
         if not self.has(pod):
             return done()
@@ -135,7 +163,7 @@ class HollowKubelet:
         if pod.is_finished:
             self._stopwatch.forget(pod.uid)
             return done()
-        life = self._life(pod, ctx)
+        life = self._life(pod, ctx, await self._lack(pod, ctx))
         if pod.status.start_time is None and await _lacks_ports(pod, ctx):
             life.reject("NodePorts", "Predicate NodePorts failed: " + NO_PORTS)
             return done()
@@ -147,15 +175,18 @@ class HollowKubelet:
 
     async def _end(self, pod: Pod, ctx: Context) -> Outcome:
         if not pod.is_finished:
+            before = copy.deepcopy(pod.status)
             wait = self._life(pod, ctx).stop()
             if wait:
                 return after(wait, "the containers are stopping")
+            if pod.status != before:
+                return after(0.0, "the containers have ended; the pod goes when its status says so")
         if pod.metadata.deletion_grace_period_seconds or not pod.metadata.finalizers:
             await ctx.delete(pod, grace_period_seconds=0)
         return done()
 
-    def _life(self, pod: Pod, ctx: Context) -> PodLife:
-        return PodLife(pod, self.habits(pod), self._stopwatch, ctx.now(), ctx.event, self.processes)
+    def _life(self, pod: Pod, ctx: Context, lack: Lack = NOTHING) -> PodLife:
+        return PodLife(pod, self.habits(pod), self._stopwatch, ctx.now(), ctx.event, self.processes, lack)
 
     def _place(self, pod: Pod) -> None:
         """Sets the addresses of the pod and its node. The pod gets its own address when its first container has
@@ -170,6 +201,15 @@ class HollowKubelet:
             if self.processes is not None and any(self.processes.has(pod, each) for each in pod.spec.containers):
                 pod_ip = LOOPBACK
             status.pod_ip, status.pod_ips = pod_ip, [PodIP(ip=pod_ip)]
+
+
+async def _keys(source: Source, namespace: str, ctx: Context) -> Set[str] | None:
+    """The keys of a Secret or a ConfigMap; None if it does not exist."""
+    try:
+        found = await ctx.client.get(source.kind, source.name, namespace=namespace)
+    except NotFound:
+        return None
+    return found.data.keys() | (found.binary_data.keys() if isinstance(found, ConfigMap) else set())
 
 
 async def _lacks_ports(pod: Pod, ctx: Context) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 
 from setpoint.cluster.nodes import containers, probes
 from setpoint.cluster.nodes.behaviour import ContainerBehaviour, Habits
+from setpoint.cluster.nodes.configuration import NOTHING, Lack
 from setpoint.cluster.nodes.phases import phase_of, set_conditions
 from setpoint.cluster.nodes.processes import Processes
 from setpoint.cluster.nodes.stopwatch import Stopwatch
@@ -18,6 +19,7 @@ Say = Callable[[str, str, str], None]
 """A function that reports an event: type, reason, message."""
 INITIALIZING: Final = "PodInitializing"
 CREATING: Final = "ContainerCreating"
+UNCONFIGURED: Final = "CreateContainerConfigError"
 PULL_FAILED: Final = "ErrImagePull"
 PULL_WAITS: Final = "ImagePullBackOff"
 _ROUNDS: Final = 1000
@@ -38,7 +40,9 @@ class PodLife:
         now: datetime,
         say: Say,
         processes: Processes | None = None,
+        lack: Lack = NOTHING,
     ) -> None:
+        """``lack`` is what keeps containers that are not running from being started."""
         self._pod = pod
         self._habits = habits
         self._stopwatch = stopwatch
@@ -46,6 +50,7 @@ class PodLife:
         self._now = now.replace(microsecond=0)
         self._say = say
         self._processes = processes
+        self._lack = lack
         self._waits: list[float] = []
 
     def advance(self) -> float | None:
@@ -104,7 +109,7 @@ class PodLife:
     def _round(self) -> None:
         """Advances every container that may run because the containers before it are ready or have ended."""
         pod = self._pod
-        ready = True
+        ready = self._is_mounted()
         for container in pod.spec.init_containers:
             is_sidecar = container.restart_policy == "Always"
             status = self._status(container, pod.status.init_container_statuses, INITIALIZING)
@@ -176,6 +181,12 @@ class PodLife:
         """Starts a container. ``pulled`` is the number of seconds for which its image was pulled; 0.0 if the image was
         present.
         """
+        lack = self._lack.containers.get(container.name)
+        if lack is not None:
+            if containers.message(status) != lack:
+                self._say("Warning", "Failed", f"Error: {lack}")
+                containers.wait(status, UNCONFIGURED, lack)
+            return
         image = f'image "{container.image or ""}"'
         took = f"{pulled:g}s"
         self._say(
@@ -297,6 +308,14 @@ class PodLife:
         pod.status.message = "Pod was active on the node longer than the specified deadline"
         self._say("Normal", "DeadlineExceeded", pod.status.message)
         return True
+
+    def _is_mounted(self) -> bool:
+        """Whether the pod's volumes are mounted. They are mounted once, before the first container starts."""
+        if not self._lack.volume or any(each.container_id for each in self._all()):
+            return True
+        if self._stopwatch.begins(self._pod.uid, self._lack.volume):
+            self._say("Warning", "FailedMount", self._lack.volume)
+        return False
 
     def _is_process(self, container: Container) -> bool:
         return self._processes is not None and self._processes.has(self._pod, container)
