@@ -74,4 +74,25 @@ async def test_the_role_is_no_object_of_the_cluster() -> None:
     from setpoint.models.rbac_v1 import ClusterRole
 
     async with sp.testing.cluster(copier(declares=True), rbac=True) as cluster:
-        assert not await cluster.list(ClusterRole)
+        roles = {role.name for role in await cluster.list(ClusterRole)}
+        assert {name for name in roles if not name.startswith("system:")} == {"admin", "cluster-admin", "edit", "view"}
+
+
+@virtual_time
+async def test_the_roles_for_users_are_there_and_take_up_rules_that_are_meant_for_them() -> None:
+    from setpoint.meta import from_wire
+    from setpoint.models.rbac_v1 import ClusterRole, PolicyRule
+
+    rule = {"apiGroups": ["example.com"], "resources": ["things"], "verbs": ["get"]}
+    labels = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+    async with sp.testing.cluster() as cluster:
+        before = {name: (await cluster.get(ClusterRole, name)).rules for name in ("admin", "edit", "view")}
+        assert all(before.values())
+        await cluster.create(
+            from_wire(ClusterRole, {"metadata": {"name": "things", "labels": labels}, "rules": [rule]})
+        )
+        await cluster.settle()
+        for name, rules in before.items():
+            after = (await cluster.get(ClusterRole, name)).rules
+            assert [each for each in after if each not in rules] == [from_wire(PolicyRule, rule)]
+            assert all(each in after for each in rules)

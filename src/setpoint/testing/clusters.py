@@ -25,6 +25,7 @@ from typing import Any, Final, Self, TypeVar
 import msgspec
 
 from setpoint.apiserver import AccessRecord, ApiServer, MemoryStorage
+from setpoint.apiserver.bootstrap.defaults import create_user_roles
 from setpoint.apiserver.http_types import SYSTEM_ADMIN
 from setpoint.client import Client, InProcessTransport, NotFound, Transport
 from setpoint.cluster import ControlPlane, HollowNode, LocalWebhooks, PodBehaviour
@@ -122,6 +123,7 @@ class Cluster:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.server)
+            create_user_roles(self.server.state)
             self.client = await stack.enter_async_context(
                 Client(InProcessTransport(self.server.handle), namespace=self._namespace, random=self.random)
             )

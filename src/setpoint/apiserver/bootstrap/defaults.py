@@ -18,11 +18,13 @@ from setpoint.apiserver.objects.metadata import new_uid
 from setpoint.apiserver.state import State
 from setpoint.meta import format_time
 
-__all__ = ["create_defaults", "publish"]
+__all__ = ["create_defaults", "create_user_roles", "publish"]
 
 JsonObject = dict[str, Any]
 _ORDER: Final = ("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
 _PORT: Final = "https"
+_FOR_USERS: Final = ("aggregate-to-", "cluster-admin", "admin", "edit", "view")
+"""How the names of the ClusterRoles for users begin, without ``system:``."""
 _LINES: Final = msgspec.json.Decoder()
 
 
@@ -72,6 +74,17 @@ def create_defaults(state: State) -> None:
         name = "kube-apiserver-legacy-service-account-token-tracking"
         managed = _managed("v1", {"f:data": {".": {}, "f:since": {}}})
         _store(state, _Default({**since, "metadata": {"name": name, "namespace": "kube-system"}}, managed), moment)
+
+
+def create_user_roles(state: State) -> None:
+    """Stores the missing ones of the ClusterRoles that are meant for users: ``cluster-admin``, ``admin``, ``edit`` and
+    ``view``, and those of which they are made.
+    """
+    moment = format_time(state.now())
+    with state.storage.transaction():
+        for default in _defaults():
+            if default.kind == "ClusterRole" and default.name.removeprefix("system:").startswith(_FOR_USERS):
+                _store(state, default, moment)
 
 
 def publish(state: State, host: str, port: int) -> None:
