@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import setpoint as sp
 from setpoint.crd import CustomResource, crd_for
 from setpoint.meta import DecodeError, Duration, Model, decode, encode
+from setpoint.meta.duration import parse_nanoseconds
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,31 @@ def test_a_field_is_a_timedelta_here_and_a_duration_there() -> None:
     properties = crd_for(Backup)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     assert properties["every"] == {"type": "string", "format": "duration", "default": "1h0m0s"}
     assert properties["keep"] == {"type": "string", "format": "duration"}
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("2562047h47m16.854775807s", 2**63 - 1),
+        ("-2562047h47m16.854775808s", -(2**63)),
+        ("9223372036854775807ns", 2**63 - 1),
+        ("1.9ns", 1),
+        ("-.5us", -500),
+        ("1m1h", 3660 * 10**9),
+    ],
+)
+def test_durations_have_as_many_nanoseconds_as_in_go(text: str, nanoseconds: int) -> None:
+    assert parse_nanoseconds(text) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    "text", ["2562047h47m16.854775808s", "9223372036854775808ns", "-9223372036854775809ns", "2562048h"]
+)
+def test_durations_beyond_64_bits_are_refused_as_by_go(text: str) -> None:
+    with pytest.raises(ValueError, match="longer than a duration can be"):
+        parse_nanoseconds(text)
+
+
+@pytest.mark.parametrize("text", ["2562047h47m16.854775807s", "-2562047h47m16.854775808s"])
+def test_the_greatest_durations_are_written_so_that_go_reads_them(text: str) -> None:
+    assert parse_nanoseconds(str(Duration.parse(text)))

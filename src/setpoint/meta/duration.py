@@ -10,6 +10,8 @@ from typing import Final
 __all__ = ["Duration", "parse_nanoseconds"]
 
 _MICROSECOND: Final = timedelta(microseconds=1)
+_MOST: Final = (2**63 - 1) // 1000
+"""The microseconds of the longest duration that Go reads."""
 _UNITS: Final = {
     "ns": 1,
     "us": 10**3,
@@ -51,7 +53,7 @@ class Duration(timedelta):
     ```
 
     Arithmetic returns a plain timedelta; `of` turns it into a Duration again. Go counts nanoseconds and Python
-    microseconds, so fractions of a microsecond are rounded.
+    microseconds, so fractions of a microsecond are rounded (but never beyond what Go can read).
 
     >>> Duration.parse("90m") == timedelta(hours=1, minutes=30)
     True
@@ -67,7 +69,8 @@ class Duration(timedelta):
         Raises:
             ValueError: ``text`` has a different form, or the duration exceeds Go's maximum of about 290 years.
         """
-        return cls(microseconds=round(Fraction(parse_nanoseconds(text), 1000)))
+        microseconds = round(Fraction(parse_nanoseconds(text), 1000))
+        return cls(microseconds=max(-_MOST, min(microseconds, _MOST)))
 
     @classmethod
     def of(cls, span: timedelta) -> Duration:

@@ -7,7 +7,9 @@ from decimal import ROUND_UP, Context, Decimal
 from functools import total_ordering
 
 _FORM = re.compile(
-    r"(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d{1,3})?", re.ASCII
+    r"(?=.)(?P<sign>[+-]?)(?P<whole>\d*)(?:\.(?P<fraction>\d*))?"
+    r"(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d{1,3})?",
+    re.ASCII,
 )
 _LONGEST = 1000
 """The maximum length of a quantity, in characters: the time to parse a number grows faster than its length."""
@@ -15,39 +17,55 @@ _BINARY = {"Ki": 1024, "Mi": 1024**2, "Gi": 1024**3, "Ti": 1024**4, "Pi": 1024**
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _NANO = Decimal("1e-9")
 _EXACT = Context(prec=2000, rounding=ROUND_UP)
+_MAX = Decimal(2**63 - 1)
+_BINARY_DIGITS = {"Ki": 3, "Mi": 6, "Gi": 9, "Ti": 12, "Pi": 15, "Ei": 18}
+"""The number of decimal digits of each binary unit."""
 
 
 @total_ordering
 class Quantity:
     """A fixed-point number with a suffix, as in ``resource.Quantity``.
 
-    Equal amounts compare and hash equal, whatever their suffix (``1000m == 1``). ``str`` gives the canonical form: no
-    fraction is lost, the suffix is the largest that leaves a whole number, and the family (binary, decimal, exponent)
-    is that of the text. Anything finer than a nano is rounded up, as in upstream.
+    Equal amounts compare and hash equal, whatever their suffix (``1000m == 1``). ``str`` gives the text if it is
+    canonical for Go (``1500e-3`` is), else the canonical form: no fraction is lost, the suffix is the largest that
+    leaves a whole number, and the family (binary, decimal, exponent) is that of the text. As in upstream, anything
+    finer than a nano is rounded up, and an amount with a binary suffix is at most 2^63-1.
 
     Raises:
         ValueError: the text is not a quantity.
     """
 
-    __slots__ = ("_family", "value")
+    __slots__ = ("_family", "_text", "value")
 
     def __init__(self, text: str | float | Decimal) -> None:
-        shown = str(text)
-        found = _FORM.fullmatch(shown) if len(shown) <= _LONGEST else None
-        if not found:
+        shown = str(text).strip()
+        match = _FORM.fullmatch(shown) if len(shown) <= _LONGEST else None
+        if match is None:
             raise ValueError(
                 f"{shown[:100]!r} is not a quantity: want a number and one of n u m k M G T P E Ki Mi Gi Ti Pi Ei"
             )
-        number, suffix = Decimal(found["number"]), found["suffix"] or ""
+        sign, whole, fraction, suffix = match["sign"], match["whole"], match["fraction"] or "", match["suffix"] or ""
+        if not whole + fraction and (suffix in ("Pi", "Ei") or (suffix[1:2] == "-" and int(suffix[1:]) < -9)):
+            raise ValueError(f"{shown!r} is not a quantity: it has no digits")  # Go reads other lone suffixes as 0
+        number = Decimal(f"{sign}{whole or 0}.{fraction or 0}")
+        digits = (whole.lstrip("0") or "0") + fraction
         if suffix in _BINARY:
             self._family, value = "binary", _EXACT.multiply(number, _BINARY[suffix])
-        elif suffix in _DECIMAL:
-            self._family, value = "decimal", number.scaleb(_DECIMAL[suffix], _EXACT)
+            canonical = not fraction and int(digits) % 8 != 0 and len(digits) + _BINARY_DIGITS[suffix] < 15
+            if abs(value) > _MAX:
+                value = _MAX.copy_sign(value)
+            elif 0 < abs(value) < 1:
+                self._family = "decimal"
         else:
-            self._family, value = "exponent", number.scaleb(int(suffix[1:]), _EXACT)
-        exponent = value.as_tuple().exponent
-        finer = isinstance(exponent, int) and exponent < -9
+            exponent = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
+            self._family, value = "decimal" if suffix in _DECIMAL else "exponent", number.scaleb(exponent, _EXACT)
+            scale = exponent - len(fraction)
+            fits = len(digits) <= 18 and scale >= -9 and scale % 3 == 0
+            canonical = fits and not digits.endswith("000") and digits[0] != "0"
+        places = value.as_tuple().exponent
+        finer = isinstance(places, int) and places < -9
         self.value: Decimal = value.quantize(_NANO, context=_EXACT) if finer else value
+        self._text = shown if canonical else ""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Quantity) and self.value == other.value
@@ -68,13 +86,15 @@ class Quantity:
 
     def _made(self, value: Decimal, other: Quantity) -> Quantity:
         made = Quantity.__new__(Quantity)
-        made._family, made.value = self._family if self.value else other._family, value
+        made._family, made.value, made._text = self._family if self.value else other._family, value, ""
         return made
 
     def __float__(self) -> float:
         return float(self.value)
 
     def __str__(self) -> str:
+        if self._text:
+            return self._text
         if not self.value:
             return "0"
         if self._family == "binary" and abs(self.value) >= 1024 and self.value == self.value.to_integral_value():

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import MAXYEAR, MINYEAR, UTC, datetime
+import re
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta, timezone
+from typing import Final
+
+_FORM: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([01]?[0-9]|2[0-3])(:[0-5][0-9]:[0-5][0-9](?:[.,][0-9]+)?)"
+    r"(?:Z|([+-])([01][0-9]|2[0-4]):([0-5][0-9]|60))"
+)
+_DAY: Final = timedelta(days=1)
 
 
 class MicroTime(datetime):
@@ -32,25 +40,28 @@ def format_micro_time(moment: datetime) -> str:
 
 def parse_time(text: str) -> datetime:
     """The aware datetime that ``text`` stands for, in the form of RFC 3339 that Go reads: with ``T``, with seconds, and
-    with ``Z`` or an offset such as ``+01:00``. A fraction of a second may have any number of digits; those after the
-    sixth are ignored.
+    with ``Z`` or an offset such as ``+01:00``. As for Go, the hour may have one digit, and an offset may be a day. A
+    fraction of a second may have any number of digits; those after the sixth are ignored.
 
     Raises:
         ValueError: ``text`` has a different form, or is before the year 1 or after 9999 in UTC.
     """
-    moment = datetime.fromisoformat(text)
-    # Other forms of ISO 8601 have other characters there, or none. Python 3.14 reads 24:00 as the next day's 00:00.
-    has_date_and_time = text[7:17:3] == "-T::" and (moment.hour or text[11] == "0")
-    if has_date_and_time and text[-1] == "Z" and text[-2] not in ".,":
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text[:100]!r} is not an RFC 3339 time with an offset, like 2026-01-31T12:00:00Z")
+    day, hour, rest, sign, hours, minutes = match.groups()
+    if sign is None and len(hour) == 2:
+        return datetime.fromisoformat(text)
+    moment = datetime.fromisoformat(f"{day}T{hour:0>2}{rest}+00:00")
+    if sign is None:
         return moment
-    if not has_date_and_time or text[-3] != ":" or text[-6] not in "+-" or text[-7] in ".," or text[-2:] > "60":
-        raise ValueError(f"{text!r} is not an RFC 3339 time with an offset, like 2026-01-31T12:00:00Z")
-    if not MINYEAR < moment.year < MAXYEAR:
-        try:
-            moment.astimezone(UTC)
-        except OverflowError:
-            raise ValueError(f"{text!r} is not in the years {MINYEAR} to {MAXYEAR} of UTC") from None
-    return moment
+    offset = timedelta(hours=int(hours), minutes=int(minutes))
+    try:
+        utc = moment + offset if sign == "-" else moment - offset
+    except OverflowError:
+        raise ValueError(f"{text!r} is not in the years {MINYEAR} to {MAXYEAR} of UTC") from None
+    zone = -offset if sign == "-" else offset
+    return utc.astimezone(timezone(zone)) if offset < _DAY else utc
 
 
 def _utc(moment: datetime, precision: str) -> str:
