@@ -225,6 +225,49 @@ async def test_what_belongs_to_nobody_is_taken_over_only_when_asked_for() -> Non
 
 
 @virtual_time
+async def test_an_object_that_another_client_made_under_the_name_of_a_deleted_child_is_not_adopted() -> None:
+    go_on = asyncio.Event()
+    go_on.set()
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await go_on.wait()
+        await ctx.keep(ConfigMap, as_many_as_said(obj))
+
+    async with bare(sp.Controller(Widget, reconcile).owns(ConfigMap)) as world:
+        await world.create(widget(size=1))
+        await world.settle()
+        go_on.clear()
+        await world.client.patch(Widget, "a", {"metadata": {"labels": {"x": "y"}}})
+        await advance(1)
+        await world.delete(await world.get(ConfigMap, "a-0"))
+        theirs = await world.create(config("a-0", precious="yes"))
+        await advance(1)
+        go_on.set()
+        await world.settle(1, failing=True)
+        assert await world.get(ConfigMap, "a-0") == theirs
+        condition = (await world.get(Widget, "a")).status.conditions[0]
+        assert condition.reason == "AdoptionError"
+
+
+@virtual_time
+async def test_a_child_that_is_not_wanted_is_deleted_once_however_long_its_end_takes() -> None:
+    wires = Wires()
+    async with bare(keeping(as_many_as_said), transport=wires) as world:
+        await world.create(widget(size=1))
+        await world.settle()
+        await world.client.patch(ConfigMap, "a-0", {"metadata": {"finalizers": ["example.com/hold"]}})
+        await world.client.patch(Widget, "a", {"spec": {"size": 0}})
+        for number in range(3):
+            await world.settle()
+            await world.client.patch(Widget, "a", {"metadata": {"labels": {"number": str(number)}}})
+        await world.settle()
+        assert [write for write in wires.wire.writes("configmaps") if write.startswith("DELETE")] == [
+            "DELETE /api/v1/namespaces/default/configmaps/a-0"
+        ]
+        assert (await world.get(ConfigMap, "a-0")).is_deleting
+
+
+@virtual_time
 async def test_what_belongs_to_another_object_is_never_touched() -> None:
     async with bare(keeping(as_many_as_said, adopt=True)) as world:
         other = await world.create(ConfigMap.named("other"))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.tasks import stop
 
+import setpoint as sp
+from setpoint.cache import InformerFactory
 from setpoint.controller.children import Children
 from setpoint.controller.context import Context
 from setpoint.controller.failures import Outdated
 from setpoint.crd import crd_for
 from setpoint.meta import resource_of
-from setpoint.models.core_v1 import Namespace
-from setpoint.testing import cluster, virtual_time
+from setpoint.models.core_v1 import ConfigMap, Namespace
+from setpoint.testing import advance, cluster, virtual_time
 
-from .world import Widget, widget
+from .world import Widget, config, widget
 
 
 def looking(world: Any, owner: Widget, *, age: float | None = 1.0, old: bool = True, declared: bool = True) -> Any:
@@ -52,3 +56,41 @@ async def test_what_was_read_live_or_listed_anew_is_not_asked_for_once_more(how:
         seen = await world.create(widget())
         await world.delete(seen)
         await looking(world, seen, **how)._look_again()
+
+
+async def _keep(ctx: sp.Context) -> None:
+    await ctx.keep(ConfigMap, [config("child")])
+
+
+async def _apply(ctx: sp.Context) -> None:
+    await ctx.apply(config("child"))
+
+
+@pytest.mark.parametrize("write", [_keep, _apply])
+@pytest.mark.parametrize("gone", [True, False])
+@virtual_time
+async def test_no_child_is_made_for_an_owner_that_only_an_old_cache_shows(write: Any, gone: bool) -> None:
+    go_on = asyncio.Event()
+    problems: list[BaseException] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await go_on.wait()
+        try:
+            await write(ctx)
+        except Outdated as problem:
+            problems.append(problem)
+
+    async with (
+        cluster(control_plane=False, rbac=False, crds=[Widget], objects=[widget()]) as world,
+        InformerFactory(world.client, first_list="any") as factory,
+    ):
+        controller = sp.Controller(Widget, reconcile).owns(ConfigMap)
+        running = asyncio.ensure_future(controller.run(world.client, factory))
+        await advance(1)
+        if gone:
+            await world.delete(await world.get(Widget, "a"))
+        go_on.set()
+        await advance(1)
+        assert len(problems) == gone
+        assert [child.name for child in await world.list(ConfigMap)] == ([] if gone else ["child"])
+        await stop(running)

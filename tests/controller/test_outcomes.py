@@ -133,6 +133,28 @@ def test_each_ending_has_its_effect(row: Row, caplog: pytest.LogCaptureFixture) 
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@virtual_time
+async def test_each_ending_after_failures_forgets_the_back_off_or_keeps_it(row: Row) -> None:
+    calls = 0
+
+    async def handle(key: str) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls <= 5:
+            raise RuntimeError("x")
+        return row.ending()
+
+    loop: WorkLoop[str] = WorkLoop("test", handle)
+    running = asyncio.ensure_future(loop.run())
+    loop.queue.add("a")
+    await advance(0.2)  # 5 ms, 10, 20, 40, 80
+    assert calls == 6
+    assert loop.queue.num_requeues("a") == (6 if row.failures else 0)
+    loop.stop()
+    await running
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_the_table_in_the_docs_has_each_ending(row: Row) -> None:
     line = next((line for line in TABLE.read_text().splitlines() if line.startswith(f"| `{row.name}`")), None)
     if line is None:

@@ -428,7 +428,7 @@ async def test_a_server_that_takes_its_time_is_waited_for() -> None:
     async with one(lease("")) as a:
 
         async def later() -> None:
-            await asyncio.sleep(3)
+            await asyncio.sleep(1)
 
         a.cable.inner = Meddled(a.cable.inner, "GET", later)
         assert await a.elector._try()
@@ -451,3 +451,58 @@ def test_what_other_versions_keep_in_a_lease_stays_in_it() -> None:
     made = lease("b")
     assert _copy(made).spec == made.spec
     assert _copy(made).name == "test"
+
+
+class Slow:
+    """A transport whose answers come a second after the server has carried the request out."""
+
+    def __init__(self, inner: Transport) -> None:
+        self.inner = inner
+        self.sent: list[tuple[str, float]] = []
+
+    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
+        @asynccontextmanager
+        async def sending() -> Any:
+            self.sent.append((request.method, loop_time()))
+            async with self.inner.send(request) as response:
+                await asyncio.sleep(1)
+                yield response
+
+        return sending()
+
+    async def close(self) -> None:
+        """The server goes on."""
+
+
+@pytest.mark.parametrize("present", [None, lease(""), lease("b"), lease("a")], ids=["absent", "free", "dead", "own"])
+@virtual_time
+async def test_a_lease_that_was_acquired_lasts_from_before_its_request_was_sent(present: Lease | None) -> None:
+    async with one(present) as a:
+        slow = a.cable.inner = Slow(a.cable.inner)
+        await a.elector.acquire()
+        sent = [moment for method, moment in slow.sent if method != "GET"][-1]
+        assert loop_time() == sent + 1
+        assert a.elector.until == sent + 15
+
+
+@pytest.mark.parametrize("touched", [False, True])
+@virtual_time
+async def test_a_lease_that_was_renewed_lasts_from_before_its_request_was_sent(touched: bool) -> None:
+    async with one(None) as a:
+        await a.elector.acquire()
+        await advance(2)
+        if touched:
+            await touch(Client(a.cable.inner))
+        slow = a.cable.inner = Slow(a.cable.inner)
+        assert await a.elector._try(until=100)
+        sent = [moment for method, moment in slow.sent if method != "GET"]
+        assert len(sent) == 1 + touched
+        assert (loop_time(), a.elector.until) == (sent[-1] + 1, sent[-1] + 15)
+
+
+@virtual_time
+async def test_a_dead_leader_is_replaced_one_lease_duration_after_its_last_change_was_seen() -> None:
+    async with one(lease("b")) as a:
+        await a.elector.acquire()
+        assert 15 <= loop_time() <= 15.2
+        assert a.elector.until == loop_time() + 15

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setpoint.apiserver import ApiServer
 from setpoint.client import Client, InProcessTransport
 from setpoint.controller.context import Context, current
 from setpoint.controller.explain import explain
 from setpoint.manager import FencedTransport, LeaderElection, Manager, Sharding, WriteRefused
 from setpoint.manager.rendezvous import Members
+from setpoint.manager.shard_lease import ShardLease
 from setpoint.models.coordination_v1 import Lease
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import advance, run, virtual_time
 
-from .simulated import World, world
+from .simulated import World, now, world
+from .test_lease_tries import Slow
 
 
 async def settled(made: World, seconds: float = 12) -> None:
@@ -407,3 +412,36 @@ async def test_there_is_an_election_or_there_are_shards() -> None:
                 sharding=Sharding(name="group", identity="a"),
                 leader_election=LeaderElection(name="x", identity="a"),
             )
+
+
+# -- a member's own Lease ----------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def own_lease(identity: str = "a") -> AsyncIterator[tuple[ShardLease, Slow]]:
+    async with ApiServer(now=now, random=Random(0)) as server:
+        slow = Slow(InProcessTransport(server.handle))
+        sharding = Sharding(name="group", identity=identity, namespace="default")
+        yield ShardLease(Client(slow), sharding, now=now, random=Random(identity)), slow
+
+
+@virtual_time
+async def test_a_members_lease_lasts_from_before_its_request_was_sent() -> None:
+    async with own_lease() as (own, slow):
+        await own.claim()
+        (claimed,) = [moment for method, moment in slow.sent if method != "GET"]
+        assert own.renewed_at <= claimed
+        await advance(2)
+        await own.renew(Members((own.member,)))
+        renewed = slow.sent[-1][1]
+        assert (own.renewed_at, asyncio.get_running_loop().time()) == (renewed, renewed + 1)
+
+
+@virtual_time
+async def test_a_members_lease_that_another_process_left_behind_is_free_after_its_duration_and_not_later() -> None:
+    async with own_lease() as (own, slow):
+        await own.claim()
+        began = asyncio.get_running_loop().time()
+        other = ShardLease(Client(slow.inner), own.sharding, now=now, random=Random("another process"))
+        await other.claim()
+        assert 15 <= other.renewed_at - began <= 15 + own.sharding.retry_period
