@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import setpoint as sp
 from setpoint.crd import CustomResource, crd_for
 from setpoint.meta import DecodeError, Duration, Model, decode, encode
-from setpoint.meta.duration import parse_nanoseconds
+from setpoint.meta.duration import DURATION_PATTERN, parse_nanoseconds
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,9 @@ class BackupSpec(Model):
     keep: Duration | None = None
 
 
+DURATION = {"type": "string", "format": "duration", "pattern": DURATION_PATTERN}
+
+
 class Backup(CustomResource, group="example.com", version="v1"):
     spec: BackupSpec = BackupSpec()
 
@@ -83,8 +86,8 @@ def test_a_field_is_a_timedelta_here_and_a_duration_there() -> None:
     with pytest.raises(DecodeError, match=r"'PT1H' is not a duration"):
         decode(Backup, b'{"metadata": {}, "spec": {"every": "PT1H"}}')
     properties = crd_for(Backup)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
-    assert properties["every"] == {"type": "string", "format": "duration", "default": "1h0m0s"}
-    assert properties["keep"] == {"type": "string", "format": "duration"}
+    assert properties["every"] == {**DURATION, "default": "1h0m0s"}
+    assert properties["keep"] == DURATION
 
 
 @pytest.mark.parametrize(

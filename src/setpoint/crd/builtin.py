@@ -39,9 +39,10 @@ _LONGEST = 160
 _STRINGS: JSONSchema = {"type": "object", "additionalProperties": {"type": "string"}}
 INT_OR_STRING: JSONSchema = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
 QUANTITY: JSONSchema = INT_OR_STRING | {
-    "pattern": r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
-    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+    "pattern": r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,3}))?$",
+    "maxLength": 1000,
 }
+"""As in controller-gen, but without the exponents and lengths that `setpoint.meta.Quantity` and Go can't read."""
 EMBEDDED_META: JSONSchema = {
     "type": "object",
     "properties": {

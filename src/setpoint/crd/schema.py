@@ -28,6 +28,7 @@ from setpoint.crd.paths import path_problems
 from setpoint.crd.rule import document_of, rules_of
 from setpoint.crd.soundness import default_problem, schema_problems, text_problem
 from setpoint.meta import Duration, MicroTime, Object, ObjectMeta, Quantity, to_wire
+from setpoint.meta.duration import DURATION_PATTERN
 from setpoint.meta.fields import alternatives, bare, fields_of, is_record
 from setpoint.schema import copy_json
 
@@ -43,7 +44,7 @@ _SCALARS: dict[Any, JSONSchema] = {
     MicroTime: {"type": "string", "format": "date-time"},
     date: {"type": "string", "format": "date"},
     uuid.UUID: {"type": "string", "format": "uuid"},
-    Duration: {"type": "string", "format": "duration"},
+    Duration: {"type": "string", "format": "duration", "pattern": DURATION_PATTERN},
     Quantity: QUANTITY,
 }
 _INSTEAD: dict[Any, str] = {

@@ -7,7 +7,7 @@ from datetime import timedelta
 from fractions import Fraction
 from typing import Final
 
-__all__ = ["Duration", "parse_nanoseconds"]
+__all__ = ["DURATION_PATTERN", "Duration", "nearest_duration", "parse_nanoseconds"]
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MOST: Final = (2**63 - 1) // 1000
@@ -25,6 +25,20 @@ _UNITS: Final = {
 _FORM: Final = re.compile(r"([+-]?)(0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
 _LONGEST: Final = 1000
 _PART: Final = re.compile(r"(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+
+
+DURATION_PATTERN: Final = r"^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$"
+"""The form of `parse_nanoseconds`, for schemas: the format ``duration`` also takes ``1d`` and ``PT1H``."""
+
+
+def nearest_duration(text: str) -> str:
+    """``text``, or the greatest duration if ``text`` is in Go's form and exceeds it: schemas can't refuse that."""
+    try:
+        parse_nanoseconds(text)
+    except ValueError:
+        if re.fullmatch(DURATION_PATTERN, text):
+            return f"{'-' if text.startswith('-') else ''}{_MOST}us"
+    return text
 
 
 def parse_nanoseconds(text: str) -> int:

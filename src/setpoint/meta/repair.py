@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Hashable
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
-from typing import Any, NamedTuple, cast, get_args, get_origin
+from typing import Any, Final, NamedTuple, cast, get_args, get_origin
+from uuid import UUID
 
 import msgspec
 from msgspec import UnsetType
 
+from setpoint.meta.duration import Duration, nearest_duration
 from setpoint.meta.fields import alternatives, bare, fields_of, is_record
+from setpoint.meta.time import nearest_time
 
 __all__ = ["repaired"]
 
@@ -60,11 +63,13 @@ def _inner(choices: tuple[Any, ...]) -> Repair | None:
     origin = get_origin(target) or target
     if is_record(origin):
         return lambda value: _record(origin, value) if isinstance(value, dict) else value
-    if origin is list:
+    if origin in (list, set, frozenset, tuple):
         return _list_of((get_args(target) or (Any,))[0])
     if origin is dict:
         return _dict_of((get_args(target) or (str, Any))[1])
-    return _text if target is str else None
+    if isinstance(origin, type) and issubclass(origin, datetime):
+        return lambda value: nearest_time(value) if isinstance(value, str) else value
+    return _SCALARS.get(target)
 
 
 def _list_of(annotation: Any) -> Repair | None:
@@ -83,6 +88,28 @@ def _dict_of(annotation: Any) -> Repair | None:
 
 def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _date(value: Any) -> Any:
+    return f"0001{value[4:]}" if isinstance(value, str) and value.startswith("0000-") else value
+
+
+def _uuid(value: Any) -> Any:
+    try:
+        return str(UUID(value))
+    except (ValueError, AttributeError, TypeError):
+        return value
+
+
+def _duration(value: Any) -> Any:
+    return nearest_duration(value) if isinstance(value, str) else value
+
+
+_SCALARS: Final[dict[Any, Repair]] = {str: _text, int: _whole, date: _date, UUID: _uuid, Duration: _duration}
 
 
 def _record(kind: type, value: dict[str, Any]) -> dict[str, Any]:

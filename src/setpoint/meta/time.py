@@ -10,6 +10,10 @@ _FORM: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([01]?[0-9]|2[0-3])(:[0-5][0-9]:[0-5][0-9](?:[.,][0-9]+)?)"
     r"(?:Z|([+-])([01][0-9]|2[0-4]):([0-5][0-9]|60))"
 )
+_LOOSE: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})t([0-9]{2}:[0-9]{2}:[0-9]{2})(?:.([0-9]+))?(?:z|([+-])([0-9]{2}):([0-9]{2}))(?:t.*)?",
+    re.IGNORECASE | re.DOTALL,
+)
 _DAY: Final = timedelta(days=1)
 
 
@@ -62,6 +66,24 @@ def parse_time(text: str) -> datetime:
         raise ValueError(f"{text!r} is not in the years {MINYEAR} to {MAXYEAR} of UTC") from None
     zone = -offset if sign == "-" else offset
     return utc.astimezone(timezone(zone)) if offset < _DAY else utc
+
+
+def nearest_time(text: str) -> str:
+    """The RFC 3339 form of the moment that is closest to ``text``, which has any form that API servers accept for the
+    format ``date-time``: they take any offset, the year 0, and some characters that no reader of times takes. Any other
+    text is returned unchanged.
+    """
+    match = _LOOSE.fullmatch(text)
+    if match is None:
+        return text
+    day, time, fraction, sign, hours, minutes = match.groups()
+    offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    try:
+        moment = datetime.fromisoformat(f"{day}T{time}.{fraction or 0}+00:00")
+        utc = moment + offset if sign == "-" else moment - offset
+    except (ValueError, OverflowError):
+        utc = datetime.max if day.startswith("9999") else datetime.min
+    return format_micro_time(utc)
 
 
 def _utc(moment: datetime, precision: str) -> str:
