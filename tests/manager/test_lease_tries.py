@@ -428,7 +428,7 @@ async def test_a_server_that_takes_its_time_is_waited_for() -> None:
     async with one(lease("")) as a:
 
         async def later() -> None:
-            await asyncio.sleep(1)
+            await asyncio.sleep(3)
 
         a.cable.inner = Meddled(a.cable.inner, "GET", later)
         assert await a.elector._try()
