@@ -103,6 +103,26 @@ async def test_data_is_refused_to_others_while_the_page_can_ask_them_for_a_token
             assert (await get(session, f"/debug/{path}", headers=FORWARDED))[0] == 401
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "Forwarded", "Via", "X-Real-IP", "X-Request-Id"),
+        *("X-Envoy-Attempt-Count", "X-Envoy-Peer-Metadata", "L5d-Client-Id", "True-Client-IP", "CF-Connecting-IP"),
+    ],
+)
+async def test_a_request_with_a_header_that_only_proxies_add_is_not_local(header: str) -> None:
+    async with looked_at() as (session, _):
+        assert (await get(session, "/debug/manager", headers={header: "x"}))[0] == 401
+        browser = {
+            "Sec-Fetch-Mode": "cors",
+            "Accept-Language": "de",
+            "DNT": "1",
+            "Cookie": "a=b",
+            "Referer": "http://x",
+        }
+        assert (await get(session, "/debug/manager", headers=browser))[0] == 200
+
+
 async def test_the_content_of_an_object_is_for_those_who_may_get_it_and_of_a_secret_for_none() -> None:
     async with ApiServer() as server:
         judge = Judge(InProcessTransport(server.handle))

@@ -209,6 +209,18 @@ async def test_requests_for_other_kinds_are_refused_by_name() -> None:
         "reason": "BadRequest",
         "message": "this webhook is for grp.example.com/v1alpha2 Mykind, not for grp.example.com/v1alpha1 Mykind",
     }
+    for changed in ({"kind": "Other"}, {"apiVersion": "v1", "kind": "Pod"}, {"apiVersion": "grp.example.com/v1alpha1"}):
+        foreign = {**document(), **changed}
+        for path in (VALIDATE, MUTATE):
+            for asked in (review(document(), foreign), review(foreign, foreign, operation="UPDATE")):
+                asked["request"]["kind"] = review(document())["request"]["kind"]
+                if asked["request"]["operation"] != "UPDATE":
+                    asked["request"] |= {"operation": "DELETE", "object": None}
+                refused = await answer(webhooks, path, asked)
+                assert not refused["allowed"]
+                assert "patch" not in refused
+                came = f"{foreign['apiVersion']} {foreign['kind']}"
+                assert refused["status"]["message"].endswith(f"but an object in it is {came}")
     refused = await answer(webhooks, VALIDATE, review(document(), operation="RENAME"))
     assert refused["status"]["message"] == "unknown operation 'RENAME'"
 

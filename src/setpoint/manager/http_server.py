@@ -34,8 +34,16 @@ wait.
 Access = Callable[[str, Mapping[str, str]], Awaitable[Answer | None]]
 """A function of ``(path, lower-case headers)`` that returns the refusal, or None if the request is allowed."""
 
-_FORWARDED: Final = frozenset({"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"})
-"""Headers that proxies add."""
+_OWN: Final = frozenset(
+    (
+        *("accept", "accept-encoding", "accept-language", "authorization", "cache-control", "connection"),
+        *("content-length", "content-type", "cookie", "dnt", "host", "if-modified-since", "if-none-match", "origin"),
+        *("pragma", "priority", "range", "referer", "te", "upgrade-insecure-requests", "user-agent"),
+    )
+)
+"""The headers that browsers and curl send by themselves, beside those that begin with ``sec-``. Proxies add others, of
+many names: ``x-forwarded-for``, ``x-forwarded-proto``, ``x-envoy-…``, ``l5d-…``, ``via``.
+"""
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8"}
 GRACE: Final = 1.0
 """Seconds for the answers that are under way when the server ends."""
@@ -193,10 +201,11 @@ def is_local(address: str, headers: Mapping[str, str]) -> bool:
     """Whether a request comes from a program on this machine, judging by its address and its lower-case headers.
 
     A loopback address is not enough. A proxy beside this process (of a service mesh, for example) forwards requests
-    from other machines, but adds headers. A web page may make its own host name resolve to the loopback address (DNS
+    from other machines, but adds headers; so a request with any header that local programs do not send by themselves is
+    not local. A web page may make its own host name resolve to the loopback address (DNS
     rebinding), but the browser then sends that name.
     """
-    if not is_loopback(address) or not _FORWARDED.isdisjoint(headers):
+    if not is_loopback(address) or any(name not in _OWN and not name.startswith("sec-") for name in headers):
         return False
     try:
         name = urlsplit(f"//{headers.get('host', '')}").hostname or ""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET
 
+from setpoint.client.identity import kind_of
 from setpoint.client.patches import edited
 from setpoint.crd import CustomResource, Versions
 from setpoint.meta import DecodeError, Misfit, Object, Status, StatusCause, StatusDetails, decode_as_read, to_wire
@@ -216,6 +217,9 @@ def _objects(
     """The object, the stored object (on update), the object's JSON, and whether the object fits its class."""
     new, stored = bytes(request.object), bytes(request.old_object)
     kind = admission.kind
+    for document in (new, stored):
+        if document not in _ABSENT:
+            _check_kind(document, admission)
     if operation == "delete":
         if stored in _ABSENT:
             raise DecodeError("the request has no oldObject, which a delete needs")
@@ -232,6 +236,15 @@ def _objects(
     if fresh := [misfit for misfit in misfits if _without_indexes(misfit) not in known]:
         raise DecodeError(f"{kind.__name__} {obj.key}: {'; '.join(map(str, fresh))}")
     return obj, old, new, not misfits
+
+
+def _check_kind(document: bytes, admission: Admission[Any]) -> None:
+    """Raises `Misdirected` for an object of another kind than the one that the request names."""
+    api_version, kind = kind_of(document)
+    expected = admission.gvk
+    if (api_version, kind) not in ((expected.api_version, expected.kind), ("", "")):
+        came = f"{api_version} {kind}".strip()
+        raise Misdirected(f"the request is for {expected.api_version} {expected.kind}, but an object in it is {came}")
 
 
 def _without_indexes(misfit: Misfit) -> Misfit:

@@ -78,7 +78,8 @@ class SecretKey:
         return ["HS256"]
 
     def sign(self, claims: JsonObject) -> str:
-        return _jwt().encode(claims, self._secret, "HS256")
+        token: str = _jwt().encode(claims, self._secret, "HS256")
+        return token
 
     def verify(self, token: str) -> JsonObject:
         _, claims = claims_of(token)
@@ -151,7 +152,8 @@ class PemKeys:
 
     def sign(self, claims: JsonObject) -> str:
         headers = {"kid": self._id, "typ": None}  # upstream's have no type
-        return _jwt().encode(claims, self._private, _algorithm(self._private.public_key()), headers)
+        token: str = _jwt().encode(claims, self._private, _algorithm(self._private.public_key()), headers)
+        return token
 
     def verify(self, token: str) -> JsonObject:
         header, claims = claims_of(token)
