@@ -213,7 +213,7 @@ async def test_requests_for_other_kinds_are_refused_by_name() -> None:
         foreign = {**document(), **changed}
         for path in (VALIDATE, MUTATE):
             for asked in (review(document(), foreign), review(foreign, foreign, operation="UPDATE")):
-                asked["request"]["kind"] = review(document())["request"]["kind"]
+                asked["request"] |= {name: review(document())["request"][name] for name in ("kind", "resource")}
                 if asked["request"]["operation"] != "UPDATE":
                     asked["request"] |= {"operation": "DELETE", "object": None}
                 refused = await answer(webhooks, path, asked)

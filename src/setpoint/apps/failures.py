@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from setpoint.meta import DecodeError, SelectorError
+from setpoint.meta.text import visible
 from setpoint.meta.user_error import UserError
 
 
@@ -36,7 +37,7 @@ def reported(program: str) -> Iterator[None]:
             raise
         if program.endswith(".py"):  # the message suggests a command of this program
             sentence = sentence.replace("APP.py", program)
-        print(f"{program}: {sentence}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+        print(visible(f"{program}: {sentence}"), file=sys.stderr)  # noqa: T201 - this is the user's terminal
         raise SystemExit(1) from None
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
+from setpoint.meta.text import visible
+
 if TYPE_CHECKING:
     from setpoint.crd.change import Change
 
@@ -142,7 +144,7 @@ def _trouble(command: str) -> Iterator[None]:
         sentence = str(problem) if isinstance(problem, SourceError | MigrationError | ValueError) else explain(problem)
         if sentence is None:
             raise
-        print(f"{command}: {sentence}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+        print(visible(f"{command}: {sentence}"), file=sys.stderr)  # noqa: T201 - this is the user's terminal
         raise SystemExit(_TROUBLE) from None
 
 
@@ -162,7 +164,7 @@ def _print(changes: list[Change]) -> None:
     order = ("breaks", "may", "")
     for change in sorted(changes, key=lambda change: order.index(change.severity)):
         line = Text.assemble(
-            (f"{_WORDS[change.severity]:9}", styles[change.severity]), f" {change.place}: {change.text}"
+            (f"{_WORDS[change.severity]:9}", styles[change.severity]), visible(f" {change.place}: {change.text}")
         )
         if hurt := _hurt(change):
             line.append(f" [{hurt}]", style="dim")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,6 +19,7 @@ from setpoint.client.errors import ConfigError
 from setpoint.client.transport import Request
 from setpoint.concurrency import every
 from setpoint.manager.http_server import is_loopback
+from setpoint.meta.text import indented
 
 T = TypeVar("T")
 TIMEOUT: Final = 10.0
@@ -66,6 +67,7 @@ class DebugClient:
 
     async def get(self, address: str, path: str, query: Mapping[str, str | Sequence[str]], type: type[T]) -> T:
         """Requests ``path`` with ``query`` from the process at ``address``; returns the answer, decoded as ``type``.
+        All texts in it may be printed (see `setpoint.meta.text.indented`).
 
         Raises:
             ProcessError: the process has not answered, or has given an unexpected answer.
@@ -84,13 +86,24 @@ class DebugClient:
             reason = f"{address}: no answer within {TIMEOUT:g} s" if problem.timed_out else str(problem)
             raise ProcessError(f"{reason}; is a manager with --metrics-bind-address there?") from problem
         if status != 200:
-            raise ProcessError(f"{address}: {_refusal(body, status)}")
+            raise ProcessError(f"{address}: {indented(_refusal(body, status))}")
         try:
-            return msgspec.json.decode(body, type=type)
+            return msgspec.convert(_indented(msgspec.json.decode(body)), type=type)
         except ValueError as problem:
             raise ProcessError(
                 f"{address}: its answer is not that of a manager of this version: {problem}"
             ) from problem
+
+
+def _indented(value: Any) -> Any:
+    """Plain JSON values with every text as `indented` makes it."""
+    if isinstance(value, str):
+        return indented(value)
+    if isinstance(value, list):
+        return [_indented(item) for item in value]
+    if isinstance(value, dict):
+        return {indented(key): _indented(item) for key, item in value.items()}
+    return value
 
 
 def _token(file: Path, addresses: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from setpoint.cli.debug_client import DebugClient, ProcessError
 from setpoint.controller.explain import Explanation, Moment
 from setpoint.manager.debugging import PATH
+from setpoint.meta.text import visible
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -43,7 +44,7 @@ def explain(
             print()  # noqa: T201 - this is the user's terminal
         show(explanation, address if len(addresses) > 1 else "")
     for problem in problems:
-        print(f"setpoint explain: {problem}", file=sys.stderr)  # noqa: T201
+        print(visible(f"setpoint explain: {problem}"), file=sys.stderr)  # noqa: T201
     if not answered:
         raise SystemExit(1)
 

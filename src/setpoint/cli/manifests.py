@@ -20,6 +20,7 @@ from setpoint.deploy.operator import Operator
 from setpoint.deploy.resources import GUESSED, ResourcesError, measured_in
 from setpoint.deploy.tree import File, TreeError, recorded, write
 from setpoint.meta.names import dns1123_label, label_value
+from setpoint.meta.text import visible
 from setpoint.webhook import Admission, ServiceTarget, configurations, with_conversions
 from setpoint.webhook.registration import TargetError, converters_of, definition_name
 
@@ -149,7 +150,7 @@ def manifests_command(
         except (ResourcesError, TargetError, TreeError) as problem:
             raise UsageError(str(problem)) from None
         for line in done.lines():
-            print(line)  # noqa: T201 - this is the user's terminal
+            print(visible(line))  # noqa: T201 - this is the user's terminal
         if done.kept:
             raise SystemExit(1)
 
@@ -240,7 +241,7 @@ def _image(image: str) -> str:
 
 
 def _warn(command: str, text: str) -> None:
-    print(f"{command}: {text}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+    print(visible(f"{command}: {text}"), file=sys.stderr)  # noqa: T201 - this is the user's terminal
 
 
 def _outside(

@@ -18,6 +18,7 @@ from setpoint.apiserver.access.record import VARIABLE, read
 from setpoint.cli.declared import declared_by
 from setpoint.cli.loading import SourceError, loaded
 from setpoint.deploy.comparison import Comparison, compare, granted_in, shown
+from setpoint.meta.text import visible
 from setpoint.meta.yaml_parser import parse_yaml_documents
 from setpoint.permissions import (
     Grant,
@@ -66,7 +67,7 @@ def rbac(app: str, command: Sequence[str], *, role: Path | None, asked: Path | N
         return 130
     except (OSError, SourceError) as problem:
         text = f"{problem.filename}: {problem.strerror}" if isinstance(problem, OSError) else problem
-        print(f"setpoint rbac: {text}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+        print(visible(f"setpoint rbac: {text}"), file=sys.stderr)  # noqa: T201 - this is the user's terminal
         return _TROUBLE
     _tell(result, role, was_asked=bool(wanted))
     return _MISSING if result.is_missing or (strict and result.is_exceeding) else 0
@@ -117,7 +118,7 @@ def _list(title: str, grants: Sequence[Grant], *, as_code: bool = False) -> None
         return
     print(f"{title}:")  # noqa: T201 - this is the user's terminal
     for line in _code(grants) if as_code else shown(grants):
-        print(f"  {line}")  # noqa: T201
+        print(visible(f"  {line}"))  # noqa: T201
 
 
 def _code(grants: Iterable[Grant]) -> list[str]:

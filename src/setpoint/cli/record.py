@@ -10,6 +10,7 @@ from setpoint.apps.failures import UsageError
 from setpoint.apps.running import run
 from setpoint.client import Client, NoMatchError
 from setpoint.meta import resource_of
+from setpoint.meta.text import visible
 from setpoint.simulation import RecordingError
 from setpoint.simulation.recorder import Full, Recorder
 
@@ -59,5 +60,5 @@ def record(
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(visible(f"{text}\n"))
     sys.stderr.flush()

@@ -13,6 +13,7 @@ from setpoint.apps.failures import UsageError
 from setpoint.cli.loading import Loaded, SourceError, loaded
 from setpoint.controller import Controller
 from setpoint.manager import Lifespan
+from setpoint.meta.text import visible
 from setpoint.simulation import Budget, Counterexample, PlanError, Recording, RecordingError, Search, Setup, SetupFailed
 from setpoint.simulation.check import read_plan, write
 from setpoint.simulation.code import digest_of
@@ -87,7 +88,7 @@ def simulate(
             raise
         search.report.ended = "the search was interrupted"
         _end_line()
-        sys.stdout.write(f"{search.report}\n")
+        sys.stdout.write(visible(f"{search.report}\n"))
         _say("interrupted")
         return 1 if found else 130  # as shells expect of Ctrl-C
     except SourceError as problem:
@@ -95,7 +96,7 @@ def simulate(
     except (PlanError, RecordingError, NoScenario, SetupFailed) as problem:
         raise UsageError(str(problem)) from None
     _end_line()
-    sys.stdout.write(f"{search.report}\n" if plan is None else "")
+    sys.stdout.write(visible(f"{search.report}\n") if plan is None else "")
     sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "nothing was found\n")
     return 1 if found else 0
 
@@ -143,7 +144,7 @@ def named_scenario(source: Loaded) -> Scenario:
 def tell(found: Sequence[Counterexample], directory: Path) -> None:
     for each in found:
         _end_line()
-        sys.stdout.write(f"{each.describe()}\n")
+        sys.stdout.write(visible(f"{each.describe()}\n"))
         for file in write(each, directory):
             sys.stdout.write(f"written: {file}\n")
         sys.stdout.write("\n")
@@ -167,4 +168,4 @@ def _end_line() -> None:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(visible(f"{text}\n"))

@@ -14,6 +14,7 @@ from setpoint.controller.explain import Summary
 from setpoint.controller.survey import Listed, Listing
 from setpoint.manager.debugging import PATH as CONTROLLERS
 from setpoint.manager.looking import MANAGER, OBJECTS, ManagerTold
+from setpoint.meta.text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console, Group, RenderableType
@@ -72,7 +73,7 @@ async def look_once(client: DebugClient, query: dict[str, str | list[str]]) -> N
         for line in lines(look, with_address=len(client.addresses) > 1):
             print(line)  # noqa: T201 - this is the user's terminal
     for problem in problems:
-        print(f"setpoint top: {problem}", file=sys.stderr)  # noqa: T201
+        print(visible(f"setpoint top: {problem}"), file=sys.stderr)  # noqa: T201
     if not looks:
         raise SystemExit(1)
 

@@ -14,6 +14,7 @@ from setpoint.cli.loading import SourceError, loaded
 from setpoint.cli.simulate import named_scenario, off_but, parse_budget, tell
 from setpoint.crd import CustomResource
 from setpoint.meta import Object
+from setpoint.meta.text import visible
 from setpoint.simulation import Counterexample, PlanError, Predicate
 from setpoint.simulation.check import read_plan
 from setpoint.torture import ProgramError, ScenarioError, Search, Setup
@@ -89,7 +90,7 @@ def torture(
                             break
     except (PlanError, ProgramError, ScenarioError, SourceError, WorkerError) as problem:
         raise UsageError(str(problem)) from None
-    sys.stdout.write(f"{search.report}\n" if replay is None else "")
+    sys.stdout.write(visible(f"{search.report}\n") if replay is None else "")
     sys.stdout.write(f"{len(found)} finding{'s' * (len(found) != 1)}\n" if found else "nothing was found\n")
     return 1 if found else 0
 
@@ -162,9 +163,9 @@ class _Live:
     def say(self, text: str) -> None:
         """Prints a line that is not rewritten."""
         if self._console is not None:
-            self._console.print(text, highlight=False, markup=False)
+            self._console.print(visible(text), highlight=False, markup=False)
         else:
-            sys.stderr.write(f"{text}\n")
+            sys.stderr.write(visible(f"{text}\n"))
             sys.stderr.flush()
 
     def clear(self) -> None:

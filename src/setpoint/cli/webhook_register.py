@@ -17,6 +17,7 @@ from setpoint.cli.loading import SourceError, loaded
 from setpoint.cli.naming import webhook_name
 from setpoint.client import Client
 from setpoint.deploy.definitions import definitions_of
+from setpoint.meta.text import visible
 from setpoint.meta.yaml_text import to_yaml
 from setpoint.webhook import (
     AdmissionError,
@@ -178,5 +179,5 @@ def reported_trouble() -> Iterator[None]:
         try:
             yield
         except (AdmissionError, CertificateError, NotInForce, SourceError, TargetError) as problem:
-            print(f"{PROGRAM}: {problem}", file=sys.stderr)  # noqa: T201 - this is the user's terminal
+            print(visible(f"{PROGRAM}: {problem}"), file=sys.stderr)  # noqa: T201 - this is the user's terminal
             raise SystemExit(1) from None

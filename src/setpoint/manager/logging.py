@@ -12,6 +12,8 @@ from typing import Any, Literal, TextIO
 
 import msgspec
 
+from setpoint.meta.text import indented, visible
+
 Format = Literal["text", "json"]
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -55,7 +57,11 @@ class _WithFields(logging.Formatter):
 
 
 class TextFormatter(_WithFields):
-    """A formatter for people: ``2026-01-31T12:00:00.000Z INFO    setpoint.controller: scaled controller=mykind``."""
+    """A formatter for people: ``2026-01-31T12:00:00.000Z INFO    setpoint.controller: scaled controller=mykind``.
+
+    Only the first line of a record begins at the margin, and control characters are made visible (see
+    `setpoint.meta.text.visible`), so that the text of an object can neither forge records nor reach a terminal.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
@@ -64,10 +70,11 @@ class TextFormatter(_WithFields):
             if value is None or value == "":
                 continue
             text = value if isinstance(value, str) else _json(value)
-            line += f" {name}={text!r}" if " " in text and isinstance(value, str) else f" {name}={text}"
+            is_bare = not isinstance(value, str) or (text.isprintable() and " " not in text)
+            line += f" {name}={text}" if is_bare else f" {name}={text!r}"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
-        return line
+        return indented(line)
 
 
 class JsonFormatter(_WithFields):
@@ -91,8 +98,9 @@ class JsonFormatter(_WithFields):
 
 
 def _json(value: Any) -> str:
-    """``value`` as JSON. Surrogates, which UTF-8 can't represent, are escaped."""
+    """``value`` as JSON. Surrogates, which UTF-8 can't represent, and characters that a terminal obeys are escaped."""
     try:
-        return _encode(value).decode()
+        text = _encode(value).decode()
     except UnicodeEncodeError:
         return json.dumps(value, default=str)  # escapes what is not ASCII
+    return text if visible(text) == text else json.dumps(value, default=str, ensure_ascii=True)

@@ -5,8 +5,18 @@ characters, and Go's programs quote strings in their own way.
 from __future__ import annotations
 
 import json
+from typing import Final
 
-__all__ = ["cut", "quote", "unicode_text"]
+__all__ = ["cut", "indented", "quote", "unicode_text", "visible"]
+
+_PICTURES: Final = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"},
+    0x7F: 0x2421,
+    **dict.fromkeys((*range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
+}
+"""A visible character for each one that a terminal obeys instead of showing it: C0 and C1 controls, the line
+separators of Unicode, and those that change the direction of the text after them.
+"""
 
 
 def quote(text: str) -> str:
@@ -20,6 +30,20 @@ def unicode_text(text: str) -> str:
     File names that are not UTF-8 contain such halves (PEP 383), and so do error messages that contain such file names.
     """
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+
+
+def visible(text: str) -> str:
+    """``text`` for a terminal or a log: an escape sequence in it is shown instead of being obeyed. Any user of a
+    cluster may have written the text of an object. Tabs and line breaks stay; the length does not change.
+    """
+    return text if text.isprintable() else text.translate(_PICTURES)
+
+
+def indented(text: str) -> str:
+    """As `visible`, and lines after the first are indented, so that a text can't look like several entries of a list
+    with an entry on each line.
+    """
+    return visible(text).replace("\n", "\n    ")
 
 
 def cut(text: str, limit: int) -> str:

@@ -22,6 +22,7 @@ from setpoint.client import Client
 from setpoint.cluster.embedded import EmbeddedCluster
 from setpoint.manager.logging import configure
 from setpoint.meta import ObjectKey
+from setpoint.meta.text import visible
 from setpoint.models.core_v1 import Pod
 
 SYNC_TIMEOUT = 30.0
@@ -107,7 +108,7 @@ async def watch(
     await client.list(Pod, namespace=namespace, selector=selector, limit=1)
 
     async def write(entry: Entry) -> None:
-        stream.write((entry.json() if output == "json" else entry.text()) + "\n")
+        stream.write((entry.json() if output == "json" else visible(entry.text())) + "\n")
         stream.flush()
 
     def dropped(key: ObjectKey, problem: Exception) -> None:

@@ -1,0 +1,103 @@
+"""The text of an object never reaches a terminal as an instruction, and never looks like an output of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import setpoint as sp
+from setpoint.apiserver import ApiServer
+from setpoint.apps.failures import UsageError, reported
+from setpoint.cli.debug_client import DebugClient
+from setpoint.cli.explain import show
+from setpoint.cli.top import look_once
+from setpoint.client import Client, InProcessTransport
+from setpoint.controller.explain import Explanation
+from setpoint.manager.debugging import PATH
+from setpoint.manager.logging import JsonFormatter, TextFormatter
+from setpoint.meta.text import indented, visible
+from setpoint.models.core_v1 import ConfigMap
+
+FORGED = "2026-01-31T12:00:00.000Z INFO    setpoint.controller: all is well"
+EVIL = f"\x1b[2J\x1b]0;owned\x07\r\x9b31m\u202egnp\n{FORGED}\nConfigMap default/other: idle: nothing to do"
+OBEYED = set("\x1b\x07\r\x9b\u202e\x08\x0b\x0c\x7f\u2028\u0085")
+
+
+async def reconcile(obj: ConfigMap, ctx: sp.Context) -> Any:
+    raise sp.TerminalError(obj.data["text"])
+
+
+async def test_explain_and_top_show_the_escape_sequences_of_an_object_instead_of_obeying_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with ApiServer() as server, Client(InProcessTransport(server.handle)) as client:
+        await client.create(ConfigMap.named("a", "default", data={"text": EVIL}))
+        async with sp.Manager(
+            client,
+            controllers=[sp.Controller(ConfigMap, reconcile)],
+            serving=sp.Serving(metrics_bind_address="127.0.0.1:0"),
+        ) as manager:
+            assert manager.metrics_server is not None
+            address = f"127.0.0.1:{manager.metrics_server.port}"
+            running = manager.controllers["configmap"]
+            while not running.timeline.of("default/a"):  # noqa: ASYNC110 - as users have it
+                await asyncio.sleep(0)
+            await look_once(DebugClient([address], token_file=None, ca_file=None), {})
+            async with DebugClient([address], token_file=None, ca_file=None) as asking:
+                query = {"kind": "cm", "key": "default/a"}
+                (explanation,) = await asking.get(address, PATH, query, list[Explanation])
+            show(explanation)
+    printed = capsys.readouterr().out
+    assert "␛[2J" in printed
+    assert not OBEYED & set(printed)
+    for line in printed.splitlines():
+        assert not line.startswith((FORGED, "ConfigMap default/other"))
+
+
+def test_a_failure_of_a_command_shows_them_too(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), reported("x"):
+        raise UsageError(EVIL)
+    assert not OBEYED & set(capsys.readouterr().err)
+
+
+@given(st.text())
+def test_a_record_of_the_text_log_begins_at_the_margin_once_and_holds_nothing_that_a_terminal_obeys(text: str) -> None:
+    log = logging.Logger("x")
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(TextFormatter())
+    log.addHandler(handler)
+    for evil in (text, EVIL):
+        try:
+            raise ValueError(evil)
+        except ValueError:
+            log.exception("about %s", evil, extra={"fields": {"field": evil, "other": [evil]}})
+    lines = stream.getvalue().split("\n")
+    assert not OBEYED & set(stream.getvalue())
+    assert [line[:2] for line in lines if line and not line.startswith("    ")] == ["20", "20"]
+
+
+@given(st.text())
+def test_a_record_of_the_json_log_is_ours_and_holds_the_same_text(text: str) -> None:
+    record = logging.LogRecord("x", logging.INFO, "f", 1, "%s", (text + EVIL,), None)
+    line = JsonFormatter().format(record)
+    assert "\n" not in line
+    assert not OBEYED & set(line)
+    assert json.loads(line)["msg"] == text + EVIL
+
+
+@given(st.text())
+def test_visible_text_has_the_same_length_and_printable_text_stays(text: str) -> None:
+    assert len(visible(text)) == len(text)
+    assert not OBEYED & set(visible(text))
+    assert visible(visible(text)) == visible(text)
+    assert all(line.startswith("    ") for line in indented(text).split("\n")[1:])
+    printable = "".join(character for character in text if character.isprintable())
+    assert visible(printable) == printable
