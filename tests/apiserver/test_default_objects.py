@@ -240,7 +240,7 @@ async def test_health_is_told_check_by_check() -> None:
             assert (await api.get(path)).body == b"ok", path
         assert (await api.get("/livez/shutdown")).status == 404
         told = (await api.get("/readyz", verbose="", exclude="etcd")).body.decode()
-        assert "[+]etcd excluded: ok\n[+]poststarthook/" in told
+        assert "[+]etcd excluded: ok\n[+]etcd-readiness ok\n[+]informer-sync ok\n[+]poststarthook/" in told
         assert told.endswith("[+]shutdown ok\nreadyz check passed\n")
         api.server.drain()
         answer = await api.get("/readyz")

@@ -374,3 +374,58 @@ async def test_data_of_any_form_is_owned_as_one_value() -> None:
         revision = {"metadata": {"name": "r"}, "revision": 1, "data": {"a": {"b": 1}}}
         created = (await api.post(collection, revision)).ok()
         assert created["metadata"]["managedFields"][0]["fieldsV1"]["f:data"] == {}
+
+
+async def test_a_flow_schema_tells_whether_its_priority_level_exists() -> None:
+    flows = "/apis/flowcontrol.apiserver.k8s.io/v1"
+    subjects = [{"kind": "Group", "group": {"name": "a"}}]
+    rules = [{"subjects": subjects, "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/a"]}]}]
+    schema = {"metadata": {"name": "s"}, "spec": {"priorityLevelConfiguration": {"name": "l"}, "rules": rules}}
+    level = {"metadata": {"name": "l"}, "spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}}
+
+    async def dangling() -> tuple[str, str]:
+        (condition,) = (await api.get(f"{flows}/flowschemas/s")).ok()["status"]["conditions"]
+        assert condition["type"] == "Dangling"
+        return condition["status"], condition["message"].rpartition('"l" ')[2]
+
+    async with serving() as api:
+        (await api.post(f"{flows}/flowschemas", schema)).ok()
+        assert await dangling() == ("True", "but there is no such object")
+        (await api.post(f"{flows}/prioritylevelconfigurations", level)).ok()
+        assert await dangling() == ("False", "and it exists")
+        revision = api.revision
+        (await api.patch(f"{flows}/flowschemas/s", {"metadata": {"labels": {"a": "b"}}})).ok()
+        assert api.revision == revision + 1
+        (await api.delete(f"{flows}/prioritylevelconfigurations/l")).ok()
+        assert await dangling() == ("True", "but there is no such object")
+
+
+async def test_a_watch_of_tables_ends_its_first_events_with_a_bookmark_that_says_so() -> None:
+    query = {"sendInitialEvents": "true", "allowWatchBookmarks": "true", "resourceVersionMatch": "NotOlderThan"}
+    async with serving() as api:
+        for name in ("a", "b"):
+            await api.post(MAPS, config_map(name))
+        for include in ("Metadata", "None"):
+            asked = {"watch": "true", "includeObject": include, **query}
+            answer = await api.send("GET", MAPS, query=asked, accept=TABLE)
+            events = [json.loads(line) async for line in _lines(answer.body, 3)]
+            assert [event["object"]["columnDefinitions"] is None for event in events] == [False, True, True]
+            last = events[-1]["object"]["rows"][0]["object"]["metadata"]["annotations"]
+            assert (events[-1]["type"], last) == ("BOOKMARK", {"k8s.io/initial-events-end": "true"})
+
+
+async def _lines(body: Any, count: int) -> Any:
+    try:
+        while count:
+            for line in (await anext(body)).splitlines():
+                yield line
+                count -= 1
+    finally:
+        await body.aclose()
+
+
+@pytest.mark.parametrize("check", ["informer-sync", "poststarthook/bootstrap-controller", "autoregister-completion"])
+async def test_readiness_has_the_checks_of_upstream(check: str) -> None:
+    async with serving() as api:
+        assert f"[+]{check} ok\n" in (await api.get("/readyz", verbose="1")).body.decode()
+        assert (await api.get(f"/readyz/{check}")).status == 200

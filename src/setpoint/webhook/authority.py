@@ -269,9 +269,11 @@ def _new_key() -> Any:
     return ec.generate_private_key(ec.SECP256R1())
 
 
-def certificate_builder(subject: Any, issuer: Any, key: Any, now: datetime, until: datetime) -> Any:
+def certificate_builder(
+    subject: Any, issuer: Any, key: Any, now: datetime, until: datetime, *, backdate: timedelta = BACKDATE
+) -> Any:
     x509, _ = library()
-    start = now.astimezone(UTC).replace(microsecond=0) - BACKDATE
+    start = now.astimezone(UTC).replace(microsecond=0) - backdate
     return (
         x509.CertificateBuilder()
         .subject_name(subject)

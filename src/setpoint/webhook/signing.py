@@ -12,6 +12,8 @@ from setpoint.webhook.authority import CertificateError, Pair
 
 __all__ = ["RequestFacts", "request_facts", "sign_request"]
 
+_BACKDATE: Final = timedelta(minutes=5)
+_SHORT: Final = timedelta(hours=8)
 _KEY_USAGES: Final = {
     "signing": "digital_signature",
     "digital signature": "digital_signature",
@@ -74,6 +76,9 @@ def sign_request(
 ) -> bytes:
     """The certificate (PEM) for a request's key, subject and names; it never outlives ``authority``.
 
+    As upstream's signers do it, the validity begins five minutes before ``now``, and those minutes are a part of a
+    ``lifetime`` of eight hours or more. The shortest lifetime is ten minutes.
+
     ``usages`` takes the same values as a CertificateSigningRequest's ``spec.usages``.
 
     Raises:
@@ -85,9 +90,10 @@ def sign_request(
     unknown = [usage for usage in usages if usage not in _KEY_USAGES and usage not in _EXTENDED]
     if unknown:
         raise CertificateError(f"unknown usage {unknown[0]!r}")
-    until = parts.end_of(issuer, now, lifetime)
+    lifetime = max(lifetime, 2 * _BACKDATE)
+    until = parts.end_of(issuer, now, lifetime if lifetime < _SHORT else lifetime - _BACKDATE)
     builder = (
-        parts.certificate_builder(loaded.subject, issuer.subject, loaded, now, until)
+        parts.certificate_builder(loaded.subject, issuer.subject, loaded, now, until, backdate=_BACKDATE)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(parts.key_identifier(issuer), critical=False)
     )

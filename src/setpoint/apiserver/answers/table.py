@@ -57,7 +57,7 @@ def table(
         "kind": "Table",
         "apiVersion": API_VERSION,
         "metadata": dict(metadata or {}),
-        "columnDefinitions": [column.definition() for column in printer.columns] if headers else [],
+        "columnDefinitions": [column.definition() for column in printer.columns] if headers else None,
         "rows": rows,
     }
 

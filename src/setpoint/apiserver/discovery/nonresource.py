@@ -37,17 +37,42 @@ _DAMAGE: Final = "/debug/damage"
 _METRICS: Final = "/metrics"
 _ROOTS: Final = frozenset({"api", "apis", "openapi", "healthz", "livez", "readyz"})
 _PATHS: Final = frozenset({"/", "/version", _DAMAGE, _METRICS})
-_STARTED: Final = tuple(
-    f"poststarthook/{name}"
-    for name in (
-        "start-apiextensions-controllers",
-        "crd-informer-synced",
-        "start-system-namespaces-controller",
-        "rbac/bootstrap-roles",
-        "scheduling/bootstrap-system-priority-classes",
-        "priority-and-fairness-config-producer",
-        "apiservice-registration-controller",
-    )
+_STARTED: Final = (
+    *(
+        f"poststarthook/{name}"
+        for name in (
+            "start-apiserver-admission-initializer",
+            "generic-apiserver-start-informers",
+            "priority-and-fairness-config-consumer",
+            "priority-and-fairness-filter",
+            "storage-object-count-tracker-hook",
+            "start-apiextensions-informers",
+            "start-apiextensions-controllers",
+            "crd-informer-synced",
+            "start-system-namespaces-controller",
+            "peer-endpoint-reconciler-controller",
+            "start-cluster-authentication-info-controller",
+            "start-kube-apiserver-identity-lease-controller",
+            "start-kube-apiserver-identity-lease-garbage-collector",
+            "storage-readiness",
+            "start-legacy-token-tracking-controller",
+            "start-service-ip-repair-controllers",
+            "rbac/bootstrap-roles",
+            "scheduling/bootstrap-system-priority-classes",
+            "priority-and-fairness-config-producer",
+            "bootstrap-controller",
+            "start-kubernetes-service-cidr-controller",
+            "start-kube-aggregator-informers",
+            "apiservice-status-local-available-controller",
+            "apiservice-status-remote-available-controller",
+            "apiservice-registration-controller",
+            "apiservice-discovery-controller",
+            "kube-apiserver-autoregistration",
+        )
+    ),
+    "autoregister-completion",
+    "poststarthook/apiservice-openapi-controller",
+    "poststarthook/apiservice-openapiv3-controller",
 )
 """The names of the health checks for a kube-apiserver's startup steps. In this server, all of these steps are complete
 before a client is served.
@@ -185,9 +210,14 @@ def _damage(state: State) -> dict[str, object]:
 
 def _health(state: State, request: IncomingRequest, path: str) -> Response:
     base, _, check = path[1:].partition("/")
-    checks = dict.fromkeys(("ping", "log", "etcd", *_STARTED), True) | {"etcd": state.running}
+    checks = {"ping": True, "log": True, "etcd": state.running}
     if base == "readyz":
-        checks |= {"etcd-readiness": state.running, "informer-sync": True, "shutdown": not state.stopping}
+        checks |= {"etcd-readiness": state.running, "informer-sync": True}
+    else:
+        checks = {"ping": True, "log": True, "loopback-serving-certificate": True, "etcd": state.running}
+    checks |= dict.fromkeys(_STARTED, True)
+    if base == "readyz":
+        checks["shutdown"] = not state.stopping
     if check:
         if check not in checks:
             return nothing()

@@ -16,47 +16,13 @@ __all__ = [
     "ApiServices",
     "Drivers",
     "EndpointSlices",
-    "FlowSchemas",
     "IngressClasses",
     "LimitRanges",
     "NetworkPolicies",
     "PodCertificates",
     "PriorityClasses",
-    "PriorityLevels",
     "StorageClasses",
 ]
-
-
-class PriorityLevels(Strategy):
-    """Priority levels of priority and fairness."""
-
-    status_keeps = METADATA
-    generation = True
-
-    def default(self, obj: JsonObject) -> None:
-        spec = obj.get("spec") or {}
-        limited, exempt = spec.get("limited"), spec.get("exempt")
-        if isinstance(limited, dict):
-            limited.setdefault("nominalConcurrencyShares", 30)
-            limited.setdefault("lendablePercent", 0)
-            queuing = (limited.get("limitResponse") or {}).get("queuing")
-            if isinstance(queuing, dict):
-                for name, value in (("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)):
-                    queuing.setdefault(name, value)
-        if isinstance(exempt, dict):
-            exempt.setdefault("nominalConcurrencyShares", 0)
-            exempt.setdefault("lendablePercent", 0)
-
-
-class FlowSchemas(Strategy):
-    """Flow schemas of priority and fairness. The default precedence is 1000."""
-
-    status_keeps = METADATA
-    generation = True
-
-    def default(self, obj: JsonObject) -> None:
-        if isinstance(obj.get("spec"), dict):
-            obj["spec"].setdefault("matchingPrecedence", 1000)
 
 
 class IngressClasses(Strategy):

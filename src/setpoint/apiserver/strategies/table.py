@@ -10,6 +10,7 @@ from setpoint.apiserver.strategies.batch import CronJobs, Jobs
 from setpoint.apiserver.strategies.certificates import SigningRequests
 from setpoint.apiserver.strategies.definitions import Definitions
 from setpoint.apiserver.strategies.disruption_budgets import DisruptionBudgets
+from setpoint.apiserver.strategies.flow_schemas import FlowSchemas, PriorityLevels
 from setpoint.apiserver.strategies.namespaces import Namespaces
 from setpoint.apiserver.strategies.pods import Pods
 from setpoint.apiserver.strategies.policies import AdmissionPolicies, PolicyBindings
@@ -119,8 +120,8 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "podcertificaterequests.certificates.k8s.io": defaults.PodCertificates(),
     "priorityclasses.scheduling.k8s.io": defaults.PriorityClasses(),
     "endpointslices.discovery.k8s.io": defaults.EndpointSlices(),
-    "flowschemas.flowcontrol.apiserver.k8s.io": defaults.FlowSchemas(),
-    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": defaults.PriorityLevels(),
+    "flowschemas.flowcontrol.apiserver.k8s.io": FlowSchemas(),
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": PriorityLevels(),
     "deviceclasses.resource.k8s.io": device_kinds.DeviceClasses(),
     **{
         name: _with(returns_deleted=True)

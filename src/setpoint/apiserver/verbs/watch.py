@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -219,9 +220,12 @@ class Watch:
             metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
         obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
         value = msgspec.json.encode(obj)
-        if self._shape.form != "object":
-            value = self._shape.item(self._call, value, headers=self._headers)
-        return self._shape.event(b"BOOKMARK", value)
+        shape = self._shape
+        if shape.form != "object":
+            if shape.include == "None":  # what marks the end of the first events is in the metadata
+                shape = replace(shape, include="Metadata")
+            value = shape.item(self._call, value, headers=self._headers)
+        return shape.event(b"BOOKMARK", value)
 
     def _error(self, error: ApiStatusError) -> bytes:
         return self._shape.event(b"ERROR", msgspec.json.encode(error.status))
