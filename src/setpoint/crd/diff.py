@@ -101,6 +101,11 @@ def _names(name: str, old: Document, new: Document) -> Iterator[Change]:
         for gone in sorted({*(before.get(part) or ())} - {*(after.get(part) or ())}):
             text = f"the {word} {gone!r} is removed, which breaks commands that use it"
             yield Change(definition=name, what=f"{word.replace(' ', '-')}-removed", text=text, readers="may")
+        for come in sorted({*(after.get(part) or ())} - {*(before.get(part) or ())}):
+            yield Change(definition=name, what=f"{word.replace(' ', '-')}-added", text=f"has the {word} {come!r} now")
+    if bool(old.get("preserveUnknownFields")) != bool(new.get("preserveUnknownFields")):
+        text = f"preserveUnknownFields is {bool(new.get('preserveUnknownFields'))} now"
+        yield _all(name, "", "preserve-unknown-changed", text)
 
 
 def _versions(name: str, old: Document, new: Document) -> Iterator[Change]:
@@ -142,6 +147,9 @@ def _versions(name: str, old: Document, new: Document) -> Iterator[Change]:
     elif strategies[0] != strategies[1]:
         text = f"conversion was {strategies[0]} and is {strategies[1]}"
         yield Change(definition=name, what="conversion-changed", text=text)
+    elif (old["spec"].get("conversion") or {}).get("webhook") != (new["spec"].get("conversion") or {}).get("webhook"):
+        text = "conversions are asked of another webhook, or in other versions of the review"
+        yield Change(definition=name, what="conversion-changed", text=text, stored="may", writers="may", readers="may")
 
 
 def _version(name: str, version: str, old: Document, new: Document) -> Iterator[Change]:
@@ -156,6 +164,10 @@ def _version(name: str, version: str, old: Document, new: Document) -> Iterator[
         yield change("version-served", "is served now")
     if new.get("deprecated") and not old.get("deprecated"):
         yield change("version-deprecated", "is deprecated now: its users get a warning")
+    elif old.get("deprecated") and not new.get("deprecated"):
+        yield change("version-undeprecated", "is no longer deprecated")
+    elif old.get("deprecationWarning") != new.get("deprecationWarning"):
+        yield change("deprecation-warning-changed", "users get another warning that it is deprecated")
     before, after = old.get("subresources") or {}, new.get("subresources") or {}
     if "status" in after and "status" not in before:
         text = "status is a subresource now: writes to the rest of the object no longer change it"
@@ -168,9 +180,18 @@ def _version(name: str, version: str, old: Document, new: Document) -> Iterator[
     for path in sorted(paths[0] - paths[1]):
         text = "can no longer be used in field selectors"
         yield change("selectable-field-removed", text, path.removeprefix("."), readers="breaks")
-    columns = [{column["name"] for column in each.get("additionalPrinterColumns") or ()} for each in (old, new)]
-    for column in sorted(columns[0] - columns[1]):
-        yield change("column-removed", f"the column {column!r} is removed from tables", readers="may")
+    for path in sorted(paths[1] - paths[0]):
+        yield change("selectable-field-added", "can be used in field selectors now", path.removeprefix("."))
+    shown, shows = (
+        {column["name"]: column for column in each.get("additionalPrinterColumns") or ()} for each in (old, new)
+    )
+    for column in sorted(shown.keys() | shows.keys()):
+        if column not in shows:
+            yield change("column-removed", f"the column {column!r} is removed from tables", readers="may")
+        elif column not in shown:
+            yield change("column-added", f"the column {column!r} is new in tables")
+        elif shown[column] != shows[column]:
+            yield change("column-changed", f"the column {column!r} of tables shows something else", readers="may")
 
 
 def _scale(before: Document | None, after: Document | None, change: Any) -> Iterator[Change]:

@@ -15,7 +15,14 @@ JSON = Any
 JSONSchema = Mapping[str, Any]
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _RULES = "x-kubernetes-validations"
+_EMBEDDED = "x-kubernetes-embedded-resource"
+_INT_OR_STRING = "x-kubernetes-int-or-string"
+_KEYS = "x-kubernetes-list-map-keys"
 _IMPLIED = ("apiVersion", "kind", "metadata")
+_NAMES = ("name", "generateName")
+"""The fields of an object's own metadata that a schema may restrict."""
+_EITHER = [{"type": "integer"}, {"type": "string"}]
+"""An ``anyOf`` that adds nothing to an int-or-string."""
 # keyword, what it is called, whether a greater value is tighter
 _BOUNDS = (
     ("minimum", "minimum", True),
@@ -28,6 +35,18 @@ _BOUNDS = (
     ("maxProperties", "greatest number of entries", False),
 )
 _EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+_DOCUMENTATION = ("description", "title", "example", "externalDocs", "$schema", "id")
+_COMPARED = frozenset(
+    {
+        *(keyword for keyword, _, _ in _BOUNDS),
+        *_EXCLUSIVE.values(),
+        *_DOCUMENTATION,
+        *("type", "pattern", "format", "multipleOf", "enum", "nullable", "default", "required"),
+        *("properties", "items", "additionalProperties", "anyOf", "oneOf", "allOf", "not"),
+        *("x-kubernetes-list-type", "x-kubernetes-map-type", _KEYS, _PRESERVE, _EMBEDDED, _INT_OR_STRING, _RULES),
+    }
+)
+"""The keywords that have methods of their own, and those that have no effect."""
 _WIDER = {("integer", "number"), ("integer", "int-or-string"), ("string", "int-or-string")}
 
 
@@ -75,11 +94,62 @@ class _Comparison:
         yield from self._values(old, new, path)
         yield from self._merging(old, new, path)
         yield from self._rules(old, new, path)
+        yield from self._alternatives(old, new, path)
+        yield from self._others(old, new, path)
         yield from self._fields(old, new, path)
         for keyword, suffix in (("items", "[]"), ("additionalProperties", ".*")):
             inner = old.get(keyword), new.get(keyword)
             if isinstance(inner[0], Mapping) and isinstance(inner[1], Mapping):
                 yield from self.compare(inner[0], inner[1], path + suffix)
+            elif not json_equal(*inner):
+                yield self._other(keyword, *inner, path)
+
+    def _alternatives(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
+        """Changes of oneOf, anyOf, allOf and not. What an alternative allows is not computed: one that differs is one
+        that is gone and another that is new.
+        """
+        before, after = old.get("not"), new.get("not")
+        if not json_equal(before, after):
+            if after is None:
+                yield self._looser(path, "not-removed", f"what {_show(before)} describes is allowed now")
+            else:
+                yield self._tighter(path, "not-changed" if before else "not-added", f"must not be {_show(after)} now")
+        for keyword in ("allOf", "anyOf", "oneOf"):
+            parts, others = _parts(old, keyword), _parts(new, keyword)
+            gone = [part for part in parts if not any(json_equal(part, other) for other in others)]
+            come = [other for other in others if not any(json_equal(part, other) for part in parts)]
+            if not gone and not come:
+                continue
+            code = _code(keyword)
+            if keyword == "allOf":
+                if come:
+                    yield self._tighter(path, f"{code}-added", f"must also be {_list(come)}")
+                if gone:
+                    yield self._looser(path, f"{code}-removed", f"no longer has to be {_list(gone)}")
+            elif not others:
+                yield self._looser(path, f"{code}-removed", f"no longer has to be {keyword} {_list(parts)}")
+            elif gone or not parts or keyword == "oneOf":
+                word = "changed" if parts else "added"
+                yield self._tighter(path, f"{code}-{word}", f"must be {keyword} {_list(others)} now")
+            else:
+                yield self._looser(path, f"{code}-changed", f"may also be {_list(come)}")
+
+    def _others(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
+        """Changes of keywords that are neither compared elsewhere nor documentation."""
+        if bool(old.get(_EMBEDDED)) != bool(new.get(_EMBEDDED)):
+            if new.get(_EMBEDDED):
+                text = "is an object with apiVersion, kind and metadata of its own now"
+                yield self._tighter(path, "embedded-resource-added", text)
+            else:
+                text = "is no longer an object of its own: its metadata is not checked, nor kept unless it is declared"
+                yield self._change(path, "embedded-resource-removed", text, "breaks", "breaks", "breaks")
+        for keyword in sorted({*old, *new} - _COMPARED):
+            if not json_equal(old.get(keyword), new.get(keyword)):
+                yield self._other(keyword, old.get(keyword), new.get(keyword), path)
+
+    def _other(self, keyword: str, before: JSON, after: JSON, path: str) -> Change:
+        text = f"{keyword} was {_show(before)} and is {_show(after)}"
+        return self._change(path, f"{_code(keyword)}-changed", text, "may", "may", "may")
 
     def _retyped(self, before: str, after: str, path: str) -> Change:
         text = f"was {before} and is {after}"
@@ -161,7 +231,7 @@ class _Comparison:
             unique = after in ("set", "map")
             text += ", and duplicates are refused" if unique else ""
             yield self._change(path, f"{keyword[13:]}-changed", text, "may" if unique else "", "may")
-        keys = old.get("x-kubernetes-list-map-keys"), new.get("x-kubernetes-list-map-keys")
+        keys = old.get(_KEYS), new.get(_KEYS)
         if keys[0] and keys[1] and keys[0] != keys[1]:
             text = f"the keys of its items were {_list(keys[0])} and are {_list(keys[1])}"
             yield self._change(path, "list-map-keys-changed", text, "may", "may")
@@ -181,11 +251,32 @@ class _Comparison:
                 yield self._tighter(path, "rule-added", f"has a new rule: {text}")
         for text in sorted(before.keys() - after.keys()):
             yield self._looser(path, "rule-removed", f"a rule is removed: {text}")
+        for text in sorted(before.keys() & after.keys()):
+            if before[text] == after[text]:
+                continue
+            if before[text].get("optionalOldSelf") != after[text].get("optionalOldSelf"):
+                word = "also" if after[text].get("optionalOldSelf") else "no longer"
+                yield self._change(
+                    path, "rule-changed", f"a rule {word} holds without an old value: {text}", "may", "may"
+                )
+            else:
+                yield self._change(path, "rule-changed", f"a rule has another message, reason or field: {text}")
 
     def _fields(self, old: JSONSchema, new: JSONSchema, path: str) -> Iterator[Change]:
         before: Mapping[str, JSONSchema] = old.get("properties") or {}
         after: Mapping[str, JSONSchema] = new.get("properties") or {}
         needed, needs = set(old.get("required") or ()), set(new.get("required") or ())
+        for name in sorted((needs ^ needed) - {*before, *after} - {*(() if path else _IMPLIED)}):
+            here = f"{path}.{name}" if path else name
+            if name in needs:
+                yield self._tighter(here, "required-added", "is required now")
+            else:
+                yield self._change(here, "required-removed", "is optional now; readers may not find it", readers="may")
+        if not path:
+            inner = [(fields.get("metadata") or {}).get("properties") or {} for fields in (before, after)]
+            for name in _NAMES:
+                pair = [{"type": "string", **(fields.get(name) or {})} for fields in inner]
+                yield from self.compare(*pair, f"metadata.{name}")
         for name in (*before, *(name for name in after if name not in before)):
             if not path and name in _IMPLIED:
                 continue
@@ -228,7 +319,13 @@ def _type(schema: JSONSchema) -> str:
     return str(kind)
 
 
+def _parts(schema: JSONSchema, keyword: str) -> list[JSON]:
+    parts = list(schema.get(keyword) or ())
+    return [] if keyword == "anyOf" and schema.get(_INT_OR_STRING) and parts == _EITHER else parts
+
+
 def _code(keyword: str) -> str:
+    keyword = keyword.removeprefix("x-kubernetes-").removeprefix("$")
     return "".join(f"-{char.lower()}" if char.isupper() else char for char in keyword)
 
 
