@@ -269,3 +269,26 @@ def test_a_wrong_argument_is_one_clear_line_with_status_2(
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith("setpoint rbac: ")
     assert message in line
+
+
+RBAC = "rbac.authorization.k8s.io"
+
+
+@pytest.mark.parametrize(
+    ("grant", "asked", "is_unused"),
+    [
+        (Grant(RBAC, "clusterroles", "bind"), Grant(RBAC, "rolebindings", "create"), False),
+        (Grant(RBAC, "roles", "bind", "view"), Grant(RBAC, "clusterrolebindings", "patch"), False),
+        (Grant(RBAC, "clusterroles", "bind"), Grant(RBAC, "rolebindings", "list"), True),
+        (Grant(RBAC, "clusterroles", "bind"), Grant(RBAC, "roles", "create"), True),
+        (Grant(RBAC, "roles", "escalate"), Grant(RBAC, "roles", "update"), False),
+        (Grant(RBAC, "roles", "escalate"), Grant(RBAC, "rolebindings", "update"), True),
+        (Grant("", "users", "impersonate"), MAPS, False),
+        (Grant("certificates.k8s.io", "signers", "approve", "example.com/mine"), MAPS, False),
+        (Grant("", "secrets", "delete"), MAPS, True),
+    ],
+)
+def test_a_verb_that_no_request_has_is_unused_only_if_nothing_needed_it(
+    grant: Grant, asked: Grant, is_unused: bool
+) -> None:
+    assert compare({grant, asked}, [asked]).unused == ([grant] if is_unused else [])

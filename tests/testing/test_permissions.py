@@ -6,7 +6,9 @@ import pytest
 
 import setpoint as sp
 from setpoint.client import AlreadyExists, Forbidden
+from setpoint.meta import Object
 from setpoint.models.core_v1 import ConfigMap, Secret
+from setpoint.models.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef
 from setpoint.testing import MissingPermission, NotSettled, virtual_time
 
 
@@ -28,9 +30,9 @@ def copier(*, declares: bool, careful: bool = False) -> sp.Controller[ConfigMap]
     return controller
 
 
-async def run(controller: sp.Controller[ConfigMap]) -> None:
+async def run(controller: sp.Controller[ConfigMap], *objects: Object) -> None:
     """One ConfigMap, until all is done."""
-    async with sp.testing.cluster(controller, rbac=True) as cluster:
+    async with sp.testing.cluster(controller, rbac=True, objects=objects) as cluster:
         await cluster.create(ConfigMap.named("a", "default"))
         await cluster.settle()
 
@@ -96,3 +98,51 @@ async def test_the_roles_for_users_are_there_and_take_up_rules_that_are_meant_fo
             after = (await cluster.get(ClusterRole, name)).rules
             assert [each for each in after if each not in rules] == [from_wire(PolicyRule, rule)]
             assert all(each in after for each in rules)
+
+
+READ = PolicyRule(api_groups=[""], resources=["secrets"], verbs=["get"])
+
+
+def granting(kind: type[RoleBinding | ClusterRoleBinding | Role], **needs: PolicyRule) -> sp.Controller[ConfigMap]:
+    """Grants something for each ConfigMap that the controller itself may not do."""
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context[ConfigMap]) -> None:
+        if kind is Role:
+            await ctx.client.create(Role.named("granted", "default", rules=[READ]))
+        else:
+            space = "default" if kind is RoleBinding else ""
+            reference = RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name="reader")
+            await ctx.client.create(kind.named("granted", space, role_ref=reference))
+
+    controller = sp.Controller(ConfigMap, reconcile, name="granting").needs(kind, "create")
+    for rule in needs.values():
+        controller.needs(rule)
+    return controller
+
+
+@pytest.mark.parametrize(
+    ("kind", "verb", "resource"),
+    [(RoleBinding, "bind", "clusterroles"), (ClusterRoleBinding, "bind", "clusterroles"), (Role, "escalate", "roles")],
+)
+def test_a_missing_permission_to_grant_permissions_is_named_with_the_line_to_add(
+    kind: type[RoleBinding | ClusterRoleBinding | Role], verb: str, resource: str
+) -> None:
+    group = "rbac.authorization.k8s.io"
+
+    @virtual_time
+    async def check() -> None:
+        with pytest.raises(NotSettled) as refused:
+            await run(granting(kind), ClusterRole.named("reader", rules=[READ]))
+        assert "RBAC permissions not currently held: {APIGroups:[" in str(refused.value), "all lines are told"
+        said = "\n".join(refused.value.__notes__)
+        assert (
+            f'add controller.needs(PolicyRule(api_groups=["{group}"], resources=["{resource}"], verbs=["{verb}"]))'
+        ) in said
+        rule = PolicyRule(api_groups=[group], resources=[resource], verbs=[verb])
+        objects = [ClusterRole.named("reader", rules=[READ])]
+        async with sp.testing.cluster(granting(kind, needed=rule), objects=objects) as cluster:
+            await cluster.create(ConfigMap.named("a", "default"))
+            await cluster.settle(failing=True)
+            assert await cluster.find(kind, "granted", "default" if kind.resource.namespaced else None) is not None
+
+    check()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from traceback import clear_frames
 from typing import Any
 
 from setpoint.cache.index import Index, IndexFunction, by_label, by_owner
-from setpoint.cache.names import name_of
+from setpoint.cache.names import name_of, place_of
 from setpoint.cache.record import Record
 from setpoint.meta import Selector, decode
 from setpoint.meta.head import Head
@@ -31,7 +32,7 @@ class Indexes:
     the object is left out of that index.
     """
 
-    __slots__ = ("_all", "_labels", "_named", "_read", "epoch")
+    __slots__ = ("_all", "_labels", "_named", "_read", "epoch", "problem")
 
     def __init__(self, read: Callable[[Record], tuple[Head, bytes]]) -> None:
         self._read = read
@@ -40,6 +41,10 @@ class Indexes:
         self._all: tuple[Index, ...] = tuple(self._named.values())
         self.epoch = 0
         """A number that grows when an index is added. Fingerprints from different epochs can't be compared."""
+        self.problem: tuple[str, str, Exception] | None = None
+        """The name of the first index function that raised an exception, the key of the object, and the exception. A
+        reader may set it to None.
+        """
 
     # -- looking up ----------------------------------------------------------------------------------------------------
 
@@ -133,6 +138,10 @@ class Indexes:
     def _values(self, index: Index, head: Head, document: bytes) -> tuple[str, ...]:
         try:
             return index.values_of(head if index.projection is None else decode(index.projection, document))
-        except Exception:  # one object that a function can't read must not end the watch
-            logger.exception("index function %s failed for %s: it is not indexed", name_of(index.function), head.key)
+        except Exception as problem:  # one object that a function can't read must not end the watch
+            name = name_of(index.function)
+            logger.exception("index function %s failed for %s: it is not indexed", name, head.key)
+            clear_frames(problem.__traceback__)  # their variables may be large
+            if self.problem is None:
+                self.problem = (f"{name} {place_of(index.function)}".rstrip(), head.key, problem)
             return ()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from inspect import unwrap
+from pathlib import PurePath
 from typing import Any
 
 
@@ -16,3 +18,11 @@ def name_of(function: Callable[..., Any] | None) -> str:
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     module = getattr(function, "__module__", "")
     return f"{module}.{name}" if module else name
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """The line at which a function is defined, as ``(operator.py:12)``; ``""`` if it is not written in Python."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(unwrap(function), "__code__", None)
+    return f"({PurePath(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""

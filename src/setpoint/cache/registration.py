@@ -8,6 +8,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
+from traceback import clear_frames
 from typing import Any
 
 from setpoint.cache.errors import InformerStopped
@@ -84,6 +85,10 @@ class HandlerRegistration:
         self.name = name or name_of(on_add or on_update or on_change or on_delete)
         self.resync = max(resync, MIN_RESYNC) if resync else 0.0
         self.failures = 0
+        self.problem: tuple[str, Exception] | None = None
+        """The key of the first event that was lost because a handler raised an exception, and the exception. A reader
+        may set it to None.
+        """
         self.delivered = 0
         self._store = store
         self._on_add = on_add
@@ -280,8 +285,8 @@ class HandlerRegistration:
                     result = self._on_delete(*heads.ending(unknown or heads.last is None))
             elif self._on_change is not None:
                 result = self._on_change(heads)
-        except Exception:  # noqa: BLE001 - a handler’s failure is its own
-            self._failed(key)
+        except Exception as problem:  # noqa: BLE001 - a handler’s failure is its own
+            self._failed(key, problem)
         if result is not None and inspect.isawaitable(result):
             self._busy, self._busy_key, self._busy_initial = result, key, initial
             self._wanted.set()
@@ -297,8 +302,8 @@ class HandlerRegistration:
             return
         try:
             result = self._on_add(head, False)
-        except Exception:  # noqa: BLE001 - a handler’s failure is its own
-            self._failed(key)
+        except Exception as problem:  # noqa: BLE001 - a handler’s failure is its own
+            self._failed(key, problem)
             return
         if result is not None and inspect.isawaitable(result):
             self._busy, self._busy_key, self._busy_initial = result, key, False
@@ -312,18 +317,22 @@ class HandlerRegistration:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            self._failed(self._busy_key)  # not our own cancellation: the handler awaited something that was cancelled
-        except Exception:  # noqa: BLE001 - a handler’s failure is its own
-            self._failed(self._busy_key)
+            # Not our own cancellation.
+            self._failed(self._busy_key, RuntimeError("the handler awaited something that was cancelled"))
+        except Exception as problem:  # noqa: BLE001 - a handler’s failure is its own
+            self._failed(self._busy_key, problem)
         self._busy = None
         if self._busy_initial:
             self._initial_done()
         if self._next_add is not None:
             self._deliver_next_add(self._busy_key)
 
-    def _failed(self, key: str) -> None:
+    def _failed(self, key: str, problem: Exception) -> None:
         self.failures += 1
         logger.exception("handler %s failed for %s; it continues with the next event", self.name, key)
+        clear_frames(problem.__traceback__)  # their variables may be large
+        if self.problem is None:
+            self.problem = (key, problem)
 
     def _initial_done(self) -> None:
         self._initial_pending -= 1

@@ -58,7 +58,7 @@ class Store:
         self._compressor = Compressor()
         self._records: dict[str, Record] = {}
         self._namespaces: dict[str, dict[str, None]] = {}
-        self._indexes = Indexes(self._read)
+        self.indexes = Indexes(self._read)
         self._snapshots: list[weakref.ref[Snapshot]] = []
         self._training = Training(self._compressor)
         self._to_recompress: list[str] = []
@@ -127,22 +127,22 @@ class Store:
         Raises:
             KeyError: the index does not exist.
         """
-        return self._indexes.named(name).keys(value)
+        return self.indexes.named(name).keys(value)
 
     def index_values(self, name: str) -> list[str]:
         """The values that at least one object has in the index ``name``, sorted."""
-        return sorted(self._indexes.named(name).values())
+        return sorted(self.indexes.named(name).values())
 
     def labelled(self, selector: Selector) -> Iterable[str] | None:
         """A superset of the keys of the objects that ``selector`` matches, or None if no index helps.
 
         A label that is selected by value is indexed from then on, up to 32 labels.
         """
-        return self._indexes.labelled(selector, self._records)
+        return self.indexes.labelled(selector, self._records)
 
     def index_values_of(self, index: Index, record: Record) -> tuple[str, ...]:
         """The values that an object has in an index, in the state that a record holds."""
-        return self._indexes.values_of(index, record)
+        return self.indexes.values_of(index, record)
 
     def snapshot(self) -> Snapshot:
         """A snapshot of the current state; close it (or drop it) when done."""
@@ -159,11 +159,11 @@ class Store:
         that name. ``function`` must depend only on its argument and always return the same result for it. If it raises
         for an object, the error is logged and the object is left out of the index.
         """
-        return self._indexes.add(name, function, projection, self._records)
+        return self.indexes.add(name, function, projection, self._records)
 
     def index(self, name: str) -> Index:
         """The index with this ``name``. Raises `KeyError` if there is none."""
-        return self._indexes.named(name)
+        return self.indexes.named(name)
 
     # -- changing ------------------------------------------------------------------------------------------------------
 
@@ -200,8 +200,8 @@ class Store:
     def seal(self, item: Item, version: int) -> tuple[Record, int, Values]:
         """The record of an object, the record's length without the trailer, and the object's index values."""
         head, document, end, _ = item
-        values = self._indexes.values(head, document)
-        fingerprint = self._indexes.fingerprint(head, values)
+        values = self.indexes.values(head, document)
+        fingerprint = self.indexes.fingerprint(head, values)
         scheme, small = self._compressor.compress(document)
         return seal(small, version, fingerprint, end, len(document), scheme), len(small), values
 
@@ -218,7 +218,7 @@ class Store:
             keys.pop(key, None)
             if not keys:
                 del self._namespaces[namespace]
-        self._indexes.change(key, old, None)
+        self.indexes.change(key, old, None)
         self.raw_bytes -= unseal(old)[3]
         self.stored_bytes -= len(old)
         return old
@@ -247,13 +247,13 @@ class Store:
                 if keys is None:
                     keys = self._namespaces[namespace] = {}
                 keys[key] = None
-            self._indexes.change(key, None, values)
+            self.indexes.change(key, None, values)
         else:
             old_length = unseal(old)[3]
             self.stored_bytes -= len(old)
             self.raw_bytes -= old_length
             if values is not None:
-                self._indexes.change(key, old, values)
+                self.indexes.change(key, old, values)
 
     def replacement(self) -> Replacement:
         """Begins the replacement of all objects by a new list; the store does not change until `Replacement.finish`."""
@@ -262,7 +262,7 @@ class Store:
     @property
     def index_epoch(self) -> int:
         """A number that changes when an index is added."""
-        return self._indexes.epoch
+        return self.indexes.epoch
 
     def replace(self, fresh: dict[str, Record], epoch: int) -> Iterator[Change]:
         """Replaces all records with ``fresh`` in one step; returns the differences, deletions first.
@@ -270,7 +270,7 @@ class Store:
         ``epoch`` is the `index_epoch` at which the first of the fresh records was sealed. If an index was added since
         then, equal fingerprints do not show that an object has the same values in that index as before.
         """
-        indexed = epoch == self._indexes.epoch
+        indexed = epoch == self.indexes.epoch
         changes = [Change(key, record, None) for key, record in self._records.items() if key not in fresh]
         for change in changes:
             self.remove(change.key)
@@ -282,7 +282,7 @@ class Store:
             changes.append(Change(key, old, record))
             values = None
             if old is None or not indexed or not same_fingerprint(old, record):
-                values = self._indexes.values(*self._read(record))
+                values = self.indexes.values(*self._read(record))
             namespace = key.partition("/")[0] if "/" in key else ""
             self._set(key, namespace, old, record, unseal(record)[3], values)
         self._consider_training()

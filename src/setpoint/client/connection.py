@@ -257,7 +257,7 @@ class Connection(asyncio.Protocol):
         if self._lines > MAX_HEADERS:
             self.end(Broken(f"more than {MAX_HEADERS} headers", rubbish=True))
             return
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        key, text = name.decode("latin-1").lower(), value.decode(errors="replace")
         if key in self.headers:
             text = f"{self.headers[key]}, {text}"
         self.headers[key] = text

@@ -49,7 +49,7 @@ def subscribe(
     predicates, owns = watch.predicates, watch.role == "owns"
     primary = watch.role == "for"
     owners = watch.owners or itself
-    mapping = mapped(watch.map, env.caches, f"controller {env.name!r}") if watch.map is not None else None
+    mapping = mapped(watch.map, env.caches, f"controller {env.name!r}", env.resource) if watch.map is not None else None
     causes, metrics, seen = told.causes, told.metrics, told.seen
     echoes, orphans = memory.echoes, memory.orphans
     clock = asyncio.get_running_loop().time

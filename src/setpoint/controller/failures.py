@@ -192,14 +192,14 @@ def leaves(problem: BaseException) -> Iterator[BaseException]:
 
 
 def place_of(problem: BaseException) -> str:
-    """The line in the user's code at which the exception arose, as ``operator.py:12``; ``""`` if it was not raised.
+    """The line in the user's code at which the exception arose, as ``operator.py:12``; ``""`` if there is none.
 
     That is the innermost line outside of this package, the standard library and installed packages; without such a
-    line, the innermost one outside of this package, or the innermost of all.
+    line, the innermost one outside of this package.
     """
     lines = [(trace.f_code.co_filename, line) for trace, line in walk_tb(problem.__traceback__)]
-    for ours in ((_PACKAGE, *_INSTALLED), (_PACKAGE,), ()):
-        outside = [(file, line) for file, line in lines if not (ours and file.startswith((*ours, "<")))]
+    for ours in ((_PACKAGE, *_INSTALLED), (_PACKAGE,)):
+        outside = [(file, line) for file, line in lines if not file.startswith((*ours, "<"))]
         if outside:
             file, line = outside[-1]
             return f"{PurePath(file).name}:{line}"

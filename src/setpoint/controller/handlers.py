@@ -11,16 +11,17 @@ a coroutine function.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+import reprlib
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
 from setpoint.cache import Head
-from setpoint.cache.names import name_of
+from setpoint.cache.names import name_of, place_of
 from setpoint.controller.caches import Caches
-from setpoint.meta import ObjectKey, Resource
+from setpoint.meta import Object, ObjectKey, Resource, resource_of
 
 Handler: TypeAlias = Callable[[Head | None, Head | None], Iterable[ObjectKey]]
-Keys: TypeAlias = Iterable[ObjectKey | str]
+Keys: TypeAlias = Iterable[ObjectKey | str] | str | None
 MapFunction: TypeAlias = Callable[[Head], Keys | Awaitable[Keys]] | Callable[[Head, Caches], Keys | Awaitable[Keys]]
 Found: TypeAlias = Iterable[ObjectKey] | Coroutine[Any, Any, Iterable[ObjectKey]]
 _READY: Final = frozenset({list, tuple, dict, set})
@@ -86,11 +87,16 @@ def takes_caches(function: MapFunction, whose: str) -> bool:
     )
 
 
-def mapped(function: MapFunction, caches: Caches, whose: str) -> Mapping:
-    """A handler that calls ``function`` for the head before and the head after a change, and returns all keys without
-    duplicates.
+def mapped(function: MapFunction, caches: Caches, whose: str, resource: Resource) -> Mapping:
+    """A handler that calls ``function`` for the head before and the head after a change, and returns all keys of
+    ``resource`` without duplicates.
+
+    Raises (when called):
+        TypeError: ``function`` returned something other than keys of ``resource``; see `keys_in`.
+        ValueError: a key lacks its namespace, or has one although the kind is cluster-scoped.
     """
     call: Any = function
+    name = f"{whose}: the mapping function {name_of(function)} {place_of(function)}".rstrip()
     with_caches = takes_caches(function, whose)
 
     def answer(head: Head) -> Keys | Awaitable[Keys]:
@@ -104,22 +110,72 @@ def mapped(function: MapFunction, caches: Caches, whose: str) -> Mapping:
                 found: Any = answer(head)
                 if type(found) not in _READY and inspect.isawaitable(found):  # which takes a microsecond to tell
                     return awaited(found, new if head is old else None, keys)
-                _gather(found, keys)
+                keys.update(dict.fromkeys(keys_in(found, resource, name)))
         return keys
 
     async def awaited(found: Awaitable[Keys], rest: Head | None, keys: dict[ObjectKey, None]) -> Iterable[ObjectKey]:
-        _gather(await found, keys)
+        keys.update(dict.fromkeys(keys_in(await found, resource, name)))
         if rest is not None:
             more = answer(rest)
-            _gather(await more if inspect.isawaitable(more) else more, keys)
+            more = await more if inspect.isawaitable(more) else more
+            keys.update(dict.fromkeys(keys_in(more, resource, name)))
         return keys
 
     return mapping
 
 
-def _gather(found: Keys, keys: dict[ObjectKey, None]) -> None:
-    for key in found:
-        keys[key if isinstance(key, ObjectKey) else ObjectKey(key)] = None
+def keys_in(result: Any, resource: Resource, whose: str) -> Iterator[ObjectKey]:
+    """The keys in the result of a user's function: any number of keys, a single one, or None for no key. Instead of a
+    key, the result may have an object of the kind, or a namespace and a name as a tuple. ``whose`` is the beginning of
+    error messages.
+
+    Raises:
+        TypeError: the result has something that is not a key.
+        ValueError: a key lacks its namespace, or has one although the kind is cluster-scoped.
+    """
+    try:
+        items = items_in(result)
+    except TypeError:
+        raise TypeError(f"{whose} returned {_shown(result)}: it has to return the keys of {resource.kind}s") from None
+    for item in items:
+        yield key_of(item, resource, whose)
+
+
+def items_in(result: Any) -> Iterable[Any]:
+    """The items of the result of a user's function: a single key is one item, and None stands for none. Raises
+    `TypeError` if the result can't be iterated.
+    """
+    if result is None:
+        return ()
+    return (result,) if isinstance(result, str | Object | Head) else iter(result)
+
+
+def key_of(item: Any, resource: Resource, whose: str) -> ObjectKey:
+    """The key that one item of a result means; see `keys_in`."""
+    kind, namespaced = resource.kind, resource.namespaced
+    if isinstance(item, Object) and resource_of(type(item)).group_resource == resource.group_resource:
+        item = item.key
+    elif isinstance(item, tuple) and len(item) == 2 and namespaced and all(isinstance(part, str) for part in item):
+        item = ObjectKey.of(*item)
+    if not isinstance(item, str):
+        raise TypeError(f"{whose} returned {_shown(item)}, which is not the key of a {kind}: {_example(namespaced)}")
+    namespace, slash, name = item.partition("/")
+    if bool(slash) != namespaced or "/" in name or (namespaced and not (namespace and name)) or not item:
+        scope = "is namespaced" if namespaced else "is cluster-scoped"
+        raise ValueError(f"{whose} returned {_shown(item)}, but {kind} {scope}: {_example(namespaced)}")
+    return item if isinstance(item, ObjectKey) else ObjectKey(item)
+
+
+def _example(namespaced: bool) -> str:
+    return "return ObjectKey.of(namespace, name)" if namespaced else 'return ObjectKey.of("", name)'
+
+
+def _shown(item: Any) -> str:
+    if isinstance(item, Object):
+        return f"the {type(item).__name__} {item.key}"
+    if isinstance(item, Head):
+        return f"the head of {item.key}"
+    return reprlib.repr(item)
 
 
 def binds(signature: inspect.Signature, count: int) -> bool:

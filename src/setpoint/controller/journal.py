@@ -24,8 +24,8 @@ SETTLE: Final = 30.0
 
 
 class Entry(NamedTuple):
-    """The record of an external resource in the journal: its ``id``, or, if a create may still be unfinished, the time
-    at which it began. Both are empty if another client has overwritten the record.
+    """The record of an external resource in the journal: its ``id``, empty while a create may be unfinished, and the
+    time at which the create began. Both are empty if another client has overwritten the record.
     """
 
     id: str = ""
@@ -60,6 +60,8 @@ class Journal:
     - After an unfinished create, nothing is created again until ``find`` has found no resource and ``settle`` seconds
       have passed since the intent. So only one resource exists, provided that ``find`` sees a create no later than
       ``settle`` seconds after the create was begun.
+    - A resource that was deleted in the external system is created again: `ensure` calls ``find`` each time, and an
+      absence counts when ``settle`` seconds have passed since the create was begun.
     - No object is stuck: after ``settle`` seconds `ensure` creates once more, with the same token, and `remove`
       assumes that nothing was created.
     - `remove` deletes the resource that an interrupted create left behind.
@@ -94,7 +96,8 @@ class Journal:
         return f"{self.name.rpartition('/')[2]}-{obj.uid}"
 
     async def ensure(self, ctx: Context, *, create: Create, find: Find) -> str:
-        """Creates the resource if it does not exist, and returns its id.
+        """Creates the resource if it does not exist, and returns its id. Each call looks for the resource once with
+        ``find``.
 
         An exception that ``create`` raises propagates to the reconcile; the next reconcile looks for a resource that
         may have been created.
@@ -106,7 +109,9 @@ class Journal:
         """
         obj = ctx.object
         entry = self._entry(obj)
-        if entry is not None and entry.id:
+        token = self.token(obj)
+        found = await find(token) if entry is not None else None
+        if entry is not None and entry.id and (found == entry.id or (found is None and self._left(ctx, entry) > 0)):
             return entry.id
         if not obj.metadata.finalizers:
             raise RuntimeError(
@@ -115,14 +120,14 @@ class Journal:
             )
         if obj.is_deleting:
             raise RuntimeError(f"{obj.kind} {obj.key} is being deleted: nothing is created for it any more")
-        token = self.token(obj)
-        found = await find(token) if entry is not None else None
+        begun = entry.begun if entry is not None else None
         if found is None:
-            if entry is not None:
+            if entry is not None and not entry.id:
                 self._wait(ctx, entry)
-            await self._write(ctx, Entry(begun=ctx.now()), is_guarded=True)
+            begun = ctx.now()
+            await self._write(ctx, Entry(begun=begun), is_guarded=True)
             found = await create(token)
-        await self._write(ctx, Entry(id=found))
+        await self._write(ctx, Entry(found, begun))
         return found
 
     async def remove(self, ctx: Context, *, find: Find, delete: Delete) -> None:
@@ -146,12 +151,16 @@ class Journal:
 
     def _wait(self, ctx: Context, entry: Entry) -> None:
         """Returns if a create can no longer become visible; otherwise raises `Unsettled`."""
-        if entry.begun is None:
-            return
-        left = (entry.begun + timedelta(seconds=self.settle) - ctx.now()).total_seconds()
+        left = self._left(ctx, entry)
         if left > 0:
             what = f"{ctx.object.kind} {ctx.object.key}"
             raise Unsettled(f"whether {self.name} of {what} was created is known in {left:.0f} s", left)
+
+    def _left(self, ctx: Context, entry: Entry) -> float:
+        """The number of seconds after which a create becomes visible at the latest; 0.0 if that time has passed."""
+        if entry.begun is None:
+            return 0.0
+        return max((entry.begun + timedelta(seconds=self.settle) - ctx.now()).total_seconds(), 0.0)
 
     def _entry(self, obj: Object) -> Entry | None:
         text = (obj.metadata.annotations or {}).get(self.name)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
@@ -21,6 +22,8 @@ from setpoint.controller.declaration import Declaration
 from setpoint.controller.delivery import subscribe
 from setpoint.controller.environment import Environment
 from setpoint.controller.events import EventRecorder
+from setpoint.controller.failures import describe
+from setpoint.controller.handlers import key_of
 from setpoint.controller.log import BoundLogger
 from setpoint.controller.memory import Memory
 from setpoint.controller.metrics import ControllerMetrics, LoopMetrics
@@ -112,6 +115,7 @@ class RunningController(Generic[K]):
         )
         self.queue = self.loop.queue
         self._registrations: list[HandlerRegistration] = []
+        self._lost: deque[str] = deque(maxlen=1)
         self._stopping = asyncio.Event()
 
     @property
@@ -248,7 +252,13 @@ class RunningController(Generic[K]):
 
     async def _drain(self, source: Callable[[Caches], Keys]) -> None:
         async for key in source(self.env.caches):
-            self.enqueue(ObjectKey(key), Cause("external", at=asyncio.get_running_loop().time()))
+            try:
+                item = key_of(key, self.env.resource, "a source")
+            except (TypeError, ValueError) as problem:  # it may come from outside, which must not end the controller
+                self.log.error(str(problem))
+                self._lost.append(str(problem))
+                continue
+            self.enqueue(item, Cause("external", at=asyncio.get_running_loop().time()))
 
     # -- events --------------------------------------------------------------------------------------------------------
 
@@ -278,7 +288,31 @@ class RunningController(Generic[K]):
         later reconcile (``after``, ``retry``) do not count.
         """
         depths = self.queue.depths()
-        return not depths.ready and not depths.processing and all(each.is_idle for each in self._registrations)
+        return not depths.ready and not depths.processing and not self.is_mapping()
+
+    def is_mapping(self) -> bool:
+        """Whether events wait for a mapping function."""
+        return not all(each.is_idle for each in self._registrations)
+
+    def take_lost_events(self) -> list[str]:
+        """The events that led to no reconcile because a user's function (a mapping, a predicate, an index) raised an
+        exception, or returned or yielded something other than keys, since the last call: the first one of each watch
+        and of each cache, as text.
+        """
+        lost = [*self._lost]
+        self._lost.clear()
+        for registration in self._registrations:
+            if registration.problem is not None:
+                key, problem = registration.problem
+                registration.problem = None
+                lost.append(f"an event of {key} was lost: {describe(problem)}")
+        for informer in self.informers.values():
+            indexes = informer.store.indexes
+            if indexes.problem is not None:
+                name, key, problem = indexes.problem
+                indexes.problem = None
+                lost.append(f"index function {name} failed for {key}, which is not indexed: {describe(problem)}")
+        return [f"{self.name}: {text}" for text in lost]
 
     def under_way(self) -> list[UnderWay]:
         """The reconciles under way, oldest first."""

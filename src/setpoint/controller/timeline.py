@@ -69,6 +69,8 @@ class Attempt(NamedTuple):
     """The number of writes beyond the first `MAX_WRITES`, which are not remembered."""
     warning: str = ""
     """The last event that the attempt reported about its object, if its type was ``Warning``: reason and message."""
+    raised: bool = False
+    """Whether an exception ended the attempt, which may be an ordinary event such as a conflict."""
 
     @property
     def failed(self) -> bool:

@@ -93,11 +93,14 @@ class Told:
                 tuple(context.reads.values()) if context.reads else (),
                 len(context.writes) - len(writes),
                 context.warning,
+                end.problem is not None,
             )
             if end.problem is not None and end.result == "error" and self._reports:
                 self._env.event(context.object, "Warning", reason_of(end.problem)[:MAX_WORD], end.detail)
         elif end.result == "error":  # it failed before there was an object to look at
-            attempt = Attempt(end.started, end.duration, (), "", 0, (), end.result, end.detail, end.next_in)
+            attempt = Attempt(
+                end.started, end.duration, (), "", 0, (), end.result, end.detail, end.next_in, raised=True
+            )
         else:
             return
         self.timeline.add(key, attempt)

@@ -7,13 +7,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from setpoint.permissions import EVERYBODY, Grant
+from setpoint.controller.needs import VERBS
+from setpoint.permissions import EVERYBODY, WRITE, Grant
 
 __all__ = ["Comparison", "compare", "granted_in", "shown"]
 
 Document = dict[str, Any]
 _ANY: Final = "*"
 _LIKE: Final = ("get", "list", "watch", "update")
+_CHECKED_BY: Final = {"bind": ("rolebindings", "clusterrolebindings"), "escalate": ("roles", "clusterroles")}
+"""The resources whose writes need a verb that no request has."""
 _SELF: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
 """The reviews of a caller's own identity and permissions, which every user may create."""
 _EVERYBODY: Final = tuple(Grant("", "", "get", url=url) for url in EVERYBODY)
@@ -67,7 +70,9 @@ def compare(
         found.unused = sorted(
             each
             for each in declared - set(besides)
-            if not any(each.covers(grant) for grant in wanted) and not _may_be_read_otherwise(each, wanted)
+            if not any(each.covers(grant) for grant in wanted)
+            and not _may_be_read_otherwise(each, wanted)
+            and not _is_asked_by_the_server(each, wanted)
         )
     if granted is not None:
         needed = known | set(found.undeclared)
@@ -140,6 +145,16 @@ def _may_be_read_otherwise(declared: Grant, wanted: Iterable[Grant]) -> bool:
     the server decides how objects are read, and an update may be sent as a patch.
     """
     return declared.verb in _LIKE and any(declared._replace(verb=each.verb).covers(each) for each in wanted)
+
+
+def _is_asked_by_the_server(declared: Grant, wanted: Iterable[Grant]) -> bool:
+    """Whether the verb is one that no request has, so that its absence among the requests says nothing. Servers check
+    it on their own: ``bind`` and ``escalate`` when a binding or a role is written.
+    """
+    if declared.url or declared.verb in (_ANY, *VERBS):
+        return False
+    written = _CHECKED_BY.get(declared.verb)
+    return written is None or any(grant.verb in WRITE and grant.resource in written for grant in wanted)
 
 
 def _same(one: Grant, other: Grant) -> bool:

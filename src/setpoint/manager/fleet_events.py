@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Protocol, TypeAlias
 
 from setpoint.cache import Head
+from setpoint.controller.handlers import items_in
 from setpoint.controller.predicates import Test
 from setpoint.manager.cluster import FleetCluster
 from setpoint.meta import Object, ObjectKey
@@ -77,7 +78,7 @@ class _Listener:
             if all(test(old, new) for test in self._predicates):
                 for head in (old, new):
                     if head is not None:
-                        self.keys.update(dict.fromkeys(self._map(name, head)))
+                        self.keys.update(dict.fromkeys(items_in(self._map(name, head))))
                 if self.keys:
                     self.some.set()
 
@@ -96,7 +97,7 @@ class _Listener:
             if (head := store.head(key)) is None:
                 continue
             try:
-                self.keys.update(dict.fromkeys(self._map(cluster.name, head)))
+                self.keys.update(dict.fromkeys(items_in(self._map(cluster.name, head))))
             except Exception:  # as in a cache's own handlers: a failure for one object does not affect others
                 extra = {"fields": {"cluster": cluster.name, "object": f"{self._kind.__name__} {key}"}}
                 logger.exception("an object of a cluster that left can't be mapped to keys", extra=extra)

@@ -74,9 +74,11 @@ class Verdict:
 
     def warn(self, text: str) -> None:
         """Adds a warning for the client. API servers may cut it to 256 characters, so it should start with the most
-        important words.
+        important words. Line breaks and other control characters become spaces: API servers drop warnings with them.
         """
-        self.warnings.append(text)
+        printable = "".join(character if character.isprintable() else " " for character in text)
+        if line := " ".join(printable.split()):
+            self.warnings.append(line)
 
     def audit(self, key: str, value: str) -> None:
         """Adds an annotation to the request's audit event; the server puts the webhook's name before ``key``.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .faults import Faults
     from .objects import objects_of
     from .permissions import MissingPermission
-    from .trouble import NotSettled
+    from .trouble import LostEvent, NotSettled
 
 __all__ = [
     "EPOCH",
@@ -36,6 +36,7 @@ __all__ = [
     "Faults",
     "LeakedTasks",
     "Livelock",
+    "LostEvent",
     "MissingPermission",
     "NotSettled",
     "TimeLimitExceeded",
@@ -55,6 +56,7 @@ __all__ = [
 _HOMES = {
     "Cluster": "clusters",
     "Faults": "faults",
+    "LostEvent": "trouble",
     "MissingPermission": "permissions",
     "NotSettled": "trouble",
     "check_conversions": "conversions",

@@ -41,12 +41,12 @@ from setpoint.permissions import access_reviews, declared, leases
 from setpoint.testing.clock import EPOCH, VirtualTimeLoop, settle
 from setpoint.testing.faults import Faults
 from setpoint.testing.permissions import USER, MissingPermission, RoleOfControllers, told
-from setpoint.testing.trouble import NotSettled, described, errors_of, restless_keys
+from setpoint.testing.trouble import LostEvent, NotSettled, described, errors_of, restless_keys
 from setpoint.webhook import Admission, Converter, Webhooks, with_conversions
 
 K = TypeVar("K", bound=Object)
-PATIENCE: Final = 30.0
-"""Seconds of virtual time for which `Cluster.settle` follows retries."""
+PATIENCE: Final = 60.0
+"""Seconds of virtual time for which `Cluster.settle` follows retries: longer than a `Journal` waits."""
 _STEP: Final = 0.05
 
 
@@ -165,14 +165,19 @@ class Cluster:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         missing = told(self.access, self._kind_of)
+        lost = self._lost()
         if error is not None:
             if failed := [line for each in self._running() for line in errors_of(each)]:
                 error.add_note("\n".join(("reconciles that failed:", *(f"  {line}" for line in failed))))
             if missing:
                 error.add_note(missing)
+            if lost:
+                error.add_note(lost)
         answered = await self._stack.__aexit__(kind, error, traceback)
         if missing and error is None:
             raise MissingPermission(missing)
+        if lost and error is None:
+            raise LostEvent(lost)
         return answered
 
     def _kind_of(self, group: str, version: str, plural: str) -> str | None:
@@ -190,8 +195,12 @@ class Cluster:
         so a controller that polls settles, too.
 
         Raises:
-            NotSettled: after that time, a key still fails or is in a hot loop; the message has the reason. With
-                ``failing``, for tests about failures, this error is not raised.
+            NotSettled: after that time, a key still fails, waits for an external system, is in a hot loop or is being
+                reconciled, or a controller has not begun; the message has the reason.
+            LostEvent: a mapping function, a predicate or an index function raised an exception. The end of the block
+                raises this error, too, for events that were lost since.
+
+        With ``failing``, for tests about failures, these errors are not raised.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience
@@ -202,9 +211,19 @@ class Cluster:
             if due is None or due > deadline:
                 break
             await asyncio.sleep(max(due - now, 0.0))
-        if not failing and (restless := [line for each in self._running() for line in restless_keys(each)]):
+        lost = self._lost()
+        if failing:
+            return
+        if lost:
+            raise LostEvent(lost)
+        if restless := [line for running in self._running() for line in restless_keys(running)]:
             text = "\n  ".join(restless)
             raise NotSettled(f"not settled after {patience:g} s:\n  {text}")
+
+    def _lost(self) -> str:
+        """The events that were lost since the last call, as text; ``""`` if there are none."""
+        lost = [line for running in self._running() for line in running.take_lost_events()]
+        return "\n  ".join(("events were lost:", *lost)) if lost else ""
 
     def _running(self) -> builtins.list[RunningController[Any]]:
         return list(self.manager.controllers.values())

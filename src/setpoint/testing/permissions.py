@@ -10,6 +10,7 @@ import msgspec
 from setpoint.apiserver import AccessRecord, Attributes, Decision, Rbac, Storage, UserInfo
 from setpoint.apiserver.access.authorizer import Rules
 from setpoint.apiserver.access.rules import Rule, allows
+from setpoint.controller.needs import VERBS
 from setpoint.permissions import EVERYBODY, Grant, declaration, rules
 
 __all__ = ["USER", "MissingPermission", "RoleOfControllers", "told"]
@@ -91,7 +92,8 @@ def _shown(asked: Attributes) -> str:
 def _missing(asked: Attributes, kind_of: Callable[[str, str, str], str | None]) -> str:
     if not asked.is_resource:
         return f"add controller{declaration(Grant('', '', asked.verb, url=asked.path), [asked.verb], '')}"
-    kind = kind_of(asked.group, asked.version, asked.resource)
+    is_special = asked.verb not in VERBS  # declared by a rule, without a class
+    kind = "" if is_special else kind_of(asked.group, asked.version, asked.resource)
     if kind is None:
         return "no declaration is about that; give the account a role of its own"
     return f"add controller{declaration(Grant(asked.group, asked.combined, asked.verb), [asked.verb], kind)}"

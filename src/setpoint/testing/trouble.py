@@ -18,8 +18,23 @@ class NotSettled(AssertionError):
     """The controllers under test don't settle. The message names the keys, each with its last error."""
 
 
+class LostEvent(AssertionError):
+    """An event led to no reconcile, because a function of the controllers under test (a mapping, a predicate, an index)
+    raised an exception or returned something other than keys. The message names the object, the error and its line.
+    """
+
+
 def restless_keys(running: RunningController[Any]) -> Iterator[str]:
-    """The keys that keep failing or are in a hot loop, each with the reason."""
+    """The keys that keep failing, wait for an external system, are in a hot loop or are still being reconciled, each
+    with the reason; and the controller, if its caches don't sync or a mapping function doesn't end.
+    """
+    if running.state == "syncing":
+        yield f"{running.name}: it has not begun: {running.readiness() or 'its handlers have not seen all objects'}"
+    elif running.is_mapping():
+        yield f"{running.name}: a mapping function has not ended"
+    for work in running.under_way():
+        stack = "".join(f"\n    {line}" for line in work.stack())
+        yield f"{running.name}: {work.key} has been reconciled for {work.seconds:g} s, and has not ended:{stack}"
     for key in sorted(running.queue.states()):
         slow = running.memory.hot.slowed.get(key)
         if slow is not None and slow.spins:
@@ -35,6 +50,8 @@ def restless_keys(running: RunningController[Any]) -> Iterator[str]:
         elif (last := _last(running, key)) is not None and last.result == "error" and last.next_in is not None:
             times = running.queue.num_requeues(key)
             yield f"{running.name}: {key} has failed {times} times in a row, lastly with {last.detail}"
+        elif last is not None and last.raised and last.next_in is not None:
+            yield f"{running.name}: {key} waits: {last.detail}"
 
 
 def described(running: RunningController[Any]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -28,13 +29,21 @@ one to write the object.
 
 
 def check_role(
-    authorizer: Authorizer, user: UserInfo, name: str, new: JsonObject, old: JsonObject | None, *, namespaced: bool
+    authorizer: Authorizer,
+    user: UserInfo,
+    name: str,
+    new: JsonObject,
+    old: JsonObject | None,
+    *,
+    namespaced: bool,
+    note_refusal: Callable[[Attributes], None],
 ) -> None:
     """Refuses a role that grants more than ``user`` has, unless the user may ``escalate`` the role or the write changes
     only the metadata that the garbage collector writes. A ClusterRole that has an aggregation rule before or after the
     write counts as granting everything.
 
-    ``name`` is the role's name in the request's path; it is empty for a POST.
+    ``name`` is the role's name in the request's path; it is empty for a POST. ``note_refusal`` is called, before a
+    refusal, with the permission that would have been sufficient.
 
     Raises:
         ApiStatusError: 403, naming the permissions that the user lacks.
@@ -45,18 +54,26 @@ def check_role(
     if SUPERUSERS in user.groups or authorizer.authorize(attributes).allowed or only_collected(new, old):
         return
     resource = GroupResource(_GROUP, plural)
-    _check(authorizer, user, resource, new, _rules_of(new), namespace)
+    _check(authorizer, user, resource, new, _rules_of(new), namespace, lambda: note_refusal(attributes))
     aggregates = not namespaced and (_aggregates(new) or (old is not None and _aggregates(old)))
     if aggregates and not covers(authorizer.rules_for(user, "").rules, _EVERYTHING):
+        note_refusal(attributes)
         text = "must have cluster-admin privileges to use the aggregationRule"
         raise forbidden(resource, new["metadata"].get("name", ""), text)
 
 
 def check_binding(
-    authorizer: Authorizer, user: UserInfo, new: JsonObject, old: JsonObject | None, *, namespaced: bool
+    authorizer: Authorizer,
+    user: UserInfo,
+    new: JsonObject,
+    old: JsonObject | None,
+    *,
+    namespaced: bool,
+    note_refusal: Callable[[Attributes], None],
 ) -> None:
     """Refuses a binding to a role that grants more than ``user`` has, unless the user may ``bind`` the role. A write
-    that changes only the metadata that the garbage collector writes is allowed.
+    that changes only the metadata that the garbage collector writes is allowed. ``note_refusal`` is called as by
+    `check_role`.
 
     Raises:
         ApiStatusError: 403, naming the permissions that the user lacks, or 404 if the role does not exist.
@@ -66,16 +83,15 @@ def check_binding(
     namespace = new["metadata"].get("namespace", "") if namespaced else ""
     reference = new.get("roleRef") or {}
     kind, name = reference.get("kind", ""), reference.get("name", "")
-    if kind in ("Role", "ClusterRole"):
-        group = reference.get("apiGroup", "") or _GROUP
-        attributes = Attributes(user, "bind", group, "*", f"{kind.lower()}s", "", namespace, name)
-        if authorizer.authorize(attributes).allowed:
-            return
+    group = reference.get("apiGroup", "") or _GROUP
+    attributes = Attributes(user, "bind", group, "*", f"{kind.lower()}s", "", namespace, name)
+    if kind in ("Role", "ClusterRole") and authorizer.authorize(attributes).allowed:
+        return
     resource = GroupResource(_GROUP, "rolebindings" if namespaced else "clusterrolebindings")
     rules = authorizer.role(kind, name, namespace)
     if rules is None:
         raise not_found(resource, name)  # upstream names the binding's resource and the role
-    _check(authorizer, user, resource, new, rules, namespace)
+    _check(authorizer, user, resource, new, rules, namespace, lambda: note_refusal(attributes))
 
 
 def _check(
@@ -85,11 +101,13 @@ def _check(
     obj: JsonObject,
     wanted: tuple[Rule, ...],
     namespace: str,
+    before_refusal: Callable[[], None],
 ) -> None:
     owned = authorizer.rules_for(user, namespace)
     lacking = missing(owned.rules, wanted)
     if not lacking:
         return
+    before_refusal()
     who = f"user {quote(user.name)} (groups={quoted(user.groups)})"
     lines = sorted({described(rule) for rule in compact(lacking)})
     text = "\n".join((f"{who} is attempting to grant RBAC permissions not currently held:", *lines))

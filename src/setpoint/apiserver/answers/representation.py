@@ -72,8 +72,7 @@ def _is_list(value: Raw) -> bool:
 
 
 def _quoted(text: str) -> str:
-    text = "".join(character if character.isprintable() else " " for character in text)
-    return text.replace("\\", "\\\\").replace('"', '\\"').encode("ascii", "backslashreplace").decode()
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 @dataclass(frozen=True, slots=True)

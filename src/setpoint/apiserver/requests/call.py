@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection
 from datetime import datetime
 from ipaddress import IPv4Network
 from random import Random
 from typing import Final
 
-from setpoint.apiserver.access.attributes import requested
-from setpoint.apiserver.access.authorizer import Authorizer
+from setpoint.apiserver.access.attributes import Attributes, requested
+from setpoint.apiserver.access.authorizer import Authorizer, Decision
 from setpoint.apiserver.errors import not_found
 from setpoint.apiserver.http_types import IncomingRequest, UserInfo
 from setpoint.apiserver.objects.versions import PLAIN, Versions
@@ -26,6 +27,8 @@ from setpoint.schema import FieldError
 
 __all__ = ["Call"]
 
+_UNFIT: Final = frozenset({"Cc", "Cs"})
+"""The Unicode categories of control characters and of halves of surrogate pairs."""
 _WARNINGS: Final = 4096
 _LONGEST_WARNING: Final = 256
 """The maximum length of each warning if all warnings together have more than `_WARNINGS` characters, as in upstream."""
@@ -130,11 +133,17 @@ class Call:
         if notes is not None:
             notes[key] = value
 
+    def note_refusal(self, attributes: Attributes) -> None:
+        """Adds a permission that the user lacks to the server's access record, if there is one."""
+        if self.state.access_record is not None:
+            self.state.access_record.note(attributes, Decision(False))
+
     def warn(self, text: str) -> None:
         """Adds a warning, unless it was added before. If all warnings together are too long for headers, each is cut; a
-        warning that still does not fit is left out.
+        warning that still does not fit is left out. So is a text that no header can hold: an empty one, or one with
+        control characters.
         """
-        if text in self._warned:
+        if text in self._warned or not text or any(unicodedata.category(character) in _UNFIT for character in text):
             return
         if self._room < len(text) and not self._cutting:
             self._cutting = True

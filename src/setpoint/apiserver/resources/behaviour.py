@@ -10,6 +10,7 @@ from ipaddress import IPv4Network
 from random import Random
 from typing import Any, Protocol
 
+from setpoint.apiserver.access.attributes import Attributes
 from setpoint.apiserver.access.authorizer import Authorizer
 from setpoint.apiserver.http_types import UserInfo
 from setpoint.apiserver.storage import Damage, Record, Storage
@@ -74,6 +75,10 @@ class WriteContext(Protocol):
     @property
     def authorizer(self) -> Authorizer | None:
         """The server's authorizer; None if everything is allowed."""
+        ...
+
+    def note_refusal(self, attributes: Attributes) -> None:
+        """Adds a permission that the user lacks to the server's access record, if there is one."""
         ...
 
     @property

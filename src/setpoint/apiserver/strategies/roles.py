@@ -50,7 +50,15 @@ class Roles(_Guarded):
 
     def _check(self, call: WriteContext, new: JsonObject, old: JsonObject | None) -> None:
         if call.authorizer is not None:
-            check_role(call.authorizer, call.user, call.name, new, old, namespaced=self._namespaced)
+            check_role(
+                call.authorizer,
+                call.user,
+                call.name,
+                new,
+                old,
+                namespaced=self._namespaced,
+                note_refusal=call.note_refusal,
+            )
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
         errors: list[FieldError] = []
@@ -93,7 +101,9 @@ class Bindings(_Guarded):
 
     def _check(self, call: WriteContext, new: JsonObject, old: JsonObject | None) -> None:
         if call.authorizer is not None:
-            check_binding(call.authorizer, call.user, new, old, namespaced=self._namespaced)
+            check_binding(
+                call.authorizer, call.user, new, old, namespaced=self._namespaced, note_refusal=call.note_refusal
+            )
 
 
 def _aggregation_errors(rule: JsonObject) -> list[FieldError]:
