@@ -95,7 +95,7 @@ async def test_many_events_are_one_reconcile_of_the_newest_state() -> None:
 
     async with bare(sp.Controller(ConfigMap, reconcile)) as world:
         made = await world.create(config("a", x="0"))
-        await world.settle(0)
+        await world.settle(0, failing=True)
         for number in range(1, 10):
             made.data["x"] = str(number)
             made = await world.update(made)
@@ -316,7 +316,7 @@ async def test_fresh_changes_overtake_what_was_there_at_the_start() -> None:
 
     objects = [config(f"old-{number:02}") for number in range(20)]
     async with bare(sp.Controller(ConfigMap, reconcile, workers=1), objects=objects) as world:
-        await world.settle(0)
+        await world.settle(0, failing=True)
         await world.create(config("new"))
         await advance(3)
         assert "new" in seen[:3]

@@ -162,7 +162,7 @@ async def test_a_mapping_function_that_raises_is_reported_and_the_next_event_is_
         seen.names.clear()
         await world.create(config("bad"))
         await world.create(config("good"))
-        await world.settle()
+        await world.settle(failing=True)
         assert seen.names == ["a"]
         assert "ZeroDivisionError: by zero" in caplog.text
         assert "default/bad" in caplog.text
@@ -222,7 +222,7 @@ async def test_a_mapping_function_is_told_which_cache_its_controller_does_not_de
     controller = sp.Controller(Widget, Seen()).watches(ConfigMap, lambda head, caches: caches.lister(Secret).keys())
     async with bare(controller) as world:
         await world.create(config("x"))
-        await world.settle()
+        await world.settle(failing=True)
         assert "declares no cache of Secret: add .owns(Secret), .watches(Secret, ...) or .reads(Secret)" in caplog.text
 
 
@@ -367,7 +367,7 @@ async def test_an_object_that_an_index_function_fails_for_is_reconciled_all_the_
     controller = sp.Controller(Widget, seen).index("it", fussy)
     controller.watches(ConfigMap, lambda head, caches: caches.lister(Widget).keys(index=("it", head.name)))
     async with bare(controller, objects=[widget("a", 0), widget("b", 2)]) as world:
-        await world.settle()
+        await world.settle(failing=True)
         assert sorted(seen.names) == ["a", "b"]
         assert "failed for default/a: it is not indexed" in caplog.text
         seen.names.clear()

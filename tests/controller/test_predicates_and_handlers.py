@@ -152,7 +152,7 @@ def test_mapping_functions_see_both_heads_and_each_key_counts_once() -> None:
         return ["default/x", ObjectKey(f"default/{found.labels.get('user', 'x')}")]
 
     none: Any = None
-    handler: Any = handlers.mapped(users_of, Caches({}, none, "test", none, ""), "a test")
+    handler: Any = handlers.mapped(users_of, Caches({}, none, "test", none, ""), "a test", resource_of(Pod))
     assert keys(handler, head(labels={"user": "y"}), head(resource_version="2")) == ["default/x", "default/y"]
     assert seen == ["1", "2"]
     assert all(isinstance(key, ObjectKey) for key in handler(None, head()))

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.models.documents import documents
 
-from setpoint.meta import Object, decode, to_wire
+from setpoint.meta import GroupVersionKind, Object, decode, to_wire
 from setpoint.models import BUILTIN, definition_name, kind_for
 
 BIG = {
@@ -61,6 +61,19 @@ def test_a_big_kind_comes_back_as_it_was(kind: type[Object]) -> None:
         check(kind, document)
 
     run()
+
+
+@pytest.mark.parametrize(
+    "claim", [{}, {"spec": {}}, {"metadata": {"name": "data"}, "spec": {}}, {"spec": {"volumeName": "v"}}]
+)
+def test_an_object_inside_of_another_has_all_its_parts_as_go_writes_them(claim: dict[str, Any]) -> None:
+    template = {"metadata": {}, "spec": {"containers": []}}
+    rest = {"selector": {}, "serviceName": "web", "template": template}
+    written = {"metadata": {}, "spec": {}, "status": {}} | claim
+    kind = kind_for(GroupVersionKind("apps", "v1", "StatefulSet"))
+    made = decode(kind, msgspec.json.encode({"spec": {**rest, "volumeClaimTemplates": [claim]}}))
+    assert to_wire(made)["spec"]["volumeClaimTemplates"] == [written]
+    check(kind, {"spec": {**rest, "volumeClaimTemplates": [written]}})
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)

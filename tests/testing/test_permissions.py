@@ -73,8 +73,6 @@ async def test_without_rbac_everything_is_allowed() -> None:
 
 @virtual_time
 async def test_the_role_is_no_object_of_the_cluster() -> None:
-    from setpoint.models.rbac_v1 import ClusterRole
-
     async with sp.testing.cluster(copier(declares=True), rbac=True) as cluster:
         roles = {role.name for role in await cluster.list(ClusterRole)}
         assert {name for name in roles if not name.startswith("system:")} == {"admin", "cluster-admin", "edit", "view"}

@@ -10,7 +10,8 @@ export function Attempts({ told }) {
     h('td', { class: 'time' }, h(When, { at: each.at, now: told.now, beside: true })), h('td', null, h(State, { state: each.result.replace('requeue_after', 'waiting') })),
     h('td', { class: 'text' }, each.detail, !at && each.next && h('div', { class: 'soft' }, `next at ${moment(each.next)}`),
       same.length > 0 && h('details', { class: 'others' }, h('summary', null, `and ${count(same.length, 'time')} before, since `, h(When, { at: same.at(-1).at, now: told.now })),
-        h('ul', null, same.map((one) => h('li', { key: one.started }, `${moment(one.at)}, because of ${one.causes.join(', ')}, took ${seconds(one.seconds)}`))))),
+        h('ul', null, same.map((one) => h('li', { key: one.started }, `${moment(one.at)}, because of ${one.causes.join(', ')}, took ${seconds(one.seconds)}`,
+          isDoing(one) && h(Doings, { attempt: one })))))),
     h('td', null, each.causes.join(', ')),
     h('td', null, h(Doings, { attempt: each })),
     h('td', { class: 'number' }, seconds(each.seconds))));
@@ -18,7 +19,7 @@ export function Attempts({ told }) {
   return h(Table, { caption: 'Last reconciles, the newest first', cards: true, heads, rows, empty: 'none is remembered' });
 }
 
-// Reconciles in groups: one after the other with the same end, and without reads and writes that are worth a row.
+// Reconciles in groups: failures with the same error, one after the other, whatever they have read and written before.
 function runs(attempts) {
   const groups = [];
   for (const each of attempts) {
@@ -28,8 +29,9 @@ function runs(attempts) {
   return groups;
 }
 
-const alike = (one, other) => one.result === 'error' && other.result === 'error' && one.detail === other.detail
-  && [one, other].every((each) => !each.reads.length && !each.writes.length && !each.moreWrites);
+const alike = (one, other) => one.result === 'error' && other.result === 'error' && one.detail === other.detail;
+
+const isDoing = (attempt) => attempt.reads.length > 0 || attempt.writes.length > 0 || attempt.moreWrites > 0;
 
 function Doings({ attempt }) {
   const reads = attempt.reads.map((each) =>
@@ -37,7 +39,7 @@ function Doings({ attempt }) {
   const writes = attempt.writes.map((each) =>
     `${each.verb} ${each.kind} ${each.key}${each.effect || each.fields.length ? `: ${each.effect || each.fields.join(', ')}` : ''}`);
   if (attempt.moreWrites) writes.push(`${count(attempt.moreWrites, 'more write')}`);
-  if (!reads.length && !writes.length) return 'none';
+  if (!isDoing(attempt)) return 'none';
   return h('details', null, h('summary', null, `${count(reads.length, 'read')}, ${count(writes.length, 'write')}`),
     h('ul', null, [...reads, ...writes].map((line) => h('li', null, line))));
 }
