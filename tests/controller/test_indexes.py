@@ -374,7 +374,7 @@ async def test_an_object_that_an_index_function_fails_for_is_reconciled_all_the_
         mended = await world.get(Widget, "a")
         mended.spec.size = 2
         await world.update(mended)
-        await world.settle()
+        await world.settle(failing=True)
         await world.create(config("5"))
         await world.settle()
         assert sorted(seen.names) == ["a", "a", "b"]

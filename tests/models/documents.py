@@ -92,8 +92,8 @@ def _struct(draw: st.DrawFn, name: str, depth: int) -> dict[str, Any]:
     if depth == 0:
         wanted |= {"metadata", "spec", "status"} & properties.keys()
     elif "metadata" in properties:
-        # Go has no way to leave out a struct: a template has its metadata, and a claim in a StatefulSet its status, too,
-        # be they empty.
+        # Go has no way to leave out a struct: a template has its metadata, and a claim in a StatefulSet its status, be
+        # they empty.
         wanted |= {"metadata", "spec"} | ({"status"} & properties.keys())
     if name == META + "Condition":
         wanted |= {"observedGeneration"}  # setpoint always says which generation a condition is about

@@ -80,8 +80,8 @@ def to_wire(value: Any) -> Any:
     """The plain JSON values of a model, or of a container of models. Absent fields are left out, never null.
 
     The result for an `Object` starts with ``apiVersion`` and ``kind``. A ``metadata``, ``spec`` or ``status`` that
-    equals the class's default is left out. An object inside of another one, such as a claim template, has all three, and
-    neither ``apiVersion`` nor ``kind``: Go writes it in this way.
+    equals the class's default is left out. An object inside of another one, such as a claim template, has all three,
+    and neither ``apiVersion`` nor ``kind``: Go writes it in this way.
 
     Raises:
         TooDeep: ``value`` is nested too deeply.
