@@ -19,7 +19,7 @@ TOKENS: Final = "the volume with the service account's token, which an admission
 KNOWN: Final[Mapping[tuple[str, str], Sequence[int]]] = {
     ("APIService", OBJECT): (236, 400),
     ("CSIDriver", CAUSES): (639,),
-    ("FlowSchema", OBJECT): (49, 540),
+    ("FlowSchema", OBJECT): (48,),
     ("NetworkPolicy", OBJECT): (546,),
     ("PersistentVolume", CAUSES): (673,),
 }
