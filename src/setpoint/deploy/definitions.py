@@ -34,7 +34,8 @@ def own_kinds(
     controller declares. The others are only owned, watched or read: their definitions may belong to other projects.
     """
     controllers = list(controllers)
-    own = {_group_kind(declared.kind) for declared in (*controllers, *admissions)}
+    own = {_group_kind(controller.kind) for controller in controllers}
+    own |= {_group_kind(admission.kind) for admission in admissions}
     foreign = {_group_kind(kind) for kind in watched_kinds(controllers)} - own
     return [kind for kind in kinds if _group_kind(kind) not in foreign]
 
