@@ -167,6 +167,31 @@ async def test_the_clean_up_gets_the_values_as_read_and_may_set_the_status() -> 
 
 
 @virtual_time
+async def test_the_clean_up_may_change_the_object() -> None:
+    states: list[tuple[str, Any]] = []
+
+    async def finalize(thing: Thing, ctx: sp.Context) -> None:
+        if "patched" not in thing.labels:
+            patched = await ctx.patch(thing, {"metadata": {"labels": {"patched": "yes"}}})
+            states.append(("patched", (patched.labels, patched.spec.n)))
+        thing = await ctx.patch(thing, {"metadata": {"annotations": {"x": "y"}}})
+        if "updated" not in thing.labels:
+            states.append(("updated", thing.spec.n))
+            thing.labels["updated"] = "yes"
+            await ctx.client.update(thing)
+
+    async def reconcile(thing: Thing, ctx: sp.Context) -> None:
+        """Nothing to do."""
+
+    async with cluster(sp.Controller(Thing, reconcile).finalize(finalize), control_plane=False, rbac=False) as world:
+        await store(world, "odd", {"spec": {"n": 50}})
+        await world.client.delete("things", "odd")
+        await advance(60)
+        assert states == [("patched", ({"patched": "yes"}, 50)), ("updated", 50)]
+        assert await world.list(Thing) == []
+
+
+@virtual_time
 async def test_defaults_and_checks_are_not_applied_to_a_misfit_that_is_cleaned_up() -> None:
     seen = Observed()
 

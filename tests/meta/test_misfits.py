@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pydantic
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import setpoint as sp
 from setpoint.meta import DecodeError, Misfit, decode, decode_as_read, encode, raw_of
@@ -160,3 +162,27 @@ def test_only_the_field_that_is_nested_too_deeply_stays_raw() -> None:
 def test_what_is_not_an_object_is_refused(raw: bytes) -> None:
     with pytest.raises(DecodeError):
         decode_as_read(Thing, raw)
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers(-100, 100) | st.floats(allow_nan=False, width=16) | st.text(max_size=6),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=4), values, max_size=3),
+    max_leaves=8,
+)
+NAMES = [item.encode_name for item in msgspec.structs.fields(Spec)]
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), ANY))
+def test_whatever_is_in_the_fields_of_an_object_the_object_can_be_read_and_written_back(spec: dict[str, Any]) -> None:
+    raw = thing(**spec)
+    obj, misfits = decode_as_read(Thing, raw)
+    assert isinstance(obj, Thing)
+    assert isinstance(obj.spec, Spec)
+    try:
+        decode(Thing, raw)
+    except DecodeError:
+        assert misfits
+    else:
+        assert not misfits
+    again, same = decode_as_read(Thing, encode(obj))
+    assert (again, [misfit.path for misfit in same]) == (obj, [misfit.path for misfit in misfits])

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from setpoint.client.options import PatchType
-from setpoint.meta import Object, TooDeep, decode, json_of, plain, raw_of, to_wire
+from setpoint.meta import Object, TooDeep, decode_as_read, json_of, plain, raw_of, to_wire
 
 __all__ = ["changes", "edited", "patch_between"]
 
@@ -44,7 +44,7 @@ def changes(obj: Object) -> tuple[PatchType, bytes] | None:
 
 def _changes(obj: Object, raw: bytes) -> tuple[PatchType, bytes] | None:
     read = plain(raw)
-    before = to_wire(decode(type(obj), raw))
+    before = to_wire(decode_as_read(type(obj), raw)[0])
     after = to_wire(obj)
     if before == after:
         return None

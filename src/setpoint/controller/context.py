@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from datetime import datetime
 from typing import Any, TypeVar
 
-from setpoint.client import Client, Conflict, NotFound, PatchType, WriteRecord
+from setpoint.client import Client, Conflict, NotFound, PatchType, UnreadableAnswer, WriteRecord, dynamic
 from setpoint.controller.cause import Cause
 from setpoint.controller.children import Children
 from setpoint.controller.context_reads import AnySelector, ContextReads
@@ -25,6 +25,8 @@ from setpoint.meta import (
     GroupVersionResource,
     Object,
     Selector,
+    decode_as_read,
+    raw_of,
     resource_of,
     set_condition,
 )
@@ -346,7 +348,18 @@ class Context(ContextReads):
             NotFound: the object does not exist any more.
             ApiError: the server refused.
         """
-        return await patch_exactly(self._open_env, obj, patch, type or PatchType.of(patch), subresource)
+        env = self._open_env
+        try:
+            return await patch_exactly(env, obj, patch, type or PatchType.of(patch), subresource)
+        except UnreadableAnswer:
+            kind = obj.__class__
+            if not decode_as_read(kind, raw_of(obj) or b"{}")[1]:
+                raise
+            # It is patched, and fits its class no more than before.
+            live = await env.client.get(dynamic(resource_of(kind)), obj.name, namespace=obj.namespace or None)
+            version = live.metadata.resource_version
+            self._wrote(self, WriteRecord(resource_of(kind), live.key, live.uid, version, "patch", live.labels))
+            return decode_as_read(kind, raw_of(live) or b"{}")[0]
 
     def event(
         self,
