@@ -106,6 +106,20 @@ async def test_a_refusal_is_that_of_the_functions_or_of_the_schema_of_the_reques
     assert "this webhook is for v1 of Shop, not for translated.example.com/v2" in answer["status"]["message"]
 
 
+async def test_a_stored_value_that_does_not_fit_is_decided_by_the_function_in_another_version_too() -> None:
+    served = Webhooks(Admission(Shop).defaults(fill_in).validates(check))
+    for path in (f"/{role}-{API.replace('.', '-')}-v1-shop" for role in ("validate", "mutate")):
+        assert (await asked(served, path, shop("v1", size=-3), shop("v1", size=-3)))["allowed"]
+        refused = await asked(served, path, shop("v1", size=-4), shop("v1", size=-3))
+        assert [cause["field"] for cause in refused["status"]["details"]["causes"]] == ["spec.size"]
+    path = f"/validate-{API.replace('.', '-')}-v1-shop"
+    refused = await asked(
+        Webhooks(Admission(Shop).validates(lambda shop, review: review.deny("closed"))),
+        path, shop("v1", size=-3), shop("v1", size=-3),
+    )  # fmt: skip
+    assert refused["status"]["message"] == "closed"
+
+
 def test_the_version_that_is_stored_is_registered_whichever_is_the_class_s() -> None:
     for document in configurations([admission], API, TARGET):
         (entry,) = document["webhooks"]
