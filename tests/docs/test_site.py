@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-from pathlib import Path
+import re
+import subprocess
+from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
+from urllib.parse import unquote
 
 import pytest
 from tools.docs import check, machines
 from tools.docs.api import pages as pages_of_names
-from tools.docs.navigation import unlisted
+from tools.docs.navigation import ROOT, unlisted
 from tools.docs.pages import Pages, linked, links
 
 
@@ -55,6 +58,25 @@ def test_machines_find_every_page_in_llms_txt(pages: Pages) -> None:
     assert text.startswith("# setpoint\n\n> setpoint is the framework for Kubernetes controllers in Python")
     for place in pages.plain.keys() - {"index.md"}:
         assert f"]({place})" in text
+
+
+def test_every_link_leads_to_a_file_of_the_repository() -> None:
+    """Readers of the repository have no site, so no page may link to what only a build makes."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    files = {*listed.split("\0")} - {""}
+    there = files | {str(parent) for file in files for parent in PurePosixPath(file).parents}
+    dead = []
+    for page in sorted(file for file in files if file.endswith(".md")):
+        folder = (
+            "" if page.startswith("changelog.d/") and page != "changelog.d/README.md" else posixpath.dirname(page)
+        )  # they go into the changelog
+        for target in links((ROOT / page).read_text("utf-8")):
+            path = unquote(target.partition("#")[0])
+            if path and not re.match("[a-z]+:", path):
+                other = posixpath.normpath(posixpath.join(folder, path))
+                if other not in there:
+                    dead.append(f"{page}: {target}")
+    assert dead == []
 
 
 def test_links_in_code_are_left_alone() -> None:

@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from tools.docs.navigation import GENERATED
 from tools.docs.pages import Pages, links
 
 _LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
@@ -82,7 +83,9 @@ def _fault(site: Path, file: Path, target: str, parsed: dict[Path, _Html]) -> st
 
 
 def lonely(pages: Pages) -> Iterator[str]:
-    """Pages that no text of another page links to; the navigation does not count."""
+    """Pages that no text of another page links to; the navigation does not count. The pages of the public names, which
+    the repository does not have, are reached by the navigation alone.
+    """
     linked = set()
     for place, text in pages.plain.items():
         for target in links(text):
@@ -91,7 +94,8 @@ def lonely(pages: Pages) -> Iterator[str]:
                 other = posixpath.normpath(posixpath.join(posixpath.dirname(place), path))
                 if other != place:
                     linked.add(other)
-    for place in sorted(pages.plain.keys() - linked - {"index.md"}):
+    written = {place for place in pages.plain if not place.startswith(GENERATED)}
+    for place in sorted(written - linked - {"index.md"}):
         yield f"{place}: no other page links to it"
 
 
