@@ -8,6 +8,7 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 from __future__ import annotations
 
 import enum
+import math
 import types
 import uuid
 from collections.abc import Mapping
@@ -197,6 +198,8 @@ def _field(item: FieldInfo, described: str, walk: _Walk) -> JSONSchema:
         )
     default = _acceptable(schema, _default(item, walk))
     if default is not UNSET:
+        if odd := _infinite(default):
+            raise walk.error(f"its default has {odd}, which JSON can't; leave it out with X | None = None")
         schema["default"] = default
         if problem := default_problem(schema):
             raise walk.error(f"its default breaks its own schema: {problem}; change the default or the bounds")
@@ -225,6 +228,14 @@ def _default(item: FieldInfo, walk: _Walk) -> Any:
     if made is None or isinstance(made, Object | ObjectMeta | UnsetType | type(msgspec.NODEFAULT)):
         return UNSET
     return UNSET if made in ([], {}, set()) else to_wire(made)
+
+
+def _infinite(value: Any) -> str:
+    """The first number in the default that JSON does not have, as Python writes it; empty if there is none."""
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else str(value)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next(filter(None, map(_infinite, parts)), "")
 
 
 def _acceptable(schema: JSONSchema, default: Any) -> Any:

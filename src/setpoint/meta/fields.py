@@ -12,7 +12,7 @@ import dataclasses
 import types
 from collections.abc import Hashable
 from functools import cache
-from typing import Annotated, Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import NODEFAULT, Struct
@@ -47,7 +47,8 @@ def fields_of(kind: Any) -> tuple[FieldInfo, ...]:
 
     Raises:
         NameError: an annotation contains a name that can't be found at run time.
-        TypeError: a pydantic field has different aliases, or an alias that is not a string.
+        TypeError: a pydantic model or field is not read and written as its annotations say: it has different aliases,
+            a serializer, extra fields and the like.
     """
     return _fields_of(cast("Hashable", kind))
 
@@ -63,10 +64,13 @@ def key_of(kind: type, name: str) -> str:
     """The keyword for the field ``name`` in the constructor of a dataclass or pydantic model."""
     if not is_pydantic(kind):
         return name
-    return _alias(kind, name, cast("Any", kind).model_fields[name]) or name
+    item = cast("Any", kind).model_fields[name]
+    return cast("str", item.validation_alias or item.alias or name)
 
 
 def _dataclass_fields(kind: type) -> tuple[FieldInfo, ...]:
+    if hasattr(kind, "__pydantic_fields__"):
+        raise TypeError(f"{kind.__name__} is a dataclass of pydantic, whose checks do not run; make it a BaseModel")
     hints = get_type_hints(kind, include_extras=True)
     found = []
     for item in dataclasses.fields(cast("Any", kind)):
@@ -89,8 +93,12 @@ def _dataclass_fields(kind: type) -> tuple[FieldInfo, ...]:
 def _pydantic_fields(kind: Any) -> tuple[FieldInfo, ...]:
     if not kind.__pydantic_complete__:
         kind.model_rebuild()
+    if problem := _unlike_its_json(kind):
+        raise TypeError(f"{kind.__name__} {problem}")
     found = []
     for name, item in kind.model_fields.items():
+        if problem := _field_unlike_its_json(kind, item):
+            raise TypeError(f"{kind.__name__}.{name} {problem}")
         annotation = item.annotation
         for extra in (*item.metadata, item):
             annotation = Annotated[annotation, extra]
@@ -107,9 +115,49 @@ def _pydantic_fields(kind: Any) -> tuple[FieldInfo, ...]:
     return tuple(found)
 
 
+def _unlike_its_json(kind: Any) -> str:
+    """The reason why the JSON of a pydantic model is not an object of its fields; empty if it is one."""
+    decorators = kind.__pydantic_decorators__
+    if getattr(kind, "__pydantic_root_model__", False):
+        return "is a RootModel, which is no object on the wire; use the type of its root itself"
+    if kind.model_config.get("extra") == "allow":
+        return 'has extra="allow", and API servers drop unknown fields; declare a field of type dict[str, Any] for them'
+    if decorators.computed_fields:
+        return f"has the computed field {next(iter(decorators.computed_fields))}, which is never sent; use a property"
+    if decorators.field_serializers or decorators.model_serializers:
+        return "has a serializer, which would be ignored; declare the fields as they are on the wire"
+    return ""
+
+
+def _field_unlike_its_json(kind: Any, item: Any) -> str:
+    """The reason why a field of a pydantic model is not read or written as its type is; empty if it is."""
+    if item.exclude:
+        return "has exclude=True, and fields of objects are always written; use a PrivateAttr or a property"
+    if any(type(extra).__name__ in ("PlainSerializer", "WrapSerializer") for extra in item.metadata):
+        return "has a serializer, which would be ignored; declare the field as it is on the wire"
+    strict = next(
+        (extra.strict for extra in item.metadata if hasattr(extra, "strict")), kind.model_config.get("strict")
+    )
+    if strict and not _is_plain(item.annotation):
+        return "is strict, so pydantic refuses the JSON form of its type; leave out strict=True"
+    return ""
+
+
+def _is_plain(annotation: Any) -> bool:
+    """Whether values of the type are their own JSON form, at any depth."""
+    for choice in alternatives(annotation):
+        origin = get_origin(choice)
+        if origin in (list, dict):
+            if not all(_is_plain(argument) for argument in get_args(choice)):
+                return False
+        elif origin is not Literal and choice not in (str, int, float, bool, types.NoneType, Any):
+            return False
+    return True
+
+
 def _alias(kind: type, name: str, item: Any) -> str | None:
-    aliases = {found for found in (item.validation_alias, item.alias, item.serialization_alias) if found is not None}
-    if len(aliases) > 1 or not all(isinstance(found, str) for found in aliases):
+    aliases = [found for found in (item.validation_alias, item.alias, item.serialization_alias) if found is not None]
+    if not all(isinstance(found, str) for found in aliases) or len({*aliases}) > 1:
         raise TypeError(f"{kind.__name__}.{name}: an object's field has one name on the wire; use alias= only")
     return next(iter(aliases), None)
 

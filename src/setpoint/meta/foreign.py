@@ -84,6 +84,8 @@ def _inside(annotation: Any, value: Any, convert: Convert) -> Any:
         target = get_origin(choice) or choice
         if is_foreign(target) and isinstance(value, dict):
             return _keywords(target, value, convert)
+        if target is bytes and isinstance(value, str):  # pydantic would take the letters of the base64 for the bytes
+            return convert(value, bytes)
         if isinstance(target, type) and (issubclass(target, Struct) or target.__module__.startswith("setpoint.")):
             return convert(value, choice)
         copied = _container(choice, value, lambda inner, item: _inside(inner, item, convert))
