@@ -50,6 +50,17 @@ def test_where_none_is_silent_the_new_connection_is_ended() -> None:
     assert not later.aborted
 
 
+def test_only_so_many_connections_are_silent() -> None:
+    limit = ConnectionLimit(10_000)
+    active = Transport()
+    limit.open(active)
+    limit.activate(active)
+    transports = [Transport() for _ in range(1026)]
+    for transport in transports:
+        limit.open(transport)
+    assert [transport.aborted for transport in (active, *transports)] == [False, True, True, *[False] * 1024]
+
+
 def test_half_of_the_files_of_a_process_are_left_to_it() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 200), hard))

@@ -8,6 +8,8 @@ from typing import Final, Protocol
 __all__ = ["ConnectionLimit"]
 
 _MOST: Final = 4096
+_MOST_SILENT: Final = 1024
+"""As many as one turn of the loop accepts: clients of a burst that are about to send something stay."""
 
 
 class _Transport(Protocol):
@@ -16,7 +18,7 @@ class _Transport(Protocol):
 
 class ConnectionLimit:
     """Keeps the connections of a server below ``most``; by default half of the files that the process may have open,
-    and at most 4,096.
+    and at most 4,096. At most 1,024 of them are silent.
 
     A connection is silent until the head of its first request has come; over TLS that includes the handshake. Where
     there are too many connections, the one that has been silent for the longest time makes room for a new one, so
@@ -35,7 +37,7 @@ class ConnectionLimit:
         if transport in self._silent or transport in self._active:
             return
         self._silent[transport] = None
-        if len(self._silent) + len(self._active) > self._most:
+        if len(self._silent) > _MOST_SILENT or len(self._silent) + len(self._active) > self._most:
             oldest = next(iter(self._silent))
             del self._silent[oldest]
             oldest.abort()
