@@ -24,7 +24,7 @@ def test_a_report_without_points_counts_faults_all_the_same() -> None:
 
 
 def test_a_report_says_why_not_all_single_faults_were_tried() -> None:
-    assert "the search ended with a finding before all" in str(Report(singles=1, of_singles=2))
+    assert "the budget ended before all" in str(Report(singles=1, of_singles=2))
     assert "the budget ended before all" in str(Report(singles=1, of_singles=2, ended="the budget ended"))
     assert "before all" not in str(Report(singles=2, of_singles=2))
 

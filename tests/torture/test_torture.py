@@ -53,6 +53,23 @@ async def test_a_program_without_that_mistake_passes(tmp_path: Path) -> None:
     assert any(line.startswith("without faults:") and "configmaps, secrets" in line for line in running.err)
 
 
+@pytest.mark.long
+async def test_children_of_an_owner_whose_deletion_is_held_back_are_no_finding_and_lag_switches_all_of_it_off(
+    tmp_path: Path,
+) -> None:
+    owners = (sys.executable, str(PROGRAMS / "owners.py"), "{kubeconfig}")
+    scenario = PROGRAMS / "owners.yaml"
+    words = ("--faults", "lag,squash", "--ignore", "secrets default/sample=it comes and goes", "--budget", "24runs")
+    async with torture(tmp_path, *words, "--", *owners, scenario=scenario) as running:
+        assert await running.ended() == 0, running.printed()
+    assert "nothing was found" in running.out
+    assert not any("ended with a finding" in line for line in running.out)
+    off = ("--faults", "lag,squash", "--off", "lag=our watches are never late", "--budget", "6runs")
+    async with torture(tmp_path, *off, "--", *owners, scenario=scenario) as running:
+        assert await running.ended() == 0, running.printed()
+    assert any("0 of 0 single faults" in line for line in running.out)
+
+
 @pytest.mark.parametrize(
     ("command", "within", "told"),
     [

@@ -17,6 +17,7 @@ from setpoint.meta import Object
 from setpoint.meta.text import visible
 from setpoint.simulation import Counterexample, PlanError, Predicate
 from setpoint.simulation.check import read_plan
+from setpoint.simulation.search import FOUND
 from setpoint.torture import ProgramError, ScenarioError, Search, Setup
 from setpoint.torture.documents import read_documents
 from setpoint.torture.scenario import read_plain
@@ -87,6 +88,7 @@ def torture(
                         live.clear()
                         tell([each], directory)
                         if not every:
+                            search.report.ended = FOUND
                             break
     except (PlanError, ProgramError, ScenarioError, SourceError, WorkerError) as problem:
         raise UsageError(str(problem)) from None

@@ -68,9 +68,16 @@ class Counterexample(AssertionError):
         self.others += others
         self.args = (self.describe(),)
 
+    @property
+    def cause(self) -> str:
+        """The faults and what came of them, in one sentence."""
+        first = self.findings[0]
+        told = " ".join(in_words(fault).removesuffix(".") + ";" for fault in self.plan.faults)
+        return f"{told} then this was wrong: {first.message}." if told else f"Without any fault: {first.message}."
+
     def describe(self) -> str:
         """The text for a terminal: findings, faults, the events that led to the findings, and how to replay them."""
-        lines = [*_one_each(self.findings), ""]
+        lines = [*_one_each(self.findings), "", *([self.cause, ""] if self.plan.faults else [])]
         if self.plan.faults:
             lines.append("with these faults:")
             lines += [line for fault in self.plan.faults for line in (f"  {in_words(fault)}", f"    {fault}")]

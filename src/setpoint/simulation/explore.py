@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final
 
-from setpoint.simulation.faults import switch_of
+from setpoint.simulation.faults import is_off, switch_of
 from setpoint.simulation.plan import Fault, Plan, fault
 from setpoint.simulation.result import Result
 
@@ -63,9 +63,7 @@ class Explorer:
             self._whole(), self._crashes(), self._steps_off(), self._requests(), self._lags(), self._external(),
             self._travels(),
         ]  # fmt: skip
-        kept = [
-            [each for each in family if switch_of(each.kind, dict(each.how)) not in self._off] for family in families
-        ]
+        kept = [[each for each in family if not is_off(each, self._off)] for family in families]
         # In turns, each family at its own pace: a budget that does not suffice for all leaves none out. Only servers
         # that can't stream lists serve old ones, so faults of every cluster come first.
         late = len(kept) - 1
@@ -202,6 +200,12 @@ class Explorer:
         if self._several:
             for point in slow:
                 yield fault("freeze", point.name, seconds=FROZEN)
+        for point in self._externals:
+            # Only a system that orders its calls gives a controller the means to have a late one refused.
+            if point.changed and point.ordered and point.step < self._steps - 1:
+                yield fault("external-late", point.name, until="step")
+                if self._several and point.waits:
+                    yield fault("freeze", point.name, until="step")
         for point in self._externals:
             yield fault("external-fails", point.name)
             yield fault("external-lost", point.name)

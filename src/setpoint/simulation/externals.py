@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import functools
 import inspect
+import textwrap
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
@@ -32,9 +34,15 @@ class Calls(Protocol):
     """The interface through which a run decides the outcome of each call to a method that is marked with `call`."""
 
     def external_point(self, name: str, actor: Actor, *, waits: bool) -> tuple[str, list[Fault]]: ...
-    async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
-    def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None: ...
-    def external_done(self, point: str, told: str, *, changed: bool, empty: bool, waits: bool) -> None: ...
+    async def external_gate(
+        self, point: str, faults: list[Fault], actor: Actor, late: Callable[[], Any] | None = None
+    ) -> None: ...
+    def external_gate_now(
+        self, point: str, faults: list[Fault], actor: Actor, late: Callable[[], Any] | None = None
+    ) -> None: ...
+    def external_done(
+        self, point: str, told: str, *, changed: bool, empty: bool, waits: bool, ordered: bool = False
+    ) -> None: ...
     def external_changed(self, name: str, before: Any, after: Any) -> None: ...
 
 
@@ -87,7 +95,7 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
     """
     if method is None:
         return functools.partial(call, nothing=nothing)
-    name = method.__name__
+    name, ordered = method.__name__, _is_ordered(method)
     if inspect.iscoroutinefunction(method):
 
         @functools.wraps(method)
@@ -96,7 +104,8 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
             if world is None or actor is None:
                 return await method(self, *args, **kwargs)
             point, faults = world.external_point(_told(self, name, args, kwargs), actor, waits=True)
-            await world.external_gate(point, faults, actor, before=True)
+            late = functools.partial(method, self, *args, **kwargs)
+            await world.external_gate(point, faults, actor, late)
             if nothing is not ... and any(each.kind == "external-empty" for each in faults):
                 world.external_done(point, "answered that there is nothing", changed=False, empty=True, waits=True)
                 return copy.deepcopy(nothing)
@@ -105,8 +114,10 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
             after = plain_values(self.state())
             world.external_changed(self.name, before, after)
             told = f"answered {_short(result)}"
-            world.external_done(point, told, changed=before != after, empty=nothing is not ..., waits=True)
-            await world.external_gate(point, faults, actor, before=False)
+            world.external_done(
+                point, told, changed=before != after, empty=nothing is not ..., waits=True, ordered=ordered
+            )
+            await world.external_gate(point, faults, actor)
             return result
 
         return asynchronous
@@ -117,7 +128,8 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
         if world is None or actor is None:
             return method(self, *args, **kwargs)
         point, faults = world.external_point(_told(self, name, args, kwargs), actor, waits=False)
-        world.external_gate_now(point, faults, actor, before=True)
+        late = functools.partial(method, self, *args, **kwargs)
+        world.external_gate_now(point, faults, actor, late)
         if nothing is not ... and any(each.kind == "external-empty" for each in faults):
             world.external_done(point, "answered that there is nothing", changed=False, empty=True, waits=False)
             return copy.deepcopy(nothing)
@@ -126,11 +138,31 @@ def call(method: Callable[..., Any] | None = None, /, *, nothing: Any = ...) -> 
         after = plain_values(self.state())
         world.external_changed(self.name, before, after)
         told = f"answered {_short(result)}"
-        world.external_done(point, told, changed=before != after, empty=nothing is not ..., waits=False)
-        world.external_gate_now(point, faults, actor, before=False)
+        world.external_done(
+            point, told, changed=before != after, empty=nothing is not ..., waits=False, ordered=ordered
+        )
+        world.external_gate_now(point, faults, actor)
         return result
 
     return synchronous
+
+
+def _is_ordered(method: Callable[..., Any]) -> bool:
+    """Whether the method asks whether one of its arguments is less than something, as far as its source shows: it may
+    be a version, of which the system refuses older ones.
+    """
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
+    except (OSError, TypeError, SyntaxError):
+        return False
+    given = set(inspect.signature(method).parameters) - {"self"}
+    return any(
+        isinstance(part, ast.Name) and part.id in given
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        and any(isinstance(each, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for each in node.ops)
+        for part in (node.left, *node.comparators)
+    )
 
 
 def _told(external: External, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

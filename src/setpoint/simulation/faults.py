@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
+from setpoint.simulation.plan import Fault
 from setpoint.simulation.result import Finding
 
 
@@ -136,8 +138,8 @@ SWITCHES: Final[dict[str, Kind]] = {
     ),
     "order": Kind(
         ("reverse-lists", "shuffle"),
-        "lists and first events come in another order; so do the keys of work queues, and requests take so long that "
-        "concurrent reconciles overlap in another way",
+        "lists and first events come in another order, for the whole run or at every second start of a process; so do "
+        "the keys of work queues, and requests take so long that concurrent reconciles overlap in another way",
         "the API promises no order for lists from a watch cache, nor for the initial events of a watch; work queues "
         "put keys together and have several workers; no request takes the same time twice",
         "kubernetes.io/docs/reference/using-api/api-concepts#semantics-for-watch; client-go util/workqueue",
@@ -155,9 +157,10 @@ SWITCHES: Final[dict[str, Kind]] = {
         "client-go tools/cache, SharedInformer",
     ),
     "external": Kind(
-        ("external-fails", "external-lost", "external-empty"),
-        "an external system can't be reached, its answer is lost, or it answers that there is nothing",
-        "it is another system, behind another network",
+        ("external-fails", "external-lost", "external-empty", "external-late"),
+        "an external system can't be reached, its answer is lost, it answers that there is nothing, or it carries out "
+        "a call after its caller has given up and after the user's next step",
+        "it is another system, behind another network, and has queues of its own",
         "cass-operator #973; crossplane external-create-pending",
     ),
 }
@@ -188,6 +191,14 @@ _SWITCH: Final = {name: switch for switch, kind in SWITCHES.items() for name in 
 def rank_of(finding: Finding) -> int:
     """The place of the finding's oracle in `RANKS`."""
     return RANKS.index(finding.oracle)
+
+
+def is_off(each: Fault, off: Collection[str]) -> bool:
+    """Whether the fault is switched off. ``lag`` switches off every fault that holds a watch back, also one that drops
+    what it has held back (``squash``).
+    """
+    switch = switch_of(each.kind, dict(each.how))
+    return switch in off or (switch == "squash" and "lag" in off)
 
 
 def switch_of(kind: str, how: dict[str, object]) -> str:

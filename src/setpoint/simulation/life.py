@@ -53,5 +53,5 @@ class Life:
         """
         loop = self._host.loop
         loop.pause(self.actor)
-        self._host.steps.after(float(fault.get("seconds", 0.0)), lambda: loop.resume(self.actor))
+        self._host.steps.begin(fault, lambda: loop.resume(self.actor))
         await asyncio.sleep(0)

@@ -62,6 +62,7 @@ class Processes:
         if not self.alive():
             self._memory.restore()
         process = Process(place, self._started, behind=behind)
+        process.wire.reverses = not self._started % 2 and "order" not in self._setup.off  # no order is promised
         place.prepare(process)
         self._all = [*self.alive(), process]
         self.last = process

@@ -33,7 +33,7 @@ class Report:
     of_singles: int = 0
     combinations: int = 0
     unstruck: int = 0
-    ended: str = "the search ended with a finding"
+    ended: str = "the budget ended"
     """The reason why there were no more runs."""
     off: Mapping[str, str] = field(default_factory=dict)
     ignore: Mapping[str, str] = field(default_factory=dict)

@@ -67,6 +67,7 @@ STRETCH: Final = 1000.0
 """The seconds that slow users wait after each step, in one of the runs without faults."""
 STEP_BY_STEP: Final = "the run of the scenario, step by step"
 AT_ONCE: Final = "the run in which the user wishes for all of this at once"
+FOUND: Final = "the search ended with a finding"
 MORE: Final = 40
 """The runs after a finding that may be the consequence of another one."""
 DEFAULT_BUDGET = Budget(seconds=60.0)
@@ -130,6 +131,7 @@ class Search:
             self._last_run = self._last_run or self._pool.runs + MORE
         if not found:
             return None
+        self.report.ended = FOUND
         calm = {each.findings[0].subject for each in found if not each.plan.faults}
 
         def order(each: Counterexample) -> tuple[bool, int]:
@@ -175,7 +177,6 @@ class Search:
             if self.report.complete:
                 most = len(singles) if self._budget == DEFAULT_BUDGET else None
                 yield from self._try(explorer.combinations(singles), "combinations", seen, most)
-            self.report.ended = "the budget ended"
 
     def replay(self, plan: Plan, *, debug: bool = False) -> Counterexample | None:
         """Runs the scenario without faults, and then the plan again. Returns None if neither run breaks a promise any

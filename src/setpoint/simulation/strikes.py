@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from setpoint.simulation.actor import Actor
@@ -117,8 +118,11 @@ class Strikes:
         kinds = [each.kind for each in self.planned(point) if waits or each.kind not in DELAYS]
         return point, self.take(point, *kinds) if kinds else []
 
-    def external_trouble(self, faults: list[Fault], point: str, *, before: bool) -> Fault | None:
-        """The fault that makes the process die, freeze or wait before or after a call; None if no fault does.
+    def external_trouble(
+        self, faults: list[Fault], point: str, *, before: bool, late: Callable[[], object] = lambda: None
+    ) -> Fault | None:
+        """The fault that makes the process die, freeze or wait before or after a call; None if no fault does. ``late``
+        carries out a call whose caller has given up.
 
         Raises:
             ExternalError: a fault makes the call fail.
@@ -128,6 +132,9 @@ class Strikes:
                 return each
             if not before and each.kind in ("crash-after", "slow-answer"):
                 return each
+            if before and each.kind == "external-late":
+                self._world.steps.begin(each, late)
+                raise ExternalError(f"{point}: no answer in time", effect=True)
             if before and each.kind == "external-fails":
                 raise ExternalError(f"{point}: connection refused", effect=False)
             if not before and each.kind == "external-lost":

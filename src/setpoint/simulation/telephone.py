@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from setpoint.simulation.actor import Actor
@@ -36,6 +38,8 @@ class Operator(Protocol):
     def tape(self) -> Tape: ...
     def life_of(self, actor: Actor) -> Life: ...
     def crash(self, life: Life, fault: Fault) -> None: ...
+    @property
+    def harness(self) -> Actor: ...
 
 
 class Telephone:
@@ -55,17 +59,19 @@ class Telephone:
             raise Killed
         return self._world.strikes.external(name, actor, waits=waits)
 
-    async def external_gate(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
-        """Delays the request of a call (with ``before``) or its answer, or kills or freezes the process, as a fault
-        demands.
+    async def external_gate(
+        self, point: str, faults: list[Fault], actor: Actor, late: Callable[[], Any] | None = None
+    ) -> None:
+        """Delays the request of a call or (without ``late``) its answer, or kills or freezes the process, as a fault
+        demands. ``late`` carries out the call after its caller has given up.
 
         Raises:
             ExternalError: a fault makes the call fail.
         """
         world = self._world
-        if before:
+        if late is not None:
             await asyncio.sleep(LATENCY)
-        fault = world.strikes.external_trouble(faults, point, before=before)
+        fault = self._trouble(faults, point, late)
         if fault is None:
             return
         if fault.kind.startswith("crash") or fault.kind == "freeze":
@@ -74,26 +80,56 @@ class Telephone:
             return
         await world.steps.pass_by(fault)
 
-    def external_gate_now(self, point: str, faults: list[Fault], actor: Actor, *, before: bool) -> None:
-        """Kills the process if a fault demands it, before or after a synchronous call.
+    def external_gate_now(
+        self, point: str, faults: list[Fault], actor: Actor, late: Callable[[], Any] | None = None
+    ) -> None:
+        """Kills the process if a fault demands it, before or (without ``late``) after a synchronous call. ``late``
+        carries out the call after its caller has given up.
 
         Raises:
             Killed: the process dies.
             ExternalError: a fault makes the call fail.
         """
         world = self._world
-        fault = world.strikes.external_trouble(faults, point, before=before)
+        with world.loop.acting():
+            fault = self._trouble(faults, point, late)
         if fault is not None:
             with world.loop.acting():
                 world.crash(world.life_of(actor), fault)
             raise Killed
 
-    def external_done(self, point: str, told: str, *, changed: bool, empty: bool, waits: bool) -> None:
+    def _trouble(self, faults: list[Fault], point: str, late: Callable[[], Any] | None) -> Fault | None:
+        """The fault that makes the process die, freeze or wait; None if no fault does."""
+        world = self._world
+
+        async def arrive() -> None:
+            assert late is not None
+            try:
+                result = late()
+                if inspect.isawaitable(result):
+                    await result
+                told = f"carries out, late: {point}"
+            except Exception as problem:  # noqa: BLE001 - the system refuses the call, whose caller is gone
+                told = f"refuses, late: {point} ({type(problem).__name__})"
+            world.tape.tell("external", "external", "late", told)
+            world.judge.called_outside()
+
+        def begin() -> None:
+            world.harness.start(arrive(), name="late call")
+
+        return world.strikes.external_trouble(faults, point, before=late is not None, late=begin)
+
+    def external_done(
+        self, point: str, told: str, *, changed: bool, empty: bool, waits: bool, ordered: bool = False
+    ) -> None:
         """Notes the system's answer. ``changed`` says whether the call changed the system's state, ``empty`` whether a
-        fault can make the system answer that there is nothing, and ``waits`` whether a fault can delay the call.
+        fault can make the system answer that there is nothing, ``waits`` whether a fault can delay the call, and
+        ``ordered`` whether the system compares it with those before.
         """
         world = self._world
-        world.tape.mark(Point(point, "external", world.steps.number, changed=changed, empty=empty, waits=waits))
+        world.tape.mark(
+            Point(point, "external", world.steps.number, changed=changed, empty=empty, waits=waits, ordered=ordered)
+        )
         world.tape.tell("external", "external", "answers", told, point=point)
         world.judge.called_outside()
 

@@ -28,7 +28,7 @@ _SENTENCES: Final = {
     "slow-answer": "{point} was carried out, and the answer took long.",
     "early": "The user did not wait at the end of {at}, but went on at once.",
     "pause": "The {who} stood still during {at}.",
-    "freeze": "The controller's process stood still for {seconds} s in the middle of {point}, and another took over.",
+    "freeze": "The controller's process stood still {still} in the middle of {point}, and another took over.",
     "cut-off": "The other cluster of the fleet could not be reached for a while, from {at} on.",
     "clock": "The clock of the controller's process was wrong by {seconds} s from {at} on.",
     "reverse-lists": "Lists came in the reverse order.",
@@ -37,6 +37,7 @@ _SENTENCES: Final = {
     "resync": "The controller looked at every object once more at the end of {at}.",
     "external-fails": "The external system could not be reached at {point}.",
     "external-lost": "The external system did what {point} asks for, but the answer was lost.",
+    "external-late": "The external system did not answer {point} in time, and carried it out {later}.",
     "external-empty": "The external system answered that there is nothing at {point}.",
 }
 
@@ -63,6 +64,7 @@ def in_words(fault: Fault) -> str:
         squashed=", in their last state" if fault.get("relist") else "",
         who=fault.get("who", "controller"),
         seconds=seconds,
+        still=f"for {next_steps}" if over else f"for {seconds} s",
         seed=fault.get("seed", 0),
     )
     if fault.kind == "restart" and fault.get("behind"):

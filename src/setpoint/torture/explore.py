@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from setpoint.simulation.faults import switch_of
+from setpoint.simulation.faults import is_off
 from setpoint.simulation.plan import Fault, fault
 from setpoint.simulation.result import Result
 
@@ -38,7 +38,7 @@ class Explorer:
         return list(dict.fromkeys([*filter(self._wanted, self._crashes()), *others]))
 
     def _wanted(self, each: Fault) -> bool:
-        return switch_of(each.kind, dict(each.how)) not in self._off
+        return not is_off(each, self._off)
 
     def _crashes(self) -> Iterator[Fault]:
         for point in self._writes:

@@ -1,4 +1,4 @@
-"""F16: bugs beside objects that are named by the clock, that go by themselves, or that come once a while."""
+"""F16: names of the clock, objects that go by themselves, and calls that are carried out late."""
 
 from __future__ import annotations
 
@@ -124,7 +124,51 @@ async def says_once_that_it_is_there(store: Store, ctx: sp.Context) -> None:
     store.status.phase = "Ready"
 
 
+# -- a record that an old call sets last -------------------------------------------------------------------------------
+
+
+class Records(External):
+    """Records by name, as a provider of DNS has them. It refuses a call with an older version than the newest."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, str] = {}
+        self._newest: dict[str, int] = {}
+
+    @call
+    async def put(self, name: str, value: str, version: int) -> None:
+        if version < self._newest.get(name, 0):
+            raise ValueError(f"{name} has a newer version")
+        self.records[name] = value
+        self._newest[name] = version
+
+
+records = Records()
+INTERFACE = 1
+
+
+async def puts_with_the_version_of_the_interface(store: Store, ctx: sp.Context) -> None:
+    if store.status.current != store.spec.image:
+        await records.put(store.name, store.spec.image, INTERFACE)
+        store.status.current = store.spec.image
+
+
+async def puts_with_the_generation(store: Store, ctx: sp.Context) -> None:
+    if store.status.current != store.spec.image:
+        await ctx.ensure_current()
+        await records.put(store.name, store.spec.image, store.metadata.generation)
+        store.status.current = store.spec.image
+
+
 PAIRS = [
+    Pair(
+        name="a-record-that-an-old-call-sets-last",
+        root="R61",
+        source=DERIVED,
+        scenario=TWICE,
+        buggy=made(puts_with_the_version_of_the_interface),
+        correct=made(puts_with_the_generation),
+        options={"externals": [records]},
+    ),
     Pair(
         name="a-backup-named-by-the-time",
         root="R19",

@@ -12,6 +12,9 @@ KNOWN: dict[str, tuple[Fault, ...]] = {
     "a-ticket-for-a-minute": (Fault("crash-after", "patch stores.strange.example.com/status default/main #4"),),
     "a-trace-by-a-hash-of-the-time": (Fault("lost-answer", "create configmaps default/main-in #1"),),
     "letters-by-the-time-between": (),
+    "a-record-that-an-old-call-sets-last": (
+        Fault("external-late", "call records.put('main', 'store:1', 1) #1", (("until", "step"),)),
+    ),
     "a-budget-of-one-reconcile": (Fault("pause", "step 1", (("who", "control plane"),)),),
     "a-password-drawn-again": (Fault("crash-after", "call users.create('main', '*') #1"),),
     "a-network-for-each-attempt": (
