@@ -710,3 +710,34 @@ async def test_a_handler_that_leaves_its_factory_gets_an_error_instead_of_waitin
     assert registration.failures == 1
     assert "an event handler can't end the factory that calls it" in caplog.text
     await stack.aclose()
+
+
+@virtual_time
+async def test_a_task_that_outlives_the_handler_that_started_it_waits_for_the_end_like_any_other() -> None:
+    server = FakeServer()
+    server.put("a")
+    ends: list[str] = []
+    stack = AsyncExitStack()
+    factory = await stack.enter_async_context(InformerFactory(server, random=Random(1)))
+    informer = factory.informer(Pod)
+    started: list[asyncio.Task[None]] = []
+
+    async def service() -> None:
+        await asyncio.sleep(10)
+        await informer.close()
+        ends.append("closed")
+        await stack.aclose()
+        ends.append("left")
+
+    async def on_add(head: Head, initial: bool) -> None:
+        if head.name == "a":
+            started.append(asyncio.ensure_future(service()))
+        else:
+            await asyncio.sleep(10)
+            ends.append(f"added {head.name}")
+
+    informer.add_event_handler(on_add=on_add)
+    await advance(8)
+    server.put("b")
+    await started[0]
+    assert ends == ["added b", "closed", "left"]

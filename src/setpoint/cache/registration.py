@@ -25,8 +25,8 @@ OnUpdate = Callable[[Head, Head], Any]
 OnDelete = Callable[[Head, bool], Any]
 OnChange = Callable[[HeadUpdate], Any]
 
-_calling: ContextVar[HandlerRegistration | None] = ContextVar("setpoint_handler", default=None)
-"""The registration whose handler the current task belongs to."""
+_call: ContextVar[_Call | None] = ContextVar("setpoint_handler_call", default=None)
+"""The call of a coroutine handler that the current task makes, or by which it was started."""
 
 MIN_RESYNC = 1.0
 _SLICE = 0.01
@@ -43,6 +43,17 @@ class _Entry:
         self.last: Head | None = None
         self.initial = False
         self.unknown = False
+
+
+class _Call:
+    """A call of a coroutine handler."""
+
+    __slots__ = ("is_running", "registration", "store")
+
+    def __init__(self, registration: HandlerRegistration, store: Store) -> None:
+        self.registration = registration
+        self.store = store
+        self.is_running = True
 
 
 class HandlerRegistration:
@@ -146,15 +157,16 @@ class HandlerRegistration:
         the running call of the handler is the last.
         """
         self.detach()
-        if self.started and _calling.get() is not self:
+        if self.started and not self._is_calling():
             await self._ended.wait()
 
     @property
     def is_removed(self) -> bool:
         return self._removed
 
-    def is_for(self, store: Store) -> bool:
-        return self._store is store
+    def _is_calling(self) -> bool:
+        call = _call.get()
+        return call is not None and call.is_running and call.registration is self
 
     # -- for the informer ----------------------------------------------------------------------------------------------
 
@@ -231,7 +243,6 @@ class HandlerRegistration:
 
     async def run(self) -> None:
         """Delivers pending events until the registration is removed. The informer owns the task that runs this."""
-        _calling.set(self)
         loop = asyncio.get_running_loop()
         try:
             while not self._removed:
@@ -311,6 +322,8 @@ class HandlerRegistration:
 
     async def _finish_call(self) -> None:
         assert self._busy is not None
+        call = _Call(self, self._store)
+        _call.set(call)
         try:
             await self._busy
         except asyncio.CancelledError:
@@ -321,6 +334,8 @@ class HandlerRegistration:
             self._failed(self._busy_key, RuntimeError("the handler awaited something that was cancelled"))
         except Exception as problem:  # noqa: BLE001 - a handler’s failure is its own
             self._failed(self._busy_key, problem)
+        finally:
+            call.is_running = False
         self._busy = None
         if self._busy_initial:
             self._initial_done()
@@ -348,8 +363,8 @@ def is_within_handler(store: Store) -> bool:
     """Whether the current task is a call of a handler of this store's informer, or was started by one. Such a task must
     not wait for the end of the informer, which waits for its handlers.
     """
-    registration = _calling.get()
-    return registration is not None and registration.is_for(store)
+    call = _call.get()
+    return call is not None and call.is_running and call.store is store
 
 
 def _with_both(on_update: OnUpdate) -> OnChange:
