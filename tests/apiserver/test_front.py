@@ -241,6 +241,43 @@ async def test_urls_of_a_hundred_kilobytes_are_read() -> None:
         assert json.loads(body)["items"] == []
 
 
+def long_head(fields: int) -> bytes:
+    return b"GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + b"".join(
+        b"X-%d: %b\r\n" % (number, b"x" * 60_000) for number in range(fields)
+    )
+
+
+async def test_a_head_of_more_than_a_mebibyte_is_refused() -> None:
+    async with ApiServer() as server, HttpFront(server) as front:
+        with contextlib.suppress(ConnectionResetError):
+            head, _ = await exchanged(front, long_head(100))
+            assert head.startswith(b"HTTP/1.1 431 ")
+        head, _ = await exchanged(front, long_head(10) + b"\r\n")
+        assert head.startswith(b"HTTP/1.1 200 ")
+        assert front._room.held == 0
+
+
+async def test_the_heads_of_all_requests_together_have_a_limit() -> None:
+    async with ApiServer() as server, contextlib.AsyncExitStack() as stack:
+        front = HttpFront(server)
+        front._room = Room(2_000_000)
+        await stack.enter_async_context(front)
+        for _ in range(6):
+            _, writer = await asyncio.open_connection(front.host, front.port)
+            stack.push_async_callback(closed, writer)
+            writer.write(long_head(12))
+        await until(lambda: front._room.held >= 2_000_000)
+        head, _ = await exchanged(front, long_head(0) + b"\r\n")
+        assert head.startswith(b"HTTP/1.1 200 ")
+        assert front._room.held < 2_000_000 + (1 << 20) + 6 * 2**18
+
+
+async def closed(writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
+
+
 @pytest.mark.parametrize("data", [b"", b"GET ", b"GET / HTTP/1.1\r\nHost: loc"])
 async def test_a_head_that_never_comes_ends_the_connection(data: bytes) -> None:
     async with ApiServer() as server, HttpFront(server, head_timeout=0.01) as front:

@@ -14,6 +14,7 @@ from setpoint.apiserver.errors import ApiStatusError, bad_request, internal_erro
 from setpoint.apiserver.http_types import HungUp, Peer
 from setpoint.apiserver.identity.certificates import certified
 from setpoint.serving.connection_limit import ConnectionLimit
+from setpoint.serving.room import Room
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -23,6 +24,10 @@ __all__ = ["Connections"]
 _MAX_LINE: Final = 128 * 1024
 _MAX_FIELD: Final = 64 * 1024
 _MAX_FIELDS: Final = 128
+_MAX_HEAD: Final = 1 << 20
+"""The maximum size of a head in bytes, as in Go."""
+_SMALL_HEAD: Final = 64 * 1024
+_TOO_LARGE: Final = b"HTTP/1.1 431 \r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _IDLE: Final = 90.0
 """The time after which an idle connection is closed, in seconds, as in upstream."""
 
@@ -30,14 +35,20 @@ _IDLE: Final = 90.0
 class Connections(web.Server):
     """The connections of the HTTP front, as a service of a `Listener`. ``handler`` answers requests. A connection on
     which the TLS handshake or the head of the first request is not complete after ``head_timeout`` seconds is closed.
+    Heads of more than 64 KiB take ``room``.
     """
 
     def __init__(
-        self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], *, head_timeout: float
+        self,
+        handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
+        *,
+        head_timeout: float,
+        room: Room | None = None,
     ) -> None:
         super().__init__(handler, handler_cancellation=True)
         self.read_timeout = head_timeout
         self.limit = ConnectionLimit()
+        self.room = Room() if room is None else room
         self._settings: dict[str, Any] = {
             "access_log": None,
             "auto_decompress": False,
@@ -53,13 +64,15 @@ class Connections(web.Server):
 
 
 class _Connection(web.RequestHandler):
-    __slots__ = ("_has_head", "_head_timer", "_limit", "_to", "peer")
+    __slots__ = ("_has_head", "_head_size", "_head_timer", "_limit", "_room", "_to", "peer")
 
     def __init__(self, connections: Connections, **settings: Any) -> None:
         super().__init__(connections, **settings)
         self._limit = connections.limit
+        self._room = connections.room
         self._head_timer = self._loop.call_later(connections.read_timeout, self.force_close)
         self._has_head = False
+        self._head_size = 0
         self._to: Any = None
         self.peer = Peer()
 
@@ -72,14 +85,40 @@ class _Connection(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         self._head_timer.cancel()
         self._limit.close(self._to)
+        self._room.give_back(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        count, waiting = self._request_count, self._waiter is not None
         super().data_received(data)
-        if not self._has_head and self._request_count:
+        if self._request_count != count:
+            self._head_came()
+        elif waiting:
+            self._take_head(len(data))
+
+    def read_on(self) -> None:
+        """Called by the room."""
+        self._to.resume_reading()
+
+    def _head_came(self) -> None:
+        if self._head_size:
+            self._head_size = 0
+            self._room.give_back(self)
+        if not self._has_head:
             self._has_head = True
             self._head_timer.cancel()
             self._limit.activate(self._to)
+
+    def _take_head(self, size: int) -> None:
+        """Counts a part of a head that is not complete."""
+        before, self._head_size = self._head_size, self._head_size + size
+        if self._head_size > _MAX_HEAD:
+            self._to.write(_TOO_LARGE)
+            self.force_close()
+        elif self._head_size > _SMALL_HEAD:
+            taken = before if before > _SMALL_HEAD else 0
+            if not self._room.take(self, self._head_size - taken):
+                self._to.pause_reading()
 
     def handle_error(
         self,
