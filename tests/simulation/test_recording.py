@@ -92,6 +92,17 @@ async def test_the_values_of_secrets_become_stand_ins_that_say_only_which_are_eq
     )
 
 
+def test_no_annotation_of_a_secret_and_no_copy_of_any_object_is_kept() -> None:
+    copy = '{"apiVersion": "v1", "kind": "Secret", "data": {"a": "hunter2"}}'
+    annotations = {"kapp.k14s.io/original": copy, "tool.example.com/backup": "hunter2", "plain": "{}"}
+    document = {"metadata": {"name": "s", "annotations": annotations}}
+    secret = StandIns(b"k").redacted("secrets", document)
+    assert "hunter2" not in str(secret)
+    assert secret["metadata"]["annotations"].keys() == {"tool.example.com/backup", "plain"}
+    other = StandIns(b"k").redacted("configmaps", document)
+    assert other["metadata"]["annotations"] == {"tool.example.com/backup": "hunter2", "plain": "{}"}
+
+
 def test_what_a_filter_names_is_replaced_and_what_was_applied_last_is_left_out() -> None:
     applied = {"kubectl.kubernetes.io/last-applied-configuration": "hunter2", "team": "a"}
     document = {

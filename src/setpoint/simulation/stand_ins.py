@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
-_SECRETS: Final = ("data.*", "stringData.*")
+import msgspec
+
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_SECRETS: Final = ("data.*", "stringData.*", "metadata.annotations.*")
 
 
 class StandIns:
@@ -21,7 +23,7 @@ class StandIns:
             continued with the same key.
         fields: the fields to replace, each as a collection and a path, such as ``"configmaps data.password"``. ``*``
             stands for every collection (``"* spec.token"``) and, in a path, for every name and every index of a list.
-            Values of Secrets are always replaced.
+            Values of Secrets are always replaced, also those of their annotations, where many tools keep copies.
 
     Raises:
         ValueError: a field does not have that form.
@@ -39,8 +41,9 @@ class StandIns:
             self._fields.append((collection, path.strip().split(".")))
 
     def redacted(self, collection: str, document: dict[str, Any]) -> dict[str, Any]:
-        """The object without secret values and without the annotation of the last applied configuration (which contains
-        them). Its managed fields keep only the manager, the operation, the subresource and the time.
+        """The object without secret values and without annotations that hold a whole object (which contains them), such
+        as the last applied configuration. Its managed fields keep only the manager, the operation, the subresource and
+        the time.
         """
         meta = {name: value for name, value in document.get("metadata", {}).items() if name != "managedFields"}
         if managers := [
@@ -48,8 +51,8 @@ class StandIns:
             for entry in document.get("metadata", {}).get("managedFields") or ()
         ]:
             meta["managedFields"] = managers
-        if _APPLIED in (meta.get("annotations") or {}):
-            meta["annotations"] = {name: value for name, value in meta["annotations"].items() if name != _APPLIED}
+        if annotations := meta.get("annotations"):
+            meta["annotations"] = {name: text for name, text in annotations.items() if not _holds_object(name, text)}
         found: Any = {**document, "metadata": meta}
         for wanted, path in self._fields:
             if wanted in ("*", collection):
@@ -83,3 +86,14 @@ class StandIns:
             return int.from_bytes(digest.digest()[:4]) % 1_000_000
         text = f"stand-in-{digest.hexdigest()[:16]}"
         return base64.b64encode(text.encode()).decode() if encoded else text
+
+
+def _holds_object(name: str, text: Any) -> bool:
+    """Whether an annotation is a copy of an object, as kubectl and kapp keep it of what they applied."""
+    if name == _APPLIED:
+        return True
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.DecodeError, TypeError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and {"apiVersion", "kind"} <= found.keys()
