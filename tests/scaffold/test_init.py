@@ -99,6 +99,46 @@ def test_a_project_with_everything_passes_its_own_tests_and_lint(
     assert definitions == {"Shop": ["v1beta1", "v1alpha1"], LONG: ["v1"]}
 
 
+def test_with_a_lifespan_and_defaults_that_are_lists_a_project_keeps_its_lint_and_its_demo(tmp_path: Path) -> None:
+    assert setpoint("init", "shop") == 0
+    package = tmp_path / "shop" / "src" / "shop"
+    types, lifespan, controller = package / "shop" / "types.py", package / "lifespan.py", package / "shop/controller.py"
+    types.write_text(
+        types.read_text().replace("    ready: int = 0\n", "    ready: int = 0\n    names: list[str] = []\n")
+    )
+    text = lifespan.read_text().replace("AsyncIterator[None]", "AsyncIterator[list[str]]")
+    lifespan.write_text(text.replace("    yield\n", '    yield ["shared"]\n'))
+    use = "    shop.status.names = ctx.state(list)\n    (deployment,)"
+    controller.write_text(controller.read_text().replace("    (deployment,)", use))
+    ruff(tmp_path / "shop")
+    environ = {**os.environ, "PYTHONPATH": str(package.parent)}
+    done = subprocess.run([sys.executable, "shop/demo.py"], env=environ, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "demo: converged" in done.stdout
+    with importable(package.parent), loaded(str(package / "__main__.py")) as program:
+        assert program.module.lifespan.__module__ == "shop.lifespan"
+
+
+@pytest.mark.parametrize("name", ["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
+def test_a_name_that_yaml_does_not_read_as_text_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert setpoint("init", name) == 1
+    assert (
+        f"the name {name!r}: YAML reads it as a boolean or as nothing; try {name}-operator" in capsys.readouterr().err
+    )
+    assert setpoint("init", "shop", "--kind", name.capitalize()) == 1
+    assert re.search(r"kind .*: (YAML reads it as a boolean or as nothing; try My|a singular)", capsys.readouterr().err)
+    assert setpoint("init", "shop", "--group", "1.5") == 1
+    assert "--group '1.5'" in capsys.readouterr().err
+    assert list(Path().iterdir()) == []
+
+
+def test_the_help_of_init_names_no_option_that_makes_no_sense(capsys: pytest.CaptureFixture[str]) -> None:
+    assert setpoint("init", "--help") == 0
+    printed = capsys.readouterr().out
+    assert "--from" in printed
+    assert "--empty" not in printed
+
+
 def test_the_role_of_a_new_project_with_webhooks_is_enough_for_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -126,7 +126,7 @@ def init(
     group: str | None = None,
     kind: str | None = None,
     version: str = "v1alpha1",
-    source: Annotated[tuple[Literal["kopf"], Path] | None, Parameter(name="--from")] = None,
+    source: Annotated[tuple[Literal["kopf"], Path] | None, Parameter(name="--from", negative="")] = None,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Make a project for an operator: types, a controller, tests, an image, deploy/, CI.

@@ -17,6 +17,7 @@ __all__ = ["KindName", "NameProblem", "ProjectName", "version_class"]
 
 _VERSION: Final = re.compile(r"v[1-9]\d*(?:(?:alpha|beta)[1-9]\d*)?")
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+_NUMBER: Final = re.compile(r"[0-9][0-9.e]*")
 _ENDINGS: Final = ("operator", "controller")
 _LONGEST: Final = 40
 _LONGEST_KIND: Final = 32
@@ -24,21 +25,26 @@ _LONGEST_KIND: Final = 32
 differently.
 """
 _IMPORTED: Final = frozenset({
-    "Annotated", "Any", "Container", "Deployment", "DeploymentSpec", "Invalid", "LabelSelector", "Path", "Pod",
-    "PodSpec", "PodTemplateSpec",
+    "Annotated", "Any", "AsyncIterator", "Container", "Deployment", "DeploymentSpec", "Invalid", "LabelSelector",
+    "Path", "Pod", "PodSpec", "PodTemplateSpec",
 })  # fmt: skip
 """The classes that the templates import."""
 _SPOKEN: Final = frozenset({
-    "admission", "admissions", "check_conversions", "clean_up", "cluster", "controller", "controllers", "ctx", "demo",
-    "deployment", "deployment_of", "document", "fill_in", "from_wire", "image", "int", "is_ready", "judge", "kinds",
-    "labels", "len", "list", "main", "parts", "pod", "print", "pytest", "ready", "reconcile", "replicas", "review",
-    "sample", "scenario", "selector", "show", "sorted", "sp", "spec", "status", "str", "template", "type", "versions",
-    "wanted", "what", "why", "yaml",
+    "admission", "admissions", "asynccontextmanager", "check_conversions", "clean_up", "cluster", "controller",
+    "controllers", "ctx", "demo", "deployment", "deployment_of", "document", "fill_in", "from_wire", "image", "int",
+    "is_ready", "judge", "kinds", "labels", "len", "lifespan", "list", "main", "manager", "object", "parts", "pod",
+    "print", "program", "pytest", "ready", "reconcile", "replicas", "review", "sample", "scenario", "selector", "show",
+    "sorted", "sp", "spec", "stand_in", "status", "str", "template", "type", "versions", "wanted", "what", "why",
+    "yaml",
 })  # fmt: skip
 """The other names in the code of the templates. A kind with one of these names has the module ``NAME_kind``."""
 _TAKEN: Final = ("setpoint", "tests", "test", "src", "demo", "deploy", "samples")
 _TOOLS: Final = frozenset({"cloudpickle", "hypothesis", "mypy", "pip", "pre-commit", "pyright", "pytest", "ruff", "uv"})
 """The packages in the project's environment, other than setpoint's dependencies."""
+
+
+_NOT_TEXT: Final = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
+"""What Kubernetes' YAML 1.1 reads as a boolean or as nothing, in any case, where it stands without quotes."""
 
 
 class NameProblem(Exception):
@@ -62,7 +68,11 @@ class ProjectName:
             raise NameProblem(
                 f"the name {self.name!r}: Python has a module or word of that name; try {self._other_name}"
             )
-        if dns1123_subdomain(self.group) or "." not in self.group:
+        if self.name in _NOT_TEXT:
+            raise NameProblem(
+                f"the name {self.name!r}: YAML reads it as a boolean or as nothing; try {self._other_name}"
+            )
+        if dns1123_subdomain(self.group) or "." not in self.group or _NUMBER.fullmatch(self.group):
             raise NameProblem(f"--group {self.group!r}: a domain name of yours, such as {self.name}.example.com")
 
     def check_is_free(self) -> None:
@@ -111,6 +121,8 @@ class KindName:
     def __post_init__(self) -> None:
         if not _KIND.fullmatch(self.kind) or len(self.kind) > _LONGEST_KIND or keyword.iskeyword(self.kind):
             raise NameProblem(f"the kind {self.kind!r}: a singular in CamelCase of up to {_LONGEST_KIND} letters")
+        if self.kind.lower() in _NOT_TEXT or self.plural in _NOT_TEXT:
+            raise NameProblem(f"the kind {self.kind!r}: YAML reads it as a boolean or as nothing; try My{self.kind}")
         if self.kind.endswith("List"):
             raise NameProblem(
                 f"the kind {self.kind!r}: clients take a kind that ends in List for a list of objects; "
