@@ -44,7 +44,7 @@ _TOOLS: Final = frozenset({"cloudpickle", "hypothesis", "mypy", "pip", "pre-comm
 
 
 _NOT_TEXT: Final = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
-"""What Kubernetes' YAML 1.1 reads as a boolean or as nothing, in any case, where it stands without quotes."""
+"""Words that Kubernetes' YAML 1.1 reads as a boolean or as nothing, in any case, where they stand without quotes."""
 
 
 class NameProblem(Exception):
