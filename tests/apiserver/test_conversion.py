@@ -240,6 +240,10 @@ def with_metadata(**fields: Any) -> Callable[[dict[str, Any]], Any]:
         (with_metadata(name="other"), "invalid object: must have the same name: one != other"),
         (with_metadata(uid="other"), "invalid object: must have the same UID: "),
         (with_metadata(labels={"a b": "c"}), "invalid metadata: metadata.labels"),
+        (
+            with_metadata(annotations={"a": "x" * (1 << 18)}),
+            "returned invalid metadata: metadata.annotations: Too long: may not be more than 262144 bytes",
+        ),
     ],
 )
 async def test_a_bad_conversion_stores_nothing(spoil: Callable[[dict[str, Any]], Any], words: str) -> None:

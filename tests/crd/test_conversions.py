@@ -483,3 +483,41 @@ def test_what_can_not_be_converted_is_refused(document: dict[str, Any], to: str,
 def test_the_annotation_can_be_read_by_people() -> None:
     kept = MYKIND.convert(NEW, "v1alpha1")["metadata"]["annotations"][MYKIND.annotation]
     assert json.loads(kept) == {"v1alpha2": {"f": {"spec": {"f": {"template": {"v": TEMPLATE}}}}}}
+
+
+class LargeV1Spec(Model):
+    n: int = 0
+
+
+class LargeV1(CustomResource, group="large.example.com", version="v1", kind="Large", storage=False):
+    spec: LargeV1Spec = LargeV1Spec()
+
+
+class LargeSpec(Model):
+    n: int = 0
+    small: str = ""
+    big: str = ""
+
+
+class Large(
+    CustomResource,
+    group="large.example.com",
+    version="v2",
+    conversions=(Conversion(LargeV1).add("spec.small").add("spec.big"),),
+):
+    spec: LargeSpec = LargeSpec()
+
+
+def test_kept_values_that_exceed_the_annotations_of_an_object_are_refused_with_their_field() -> None:
+    document = {
+        "apiVersion": "large.example.com/v2",
+        "kind": "Large",
+        "metadata": {"name": "a", "namespace": "b", "annotations": {"own": "x" * 1000}},
+        "spec": {"small": "x", "big": "x" * 260_000},
+    }
+    versions = Versions.of(Large)
+    old = versions.convert(document, "v1")
+    assert versions.convert(old, "v2") == document
+    document["metadata"]["annotations"]["own"] = "x" * 3000
+    with pytest.raises(ConversionError, match=r"b/a: v2 to v1: spec\.big of v2 would be kept in .* allow 262144"):
+        versions.convert(document, "v1")

@@ -1,4 +1,4 @@
-"""What kube-apiserver's libraries of version 1.37.1 say of random schemas and values, and of texts in each format."""
+"""The answers of kube-apiserver's libraries of version 1.37.1 for random schemas and values, and of texts in each format."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import msgspec
 from setpoint.crd.place import EACH, ENTRY, MISSING, Steps
 from setpoint.schema import Schema, json_equal
 
-__all__ = ["Tree", "loss", "restore"]
+__all__ = ["Tree", "largest", "loss", "restore"]
 
 JSON = Any
 Tree: TypeAlias = dict[str, Any]
@@ -83,6 +83,16 @@ def _items_lost(
         if found is not None:
             items.append([value, found] if keyed else [_mark(new), found, index])
     return {"k": keys, "i": items} if keyed else {"i": items}
+
+
+def largest(tree: Tree) -> str:
+    """The path of the field that takes most of the tree: ``spec.template``."""
+    path = []
+    while fields := tree.get("f"):
+        name = max(fields, key=lambda field: len(msgspec.json.encode(fields[field])))
+        path.append(name)
+        tree = fields[name]
+    return ".".join(path)
 
 
 def restore(tree: JSON, after: JSON) -> JSON:

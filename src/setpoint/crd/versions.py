@@ -12,7 +12,7 @@ from setpoint.crd.conversion import Conversion
 from setpoint.crd.coverage import Coverage
 from setpoint.crd.edge import Way, ways
 from setpoint.crd.errors import ConversionError, DefinitionError
-from setpoint.crd.kept import loss, restore
+from setpoint.crd.kept import largest, loss, restore
 from setpoint.crd.place import Steps
 from setpoint.crd.schema import JSONSchema, check_fields, schema_of
 from setpoint.meta import GroupKind, Object, from_wire, resource_of, to_wire
@@ -23,6 +23,8 @@ __all__ = ["Versions", "family_of"]
 JSON = Any
 K = TypeVar("K", bound=Object)
 _TOP = ("apiVersion", "kind", "metadata")
+_MAX_ANNOTATIONS = 256 * 1024
+"""The bytes that API servers allow for the annotations of an object, also of a converted one."""
 _AGREED = ("group", "kind", "plural", "singular", "namespaced")
 
 
@@ -248,6 +250,14 @@ class Versions:
         metadata = document.get("metadata") or {}
         text = msgspec.json.encode(kept, order="deterministic").decode()
         annotations = {**(metadata.get("annotations") or {}), self.annotation: text}
+        size = sum(len(f"{key}{value}".encode()) for key, value in annotations.items())
+        if size > _MAX_ANNOTATIONS:
+            version, tree = max(kept.items(), key=lambda item: len(msgspec.json.encode(item[1])))
+            raise ConversionError(
+                f"{largest(tree)} of {version} would be kept in the annotation {self.annotation}, with which all "
+                f"annotations would take {size} bytes, and API servers allow {_MAX_ANNOTATIONS}; shorten the field, or "
+                f"give {document.get('apiVersion')} a field for it"
+            )
         return {**document, "metadata": {**metadata, "annotations": annotations}}
 
 

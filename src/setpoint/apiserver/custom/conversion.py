@@ -13,7 +13,7 @@ import msgspec
 
 from setpoint.apiserver.errors import ApiStatusError
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
-from setpoint.apiserver.objects.metadata import new_uid
+from setpoint.apiserver.objects.metadata import MAX_ANNOTATIONS, new_uid
 from setpoint.apiserver.replay import Replay, Suspended
 from setpoint.apiserver.requests.body import MAX_BODY
 from setpoint.apiserver.resources.registry import ServedResource
@@ -21,6 +21,7 @@ from setpoint.apiserver.state import State
 from setpoint.apiserver.webhooks.caller import CallFailed, Target
 from setpoint.apiserver.webhooks.responses import ask, response_of, review_version
 from setpoint.meta.names import label_value, qualified_name
+from setpoint.schema.errors import too_long
 
 __all__ = ["ConversionWebhook"]
 
@@ -166,4 +167,7 @@ def _metadata_problem(metadata: JsonObject) -> str:
                 problems = problems + label_value(value)
             if problems:
                 return f'invalid metadata: metadata.{name}: Invalid value: "{key}": {problems[0]}'
+    annotations = metadata.get("annotations") or {}
+    if sum(len(f"{key}{value}".encode()) for key, value in annotations.items()) > MAX_ANNOTATIONS:
+        return f"invalid metadata: {too_long('metadata.annotations', MAX_ANNOTATIONS)}"
     return ""
