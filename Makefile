@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-peers test-generated test-browser corpus plans test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-instructions bench-simulation bench-cluster dist check clean
+.PHONY: help demo test test-peers test-generated test-browser corpus plans test-lowest test-newest test-strange test-days fuzz mutation docs lint types mypy basedpyright models models-check bench-queue bench-client bench-informer bench-controller bench-webhook bench-apiserver bench-processes bench-instructions bench-simulation bench-cluster bench-startup dist check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -142,6 +142,9 @@ bench-simulation: $(VENV)/.dev ## what it costs to prove a controller against ev
 
 bench-cluster: $(VENV)/.dev ## Deployments on hollow nodes that converge: what each object costs
 	$(BIN)/python benchmarks/cluster.py $(ARGS)
+
+bench-startup: $(VENV)/.dev ## an operator's process until its caches have synced: ARGS='--before DIR'
+	$(BIN)/python benchmarks/startup.py $(ARGS)
 
 dist: $(VENV)/.dev ## the wheel and the sdist, tried in empty environments, and a bill of materials
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group release

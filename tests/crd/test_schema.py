@@ -22,6 +22,9 @@ from setpoint.crd import (
     schema_of_type,
 )
 from setpoint.meta import IntOrString, Model, Quantity, resource_of
+from setpoint.models.core_v1 import Container
+from setpoint.schema import compile_pattern
+from setpoint.schema.own_patterns import OWN_PATTERNS
 
 
 class Mode(enum.Enum):
@@ -212,3 +215,21 @@ def test_what_a_structural_schema_cannot_say_names_class_and_field(kind: type, s
 def test_a_bad_declaration_says_what_to_write(words: dict[str, Any], said: str) -> None:
     with pytest.raises(DefinitionError, match=said):
         type(CustomResource)("Bad", (CustomResource,), {}, **words)
+
+
+class Team(Model):
+    containers: Annotated[list[Container], Field(list_map_keys=("name",))] = []
+
+
+class Teams(CustomResource, group="lists.example.com", version="v1"):
+    spec: Team = Team()
+
+
+def test_lists_of_kubernetes_own_types_may_have_map_keys() -> None:
+    schema = schema_of(Teams)["properties"]["spec"]["properties"]["containers"]
+    assert schema["x-kubernetes-list-map-keys"] == ["name"]
+
+
+def test_the_patterns_of_kubernetes_own_types_are_valid() -> None:
+    for pattern in OWN_PATTERNS:
+        compile_pattern(pattern)

@@ -15,7 +15,7 @@ from typing import Any
 
 from setpoint.meta import Condition
 from setpoint.models.resources import DEFINITIONS, schemas
-from setpoint.schema import copy_json
+from setpoint.schema import copy_json, own_patterns
 
 __all__ = ["EMBEDDED_META", "INT_OR_STRING", "QUANTITY", "builtin_schema", "is_builtin"]
 
@@ -38,11 +38,7 @@ _LEVELS = 3
 _LONGEST = 160
 _STRINGS: JSONSchema = {"type": "object", "additionalProperties": {"type": "string"}}
 INT_OR_STRING: JSONSchema = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
-QUANTITY: JSONSchema = INT_OR_STRING | {
-    "pattern": r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?[0-9]{1,3}))?$",
-    "maxLength": 1000,
-}
-"""As in controller-gen, but without the exponents and lengths that `setpoint.meta.Quantity` and Go can't read."""
+QUANTITY: JSONSchema = INT_OR_STRING | {"pattern": own_patterns.QUANTITY, "maxLength": 1000}
 EMBEDDED_META: JSONSchema = {
     "type": "object",
     "properties": {
@@ -60,13 +56,9 @@ _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _CONDITION: dict[str, JSONSchema] = {
     "message": {"maxLength": 32768},
     "observedGeneration": {"minimum": 0},
-    "reason": {"maxLength": 1024, "minLength": 1, "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"},
+    "reason": {"maxLength": 1024, "minLength": 1, "pattern": own_patterns.CONDITION_REASON},
     "status": {"enum": ["True", "False", "Unknown"]},
-    "type": {
-        "maxLength": 316,
-        "pattern": r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
-        r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
-    },
+    "type": {"maxLength": 316, "pattern": own_patterns.CONDITION_TYPE},
 }
 """The limits of ``metav1.Condition``. They are markers in Go's source that controller-gen writes into definitions; no
 OpenAPI document has them.

@@ -12,7 +12,7 @@ import math
 import types
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -262,7 +262,10 @@ def _type(annotation: Any, walk: _Walk, described: str = "") -> JSONSchema:
         metas = list(metas_of(extras))
     except ValueError as problem:
         raise walk.error(problem) from None
-    schema = _bare(annotation, walk, open_ended=any(option.preserve_unknown_fields for option in options_of(metas)))
+    options = list(options_of(metas))
+    if walk.brief and any(option.list_map_keys for option in options):
+        walk = replace(walk, brief=False)  # the keys are fields of the items, which may be of a built-in type
+    schema = _bare(annotation, walk, open_ended=any(option.preserve_unknown_fields for option in options))
     if described:
         schema["description"] = described
     try:

@@ -9,6 +9,7 @@ from typing import Final
 
 from .errors import FieldError, forbidden, invalid, required
 from .node import JSON
+from .own_patterns import OWN_PATTERNS
 from .pattern import PatternError, compile_pattern
 
 __all__ = ["form_errors"]
@@ -129,7 +130,7 @@ def _values(
         _logic(part, False, f"{path}.oneOf[{index}]", errors)
     if node.get("not") is not None:
         _logic(node["not"], False, f"{path}.not", errors)
-    if node.get("pattern"):
+    if node.get("pattern") and node["pattern"] not in OWN_PATTERNS:
         try:
             compile_pattern(node["pattern"])
         except PatternError as error:
