@@ -1,4 +1,4 @@
-"""What an operator's process costs until its caches have synced, beside another checkout.
+"""The cost of an operator's process until its caches have synced, beside another checkout.
 
     git clone . ../before && git -C ../before checkout COMMIT && make -C ../before .venv/.dev
     python benchmarks/startup.py --before ../before

@@ -1,7 +1,7 @@
 """Lists the public API: ``tools/public_api.py [--check] [--release]``.
 
-A name is public if a package has it in ``__all__``; so are the public members of its classes. What is promised of it is
-its tier, in ``docs/api/tiers.toml``. ``docs/api/now.txt`` has a line for each stable name, ``docs/api/provisional.txt``
+A name is public if a package has it in ``__all__``; so are the public members of its classes. Its tier, in
+``docs/api/tiers.toml``, says how much is promised. ``docs/api/now.txt`` has a line for each stable name, ``docs/api/provisional.txt``
 for each provisional one, and ``docs/api/changes.md`` the difference from ``docs/api/released.txt``, the stable names of
 the last release. ``--release`` makes today's list that of a release. ``--check`` writes nothing and exits 1 if a file
 differs, if the tiers name what does not exist, or if a name that a release had is gone and neither the changelog nor a
@@ -115,7 +115,7 @@ def _listed(root: griffe.Object | griffe.Alias, tiers: Tiers, tier: str) -> Iter
 
 
 def _target(member: griffe.Object | griffe.Alias) -> griffe.Object | griffe.Alias | None:
-    """What an alias stands for; None if that is not in this package, or in a package that is left out."""
+    """The object for which an alias stands; None if it is not in this package, or in a package that is left out."""
     try:
         return member.final_target if isinstance(member, griffe.Alias) else member
     except griffe.AliasResolutionError:

@@ -1,4 +1,4 @@
-"""What the commands of a program in production import: no server, no simulation, and little of everything else."""
+"""The imports of the commands of a program in production: no server, no simulation, and little of everything else."""
 
 from __future__ import annotations
 
