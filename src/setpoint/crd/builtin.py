@@ -14,7 +14,8 @@ from functools import cache
 from typing import Any
 
 from setpoint.meta import Condition
-from setpoint.models.resources import DEFINITIONS, schemas
+from setpoint.models._table import DEFINITIONS
+from setpoint.models.resources import schemas
 from setpoint.schema import copy_json, own_patterns
 
 __all__ = ["EMBEDDED_META", "INT_OR_STRING", "QUANTITY", "builtin_schema", "is_builtin"]

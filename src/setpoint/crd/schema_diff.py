@@ -275,8 +275,8 @@ class _Comparison:
         if not path:
             inner = [(fields.get("metadata") or {}).get("properties") or {} for fields in (before, after)]
             for name in _NAMES:
-                pair = [{"type": "string", **(fields.get(name) or {})} for fields in inner]
-                yield from self.compare(*pair, f"metadata.{name}")
+                was, now = ({"type": "string", **(fields.get(name) or {})} for fields in inner)
+                yield from self.compare(was, now, f"metadata.{name}")
         for name in (*before, *(name for name in after if name not in before)):
             if not path and name in _IMPLIED:
                 continue
