@@ -169,14 +169,15 @@ class Declaration(Generic[K]):
         field_selector: AnyFieldSelector = None,
         metadata_only: bool = False,
     ) -> Self:
-        """Declares a kind on which objects depend. ``map(head)`` returns the keys to reconcile for a changed object; it
-        is called for the state before and the state after the change.
+        """Declares a kind on which objects depend. ``map(head)`` returns the keys to reconcile for a changed object;
+        it is called for the state before and the state after the change. It may return any number of keys, a single one
+        or None; tuples of namespace and name, and objects of the reconciled kind, stand for their keys.
 
         A function of two arguments, ``map(head, caches)``, also gets the listers of all declared kinds; with an
         `index`, a lister finds the objects that refer to the changed object. A coroutine function is awaited: each
         watch makes one call at a time, while other watches and the reconciles go on. When ``map`` raises an exception,
-        the exception is logged, the event is dropped, and the next event is delivered as usual. A function that depends
-        on an unreliable service has to retry on its own.
+        or returns something other than keys, the exception is logged, the event is dropped, and the next event is
+        delivered as usual. A function that depends on an unreliable service has to retry on its own.
 
         To watch one object: ``field_selector={"metadata.name": "settings"}, namespace="default"``.
 
@@ -309,7 +310,8 @@ class Declaration(Generic[K]):
 
     def source(self, source: Source) -> Self:
         """Declares a source of keys: ``source()`` returns an async iterator of keys from outside the cluster. The
-        iterator may end; if it raises an exception, the controller fails.
+        iterator may end; if it raises an exception, the controller fails. An item that is not a key of the reconciled
+        kind is logged and dropped.
 
         A source that takes an argument, ``source(caches)``, gets the controller's `Caches`. With `Caches.informer` it
         can follow kinds that become known only while the program runs, and let them go again.
