@@ -7,6 +7,7 @@ import json
 import os
 import ssl
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -412,3 +413,12 @@ def test_kubectl_is_the_one_on_the_path_but_never_itself(tmp_path: Path, monkeyp
     monkeypatch.setenv("PATH", str(folder))
     install(folder)
     assert "was not on the PATH" in (folder / "kubectl").read_text()
+
+
+def test_the_bytecode_of_the_programs_is_there_once_they_are_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "bytecode"))
+    install(tmp_path / "programs")
+    compiled = {path.name.partition(".")[0] for path in (tmp_path / "bytecode").rglob("*.pyc")}
+    assert {"kube_apiserver", "etcd", "serving", "server"} <= compiled

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import compileall
 import hashlib
 import os
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from importlib.util import cache_from_source
 from pathlib import Path
 
 __all__ = ["assets", "install"]
@@ -37,7 +39,7 @@ def assets(controllers: Sequence[str] = ()) -> Path:
 
 def install(folder: Path, controllers: Sequence[str] = ()) -> None:
     """Writes the three programs into ``folder``; other files in it are left alone. ``controllers`` are the controllers
-    that run beside each server.
+    that run beside each server. Compiles setpoint's modules if no bytecode of them is there.
 
     Raises:
         OSError: the folder can't be written.
@@ -50,6 +52,10 @@ def install(folder: Path, controllers: Sequence[str] = ()) -> None:
     kubectl = shutil.which("kubectl", path=_path_without(folder))
     text = _NO_KUBECTL if kubectl is None else f'#!/bin/sh\nexec {shlex.quote(kubectl)} "$@"\n'
     _write(folder / "kubectl", text)
+    if not Path(cache_from_source(__file__)).exists():
+        # Installers such as uv leave that to the first start, and images may forbid it: then every start compiles
+        # everything, which doubles its CPU time. Where nothing can be written, it stays so.
+        compileall.compile_dir(Path(__file__).parents[2], quiet=2)
 
 
 def _path_without(folder: Path) -> str:
