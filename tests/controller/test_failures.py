@@ -22,6 +22,7 @@ from setpoint.testing import advance, cluster, virtual_time
 from .world import Widget, widget
 
 HERE = "test_failures.py"
+ANY: Any = 3
 
 
 class _InactiveRpcError(Exception): ...
@@ -72,9 +73,9 @@ def several() -> None:
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (lambda: {}["x"], f"KeyError: 'x' ({HERE}:LINE)"),
-        (lambda: json.loads(3), f"TypeError: the JSON object must be str, bytes or bytearray, not int ({HERE}:LINE)"),
-        (lambda: widget().missing, f"AttributeError: 'Widget' object has no attribute 'missing' ({HERE}:LINE)"),
+        (lambda: {"a": 1}["x"], f"KeyError: 'x' ({HERE}:LINE)"),
+        (lambda: json.loads(ANY), f"TypeError: the JSON object must be str, bytes or bytearray, not int ({HERE}:LINE)"),
+        (lambda: ANY.missing, f"AttributeError: 'int' object has no attribute 'missing' ({HERE}:LINE)"),
         (several, "ValueError: 0; ValueError: 1; ValueError: 2; ValueError: 3; ValueError: 4; and 2 more"),
     ],
 )  # fmt: skip

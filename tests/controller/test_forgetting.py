@@ -76,6 +76,7 @@ class Elsewhere:
 
     def __init__(self) -> None:
         self.share = Partition(0, 1)
+        self.leave: Callable[[], None] = lambda: None
 
     def on_change(self, listener: Callable[[Any], None]) -> Callable[[], None]:
         self.leave = lambda: listener(self.share)

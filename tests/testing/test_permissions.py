@@ -104,7 +104,7 @@ READ = PolicyRule(api_groups=[""], resources=["secrets"], verbs=["get"])
 def granting(kind: type[RoleBinding | ClusterRoleBinding | Role], **needs: PolicyRule) -> sp.Controller[ConfigMap]:
     """Grants something for each ConfigMap that the controller itself may not do."""
 
-    async def reconcile(obj: ConfigMap, ctx: sp.Context[ConfigMap]) -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
         if kind is Role:
             await ctx.client.create(Role.named("granted", "default", rules=[READ]))
         else:

@@ -210,7 +210,7 @@ def trace_of(problem: BaseException) -> Hashable:
     """A value that is the same for exceptions of the same classes that arose at the same lines, so that their
     tracebacks are alike.
     """
-    parts: list[Hashable] = [type(problem)]
+    parts: list[Hashable] = [f"{type(problem).__module__}.{type(problem).__qualname__}"]
     parts += [(trace.f_code.co_filename, line) for trace, line in walk_tb(problem.__traceback__)]
     if isinstance(problem, BaseExceptionGroup):
         parts += map(trace_of, problem.exceptions)
