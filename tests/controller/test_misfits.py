@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import pytest
 
 import setpoint as sp
-from setpoint.client import dynamic
+from setpoint.client import Request, TransportError, dynamic
 from setpoint.controller.checks import Check
 from setpoint.crd import crd_for
 from setpoint.meta import from_wire, resource_of
@@ -206,6 +206,28 @@ async def test_defaults_and_checks_are_not_applied_to_a_misfit_that_is_cleaned_u
         await world.settle(failing=True)
         assert seen.finalized.keys() == {"odd"}
         assert await world.list(Thing) == []
+
+
+@virtual_time
+async def test_the_report_of_a_misfit_is_written_again_after_the_server_had_trouble() -> None:
+    seen = Observed()
+    wires = Wires()
+    trouble: list[str] = []
+
+    def refuse(request: Request) -> None:
+        if request.method == "PATCH" and request.path.endswith("/odd/status") and len(trouble) < 3:
+            trouble.append(request.path)
+            raise TransportError("refused", sent=False)
+
+    async with cluster(seen.controller(), control_plane=False, rbac=False, transport=wires) as world:
+        await define(world, Loose)
+        things = dynamic(resource_of(Thing))
+        wires.wire.before = refuse
+        await world.create(things.of({"metadata": {"name": "odd", "namespace": "default"}, "spec": {"n": 50}}))
+        await world.settle(failing=True)
+        assert len(trouble) == 3
+        (condition,) = (await world.client.get(things, "odd"))["status"]["conditions"]
+        assert "spec.n" in condition["message"]
 
 
 @virtual_time

@@ -11,7 +11,17 @@ from contextvars import Token, copy_context
 from threading import current_thread, get_ident
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
-from setpoint.client import Conflict, Invalid, NotFound, ObjectList, PatchType, dynamic
+from setpoint.client import (
+    ApiError,
+    Conflict,
+    Invalid,
+    NotFound,
+    ObjectList,
+    PatchType,
+    TooManyRequests,
+    TransportError,
+    dynamic,
+)
 from setpoint.client.partial import metadata_only
 from setpoint.controller import finalizer
 from setpoint.controller.barriers import Abandoned
@@ -278,9 +288,15 @@ class Reconciler(Generic[K]):
         return self._decoded(raw_of(found))
 
     async def _refuse(self, obj: K, context: Context, misfits: Sequence[Misfit]) -> NoReturn:
-        """Reports an object that does not fit its class, in its status. Raises `InvalidObject`."""
+        """Reports an object that does not fit its class, in its status. Raises `InvalidObject`, or the error that kept
+        the status from being written, if it may be written later.
+        """
         problem = InvalidObject(_misfit_message(misfits))
-        await self._status.failed(problem, self._status.draft(obj), obj, context)
+        unwritten = await self._status.failed(problem, self._status.draft(obj), obj, context)
+        if isinstance(unwritten, TransportError | Conflict | TooManyRequests) or (
+            isinstance(unwritten, ApiError) and unwritten.code >= 500
+        ):
+            raise unwritten
         raise problem
 
     async def _prefetch(self, context: Context, behind: frozenset[GroupVersionResource]) -> None:

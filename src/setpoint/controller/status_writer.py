@@ -66,9 +66,9 @@ class StatusWriter(Generic[K]):
             await self._tell_refusal(problem, draft, context)
             raise
 
-    async def failed(self, problem: Exception, draft: StatusDraft, obj: K, context: Context) -> None:
+    async def failed(self, problem: Exception, draft: StatusDraft, obj: K, context: Context) -> Exception | None:
         """Writes the status that the function left behind, and the reason for its failure. A conflict is not reported.
-        If the write fails, the error is logged and not raised, because the caller raises the function's own failure.
+        If the write fails, the error is logged and returned, because the caller raises the function's own failure.
         """
         if not is_conflict(problem):
             draft.report(reason=reason_of(problem), message=describe(problem), now=self._env.now())
@@ -77,9 +77,11 @@ class StatusWriter(Generic[K]):
         except Exception as second:  # noqa: BLE001 - logged; the caller raises the first one
             if is_conflict(second):
                 context.log.debug("status not written", extra={"error": describe(second)})
-                return
+                return second
             context.log.warning("the status of a failed reconcile was not written", extra={"error": describe(second)})
             await self._tell_refusal(second, draft, context, first=None if is_conflict(problem) else problem)
+            return second
+        return None
 
     async def _tell_refusal(
         self, refusal: Exception, draft: StatusDraft, context: Context, *, first: Exception | None = None
