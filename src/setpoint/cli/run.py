@@ -40,7 +40,8 @@ __all__ = ["run_command"]
 BLOCKED_AFTER = 1.0
 """The event loop counts as blocked after this many seconds."""
 _GROUPS: Final = (ClusterFlags, ReplicaFlags, ServingFlags, WebhookFlags, LogFlags)
-_CLUSTER, _REPLICAS, _SERVING, _WEBHOOKS, _LOG = (group() for group in _GROUPS)
+_CLUSTER, _REPLICAS, _SERVING = ClusterFlags(), ReplicaFlags(), ServingFlags()
+_WEBHOOKS, _LOG = WebhookFlags(), LogFlags()
 
 
 def run_command(parts: Parts) -> Callable[..., None]:

@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.strategies.strategy import METADATA, JsonObject, Strategy
 from setpoint.apiserver.strategies.webhooks import (
-    REVIEW_VERSIONS,
     client_config_errors,
     default_client_config,
     review_version_errors,
 )
+from setpoint.apiserver.webhooks.responses import REVIEW_VERSIONS
 from setpoint.cel.rules import default_errors, rule_errors
 from setpoint.cel.rules.field_path import resolve_path
 from setpoint.meta.names import dns1035_label, dns1123_subdomain

@@ -168,8 +168,8 @@ def _json_patched(call: Call, obj: JsonObject, operations: Sequence[json_patch.O
         _log.info("a JSON patch of %s %r can't be applied: %s", call.served.group_resource, call.path.name, problem)
         raise unprocessable(str(problem) if isinstance(problem, json_patch.TooCostly) else "") from None
     if not isinstance(result, dict):
-        problem = f"json: cannot unmarshal {go_kind(result)} into Go value of type {TYPE_META}"
-        raise patched_wrong(f"couldn't get version/kind; json parse error: {problem}")
+        reason = f"json: cannot unmarshal {go_kind(result)} into Go value of type {TYPE_META}"
+        raise patched_wrong(f"couldn't get version/kind; json parse error: {reason}")
     if is_too_deep(result):
         raise patched_wrong(TOO_DEEP)
     return result
@@ -288,7 +288,7 @@ def _renew_last_applied(obj: JsonObject, configuration: JsonObject, namespace: s
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > MAX_ANNOTATIONS:
         del annotations[_LAST_APPLIED]
     obj["metadata"] = {**obj["metadata"], "annotations": annotations}
-    return annotations.get(_LAST_APPLIED) != before
+    return bool(annotations.get(_LAST_APPLIED) != before)
 
 
 def unfit(problem: InvalidApply, kind: GroupVersionKind, namespace: str, name: str) -> ApiStatusError:

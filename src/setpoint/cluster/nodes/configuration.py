@@ -73,9 +73,12 @@ def _of_volumes(pod: Pod) -> Iterator[tuple[str, _Need]]:
 
 
 def _of_volume(volume: Volume | VolumeProjection) -> Iterator[_Need]:
+    if isinstance(volume, VolumeProjection):
+        name = volume.secret.name if volume.secret is not None else None
+    else:
+        name = volume.secret.secret_name if volume.secret is not None else None
     secret, config_map = volume.secret, volume.config_map
     if secret is not None and not secret.optional:
-        name = secret.name if isinstance(volume, VolumeProjection) else secret.secret_name
         yield _Need(Source(Secret, name or ""), tuple(item.key for item in secret.items))
     if config_map is not None and not config_map.optional:
         yield _Need(Source(ConfigMap, config_map.name or ""), tuple(item.key for item in config_map.items))
