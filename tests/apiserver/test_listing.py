@@ -230,7 +230,7 @@ async def test_pages_together_are_the_list_at_their_revision(api: Api, path: str
         (await api.post(MAPS, config_map(f"m{number:02}", metadata={"labels": {"odd": str(number % 2)}}))).ok()
     whole = names((await api.get(path, **query)).ok())
     seen: list[str] = []
-    more = {}
+    more: dict[str, str] = {}
     for number in range(20):
         page = (await api.get(path, limit=3, **query, **more)).ok()
         seen += names(page)

@@ -14,6 +14,8 @@ from typing import Any
 
 from tests.apiserver.crashes import workload
 
+from setpoint.apiserver.storage import back_up
+
 
 def record(library: Any, directory: Path, log: Path, *, power_safe: bool) -> None:
     """Writes a record of each system call of the workload to ``log``."""
@@ -51,6 +53,45 @@ def kill(library: Any, directory: Path, points: list[int], *, part: bool) -> dic
     return {"killed": killed, "calls": calls, "unacknowledged": unacknowledged}
 
 
+def kill_copy(library: Any, directory: Path, every: int) -> dict[str, int]:
+    """Kills a process at every ``every``-th system call with which it copies a database, and checks that the older copy
+    or the new one is there. Returns how often it did, and how often the copy was the new one.
+    """
+    data, copies = directory / "data", directory / "copies"
+    copies.mkdir(parents=True)
+    workload.work(data, power_safe=False, acknowledge=lambda: None)
+    copy = copies / "setpoint.db"
+    back_up(data, copy)
+    before = copy.read_bytes()
+    storage = workload.opened(data)
+    storage.put("leases", "one", "later", lambda _: b"later", expected=0)
+    storage.close()
+    new = killed = 0
+    while True:
+        copy.write_bytes(before)
+        process = os.fork()
+        if process == 0:
+            _end_copying(library, data, copy, killed * every)
+        _, status = os.waitpid(process, 0)
+        storage = workload.opened(copies)
+        new += storage.get("leases", "one", "later") is not None
+        storage.close()
+        if not os.WIFSIGNALED(status):
+            assert os.WEXITSTATUS(status) == 0
+            return {"killed": killed, "new": new}
+        killed += 1
+        for left in copies.iterdir():
+            if left.is_dir():
+                shutil.rmtree(left)
+
+
+def _end_copying(library: Any, data: Path, copy: Path, point: int) -> None:
+    library.follow(bytes(copy.parent), -1)
+    library.kill_at(ctypes.c_long(point), 0)
+    back_up(data, copy)
+    os._exit(0)
+
+
 def _end_killed(library: Any, directory: Path, point: int, acknowledged: mmap.mmap, *, part: bool) -> None:
     done = 0
 
@@ -77,6 +118,8 @@ def main() -> None:
     directory = Path(arguments["directory"])
     if log := arguments.get("log"):
         record(library, directory, Path(log), power_safe=arguments["power_safe"])
+    elif every := arguments.get("copies"):
+        sys.stdout.write(json.dumps(kill_copy(library, directory, every)))
     else:
         sys.stdout.write(json.dumps(kill(library, directory, arguments["points"], part=arguments["part"])))
 

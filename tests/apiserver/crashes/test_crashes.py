@@ -61,6 +61,16 @@ def test_what_was_acknowledged_survives_a_kill_at_any_system_call(
     sys.stdout.write(f"kills: {counts['killed']} of {calls}; unacknowledged, yet there: {counts['unacknowledged']}\n")
 
 
+@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.long)])
+def test_a_copy_that_is_interrupted_leaves_the_older_one_or_the_new_one_whole(
+    library: Path, tmp_path: Path, every: int
+) -> None:
+    counts = json.loads(interrupted(library, directory=str(tmp_path), copies=every))
+    assert counts["killed"] > 100 / every
+    assert 1 <= counts["new"] < counts["killed"]
+    sys.stdout.write(f"kills of a copying process: {counts['killed']}\n")
+
+
 @pytest.mark.parametrize("power_safe", [False, True], ids=["not power safe", "power safe"])
 @pytest.mark.parametrize("losses", [120, pytest.param(6000, marks=pytest.mark.long)])
 def test_a_loss_of_power_costs_no_more_than_is_promised(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -112,10 +113,10 @@ def _transactions() -> Iterator[Callable[[Storage], None]]:
     random = Random(11)
     for _ in range(TRANSACTIONS):
         seeds = [random.random() for _ in range(random.choice((1, 1, 1, 2, 4)))]
-        yield lambda storage, seeds=seeds: _transact(storage, seeds)
+        yield partial(_transact, seeds=seeds)
 
 
-def _transact(storage: Storage, seeds: list[float]) -> None:
+def _transact(storage: Storage, *, seeds: list[float]) -> None:
     with storage.transaction():
         for seed in seeds:
             _change(storage, Random(seed))
