@@ -122,6 +122,21 @@ def test_a_damaged_database_is_refused_with_the_ways_on_and_left_alone(
     assert images(tmp_path / "data")["setpoint.db"] == files["setpoint.db"]
 
 
+@pytest.mark.parametrize(
+    "change", ["checksum = NULL", "value = 5", "value = 'text'", "name = 'other'", "revision = 9999"]
+)
+def test_a_row_that_is_another_than_was_stored_is_named(tmp_path: Path, change: str) -> None:
+    storage = SqliteStorage(tmp_path)
+    put(storage, "one")
+    storage.close()
+    connection = sqlite3.connect(tmp_path / "setpoint.db")
+    with connection:
+        connection.execute(f"UPDATE versions SET {change}")
+    connection.close()
+    with pytest.raises(StorageError, match=rf"configmaps team/\w+ at revision \d+: its (value|checksum) .*{WAYS_ON}"):
+        SqliteStorage(tmp_path)
+
+
 @pytest.mark.parametrize("database", [{"setpoint.db": b""}, {}], ids=["empty", "missing"])
 def test_a_log_without_its_database_is_not_deleted(tmp_path: Path, killed: Images, database: Images) -> None:
     files = {"setpoint.db-wal": killed["setpoint.db-wal"], **database}

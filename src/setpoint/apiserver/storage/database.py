@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from setpoint.apiserver.storage.interface import StorageError
-from setpoint.apiserver.storage.rows import Row, fact_checksum, sealed, wrong
+from setpoint.apiserver.storage.rows import Row, fact_checksum, sealed, wrong, wrong_in_format_1
 
 __all__ = ["FORMAT", "INSERT", "NAME", "DamagedError", "connect", "facts", "lock", "rows", "write_facts"]
 
@@ -116,14 +117,18 @@ def rows(connection: sqlite3.Connection, path: Path) -> list[Row]:
         found = [Row(*row) for row in connection.execute("SELECT * FROM versions ORDER BY revision")]
     except sqlite3.Error as problem:
         raise _sorted(problem, path) from problem
-    _verify(found, path)
+    _verify(found, path, wrong)
     return found
 
 
 def facts(connection: sqlite3.Connection, path: Path) -> dict[str, int]:
     """The named integers that are stored in a separate table; their checksums are verified. Raises DamagedError."""
     made: dict[str, int] = {}
-    for name, value, checksum in connection.execute("SELECT name, value, checksum FROM facts"):
+    try:
+        found = connection.execute("SELECT name, value, checksum FROM facts").fetchall()
+    except sqlite3.Error as problem:
+        raise _sorted(problem, path) from problem
+    for name, value, checksum in found:
         if checksum != fact_checksum(name, value):
             raise DamagedError(path, f"what is noted as {name} has a wrong checksum")
         made[name] = value
@@ -194,7 +199,7 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _verify(found: list[Row], path: Path) -> None:
+def _verify(found: list[Row], path: Path, wrong: Callable[[Row], str]) -> None:
     for row in found:
         if why := wrong(row):
             raise DamagedError(path, f"{row.what} at revision {row.revision}: {why}")
@@ -204,7 +209,7 @@ def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
     """Adds the checksums that format 1 lacks."""
     found = [Row(*row) for row in connection.execute("SELECT *, NULL FROM versions ORDER BY revision")]
     noted = dict(connection.execute("SELECT name, value FROM facts"))
-    _verify(found, path)
+    _verify(found, path, wrong_in_format_1)
     connection.execute("BEGIN")
     connection.execute("DROP TABLE versions")
     connection.execute("DROP TABLE facts")

@@ -9,7 +9,7 @@ import msgspec
 
 from setpoint.apiserver.nesting import TOO_DEEP, is_too_deep
 
-__all__ = ["Row", "fact_checksum", "sealed", "wrong"]
+__all__ = ["Row", "fact_checksum", "sealed", "wrong", "wrong_in_format_1"]
 
 
 class Row(NamedTuple):
@@ -47,15 +47,20 @@ def sealed(revision: int, resource: str, namespace: str, name: str, deleted: boo
 
 def wrong(row: Row) -> str:
     """The reason why the row is damaged; ``""`` if it is intact."""
-    if row.checksum is not None:
-        return "" if row.checksum == _checksum(*row[:6]) else "its checksum is wrong"
+    if not isinstance(row.value, bytes):  # whatever the type of its column is, a damaged row has any
+        return "its value is not what was stored"
+    return "" if row.checksum == _checksum(*row[:6]) else "its checksum is wrong"
+
+
+def wrong_in_format_1(row: Row) -> str:
+    """As `wrong`, for a row without a checksum: what can be read counts as intact."""
     if row.deleted:
         return ""
-    try:  # without a checksum, what can be read counts as whole
+    try:
         if is_too_deep(msgspec.json.decode(row.value)):
             return TOO_DEEP
         named = msgspec.json.decode(row.value, type=_Object).metadata.name
-    except (ValueError, RecursionError) as problem:
+    except (TypeError, ValueError, RecursionError) as problem:
         return str(problem)
     return "" if named == row.name else f"it is stored as {row.name!r} and calls itself {named!r}"
 
