@@ -1,4 +1,4 @@
-"""Each value that a schema of ours accepts can be read by the class: an API server may hold it, and a controller must not get stuck.
+"""Each value that a schema of ours accepts can be read by the class: an API server may hold it.
 
 An API server's own checks are the model (`setpoint.schema.validate`, compared with the real ones in
 ``tests/schema/test_observed.py``). Lists in fields of strings with a format are left out: API servers accept them

@@ -1,4 +1,4 @@
-"""The answers of kube-apiserver's libraries of version 1.37.1 for random schemas and values, and of texts in each format."""
+"""The answers of the libraries of kube-apiserver 1.37.1 for random schemas and values, and for texts in each format."""
 
 from __future__ import annotations
 
