@@ -122,6 +122,8 @@ class State:
         self.bookmark_period = bookmark_period
         self.kubelets: Kubelets | None = None
         """The kubelets, which serve requests about containers; None if there are no nodes."""
+        self.loopback_endpoints = False
+        """Whether endpoints may be at loopback addresses: then pods are processes of this machine."""
         self.plugins_off = plugins_off
         self.service_network = service_network
         self.registry = Registry()

@@ -17,6 +17,7 @@ from setpoint.cluster.claim_news import ClaimNews
 from setpoint.cluster.garbage_collector import GarbageCollector
 from setpoint.cluster.nodes import HollowKubelet, HollowNode, HollowNodes
 from setpoint.cluster.nodes.behaviour import Behaviours, as_annotated
+from setpoint.cluster.nodes.pod_access import Kubeconfig, PodAccess
 from setpoint.cluster.nodes.processes import Processes, this_machine
 from setpoint.cluster.nodes.streams import HollowStreams
 from setpoint.cluster.on_demand import OnDemand
@@ -59,6 +60,8 @@ class ControlPlane:
         ca: the certificate (PEM) in every namespace's ``kube-root-ca.crt``.
         serving: the servers for the metrics, the debug pages and the health of the control plane's manager; none by
             default.
+        kubeconfig: a function that returns a kubeconfig document for a bearer token, for pods that run as processes; if
+            None, they get none.
         signer: the authority that signs approved CertificateSigningRequests; if None, one is made when it is needed.
 
     Raises:
@@ -77,6 +80,7 @@ class ControlPlane:
         ca: str = "",
         signer: Pair | None = None,
         serving: Serving | None = None,
+        kubeconfig: Kubeconfig | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Random | None = None,
     ) -> None:
@@ -106,7 +110,8 @@ class ControlPlane:
         processes: Processes | None = None
         if nodes:
             if nodes == "local":
-                processes, nodes = Processes(now=now), [this_machine()]
+                access = PodAccess(client, kubeconfig) if kubeconfig is not None else None
+                processes, nodes = Processes(now=now, access=access), [this_machine()]
             self.nodes = HollowNodes(client, nodes, now=now)
             kubelet = HollowKubelet(
                 self.nodes.names,

@@ -121,6 +121,7 @@ class EmbeddedCluster:
                 plugins_off=_WITH_ACCOUNTS if auth and self._controllers is not None else NEEDING_CONTROLLERS,
             )
             await stack.enter_async_context(server)
+            server.state.loopback_endpoints = self._nodes == "local" and self._controllers is not None
             front = HttpFront(
                 server,
                 host=self._host,
@@ -145,6 +146,7 @@ class EmbeddedCluster:
                     ca=ca,
                     signer=signer,
                     serving=serving,
+                    kubeconfig=lambda token: front.kubeconfig(token=token),
                 )
                 server.kubelets = plane.kubelets
                 self._manager = plane.manager

@@ -8,11 +8,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from setpoint.apps.failures import UsageError
 from setpoint.cli.server import serve
+from setpoint.client import Client, Invalid
 from setpoint.cluster.embedded import EmbeddedCluster
-from setpoint.models.core_v1 import Container, EnvVar, Pod, PodSpec, ResourceRequirements
+from setpoint.meta import from_wire
+from setpoint.models.authentication_v1 import SelfSubjectReview
+from setpoint.models.core_v1 import Container, EnvVar, Pod, PodSpec, ResourceRequirements, Service, ServiceAccount
+from setpoint.models.discovery_v1 import EndpointSlice
 
 SH = "process.setpoint.dev/sh"
 
@@ -184,3 +189,59 @@ def alive(pid: int) -> bool:
 def test_the_command_refuses_fewer_than_no_nodes_in_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"^--nodes: a number from 0 on, or local, not -1$"):
         serve(host="127.0.0.1", port=0, kubeconfig=None, data_dir=None, controllers=None, nodes=-1, security=None)
+
+
+async def test_a_service_finds_the_processes_behind_it(local: EmbeddedCluster) -> None:
+    made = script("a", "exec sleep 100")
+    made.metadata.labels = {"app": "a"}
+    await local.client.create(made)
+    ports = [{"port": 80, "targetPort": 7000}]
+    document = {"metadata": {"name": "web", "namespace": "default"}, "spec": {"selector": {"app": "a"}, "ports": ports}}
+    await local.client.create(from_wire(Service, document))
+    async with asyncio.timeout(20):
+        async for event in local.client.watch(EndpointSlice, namespace="default"):
+            found = event.object
+            if isinstance(found, EndpointSlice) and found.endpoints:
+                break
+    assert [(each.addresses, each.target_ref and each.target_ref.name) for each in found.endpoints] == [
+        (["127.0.0.1"], "a")
+    ]
+    assert [port.port for port in found.ports] == [7000]
+
+
+async def test_elsewhere_endpoints_have_no_loopback_addresses() -> None:
+    async with EmbeddedCluster(control_plane=False) as cluster:
+        metadata = {"name": "a", "namespace": "default"}
+        document = {"metadata": metadata, "addressType": "IPv4", "endpoints": [{"addresses": ["127.0.0.1"]}]}
+        with pytest.raises(Invalid, match="may not be in the loopback range"):
+            await cluster.client.create(from_wire(EndpointSlice, document))
+
+
+async def test_a_process_has_a_kubeconfig_with_the_service_account_of_its_pod(local: EmbeddedCluster) -> None:
+    await local.client.create(ServiceAccount.named("robot", "default"))
+    made = script("a", 'echo "$KUBECONFIG"; cat "$KUBECONFIG"; exec sleep 100')
+    made.spec.service_account_name = "robot"
+    made = await local.client.create(made)
+    await until(local, "a", "Running")
+    async with asyncio.timeout(20):
+        while "current-context" not in (log := await local.client.logs("a")):  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0.05)
+    path, _, text = log.partition("\n")
+    assert Path(path).stat().st_mode & 0o077 == 0
+    async with Client.from_kubeconfig(path) as client:
+        review = await client.create(from_wire(SelfSubjectReview, {}))
+        assert review.status.user_info is not None
+        assert review.status.user_info.username == "system:serviceaccount:default:robot"
+    await local.client.delete(made)
+    async with asyncio.timeout(20):
+        while Path(path).exists():  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0.05)
+    assert yaml.safe_load(text)["contexts"][0]["context"]["namespace"] == "default"
+
+
+async def test_a_pod_that_wants_no_token_gets_no_kubeconfig(local: EmbeddedCluster) -> None:
+    made = script("a", 'echo "<$KUBECONFIG>"')
+    made.spec.automount_service_account_token = False
+    await local.client.create(made)
+    await until(local, "a", "Succeeded")
+    assert await local.client.logs("a") == "<>\n"

@@ -16,6 +16,7 @@ from setpoint.schema.addresses import address_of, network_of, without_zeros
 from setpoint.schema.errors import invalid
 
 __all__ = [
+    "LOOPBACK",
     "PORT",
     "PROTOCOLS",
     "address_errors",
@@ -30,9 +31,10 @@ PORT: Final = "must be between 1 and 65535, inclusive"
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _NO_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _NO_NETWORK: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+LOOPBACK: Final = "may not be in the loopback range (127.0.0.0/8, ::1/128)"
 _SPECIAL: Final = (
     ("is_unspecified", "may not be unspecified (0.0.0.0 or ::)"),
-    ("is_loopback", "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+    ("is_loopback", LOOPBACK),
     ("is_link_local", "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
 )
 _MULTICAST: Final = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"

@@ -9,6 +9,7 @@ from setpoint.apiserver.objects.codec import metadata_of
 from setpoint.apiserver.objects.metadata import metadata_errors, update_errors
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
+from setpoint.apiserver.strategies.addresses import LOOPBACK
 from setpoint.apiserver.strategies.rules import has_rules, rule_errors, status_errors
 from setpoint.apiserver.strategies.warnings import status_warnings, warnings_of
 from setpoint.meta import GroupKind, GroupResource
@@ -29,6 +30,7 @@ _UNCHECKED = (
     "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
     "validation"
 )
+_ENDPOINTS = frozenset({"endpoints", "endpointslices"})
 _GENERIC_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 
 
@@ -57,7 +59,7 @@ def check_new(call: Call, served: ServedResource, obj: JsonObject) -> None:
     errors = metadata_errors(obj["metadata"], served.resource.namespaced, *rules, custom=_any_finalizer(served))
     errors += _schema_errors(call, served, obj)
     if not served.custom:
-        errors += rule_errors(str(served.group_resource), obj, None)
+        errors += _rule_errors(call, served, obj, None)
     if not errors or not served.custom:
         errors += strategy.validate(obj, None)
     if errors:
@@ -84,11 +86,18 @@ def check_update(
                 errors += status_errors(str(served.group_resource), new, old)
             errors += strategy.validate_subresource(subresource, new, old)
         else:
-            errors += rule_errors(str(served.group_resource), new, old)
+            errors += _rule_errors(call, served, new, old)
             errors += strategy.validate(new, old)
     if errors:
         raise _invalid(served, new, errors)
     _warn(call, served, new, old, subresource)
+
+
+def _rule_errors(call: Call, served: ServedResource, new: JsonObject, old: JsonObject | None) -> list[FieldError]:
+    errors = rule_errors(str(served.group_resource), new, old)
+    if call.state.loopback_endpoints and served.resource.plural in _ENDPOINTS:
+        return [error for error in errors if error.detail != LOOPBACK]
+    return errors
 
 
 def _unruled(_: str) -> list[str]:

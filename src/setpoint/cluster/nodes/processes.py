@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from setpoint.client import ApiError, TransportError
+from setpoint.cluster.nodes.pod_access import PodAccess
 from setpoint.cluster.nodes.registration import HollowNode
 from setpoint.cluster.scheduling.requests import amount
 from setpoint.concurrency import TaskScope
@@ -58,8 +60,9 @@ class Processes:
     """Runs containers as child processes: their output is the log, and their memory and storage limits are rlimits.
 
     Only containers whose image is in ``process.setpoint.dev``, or whose pod has the annotation for a command, are run.
-    A process has the environment that its container sets and only a few of the server's variables, such as PATH and
-    HOME. It gets SIGTERM when its pod ends, and SIGKILL after the grace period. All processes end when `run` ends.
+    A process has the environment that its container sets, ``KUBECONFIG`` for its pod's service account, and only a few
+    of the server's variables, such as PATH and HOME. It gets SIGTERM when its pod ends, and SIGKILL after the grace
+    period. All processes end when `run` ends.
 
     *Caveats*: there is no isolation: a process belongs to the user that runs the server. Probes are not executed: their
     results follow from their settings. ``envFrom``, volumes and values from Secrets are not supported. A process does
@@ -68,8 +71,16 @@ class Processes:
 
     leader_only = False
 
-    def __init__(self, *, now: Callable[[], datetime], environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self,
+        *,
+        now: Callable[[], datetime],
+        environment: Mapping[str, str] = os.environ,
+        access: PodAccess | None = None,
+    ) -> None:
+        """``access`` gives each pod a kubeconfig; None means that processes get none."""
         self.name = "processes"
+        self._access = access
         self._now = now
         self._environment = environment
         self._runs: dict[tuple[str, str, int], ProcessRun] = {}
@@ -112,6 +123,8 @@ class Processes:
 
     def forget(self, uid: str) -> None:
         """Kills the remaining processes of a pod that is gone."""
+        if self._access is not None:
+            self._access.forget(uid)
         for place in [place for place in self._runs if place[0] == uid]:
             run = self._runs.pop(place)
             run.stopping = True
@@ -126,13 +139,17 @@ class Processes:
 
     async def run(self) -> None:
         """Runs processes until it is stopped or cancelled. It ends all of them before it returns."""
-        async with TaskScope() as scope:
-            stopping = scope.start(self._stopped.wait())
-            while not self._stopped.is_set():
-                coming = scope.start(self._due.get())
-                await asyncio.wait((coming, stopping), return_when=asyncio.FIRST_COMPLETED)
-                if coming.done():
-                    scope.start(self._live(*coming.result()))
+        try:
+            async with TaskScope() as scope:
+                stopping = scope.start(self._stopped.wait())
+                while not self._stopped.is_set():
+                    coming = scope.start(self._due.get())
+                    await asyncio.wait((coming, stopping), return_when=asyncio.FIRST_COMPLETED)
+                    if coming.done():
+                        scope.start(self._live(*coming.result()))
+        finally:
+            if self._access is not None:
+                self._access.close()
 
     def stop(self) -> None:
         self._stopped.set()
@@ -174,9 +191,10 @@ class Processes:
         ``output`` is the file descriptor for all its output; without it, the three standard streams are pipes.
 
         Raises:
-            NotStarted: there is no such program or directory, or the command or an environment variable has a NUL
-                character.
+            NotStarted: there is no such program or directory, the command or an environment variable has a NUL
+                character, or the pod's service account gets no token.
         """
+        environment = await self._environment_of(pod, container)
         limited = limits_of(container)
         words = ["/bin/sh", "-c", f'{limited}exec "$0" "$@"', *command] if limited else list(command)
         try:
@@ -186,7 +204,7 @@ class Processes:
                 stdout=asyncio.subprocess.PIPE if output is None else output,
                 stderr=asyncio.subprocess.PIPE if output is None else asyncio.subprocess.STDOUT,
                 cwd=container.working_dir or None,
-                env=self._environment_of(pod, container),
+                env=environment,
                 start_new_session=True,
                 limit=_LINE,
             )
@@ -212,9 +230,14 @@ class Processes:
         run.written += 1
         run.changed.set()
 
-    def _environment_of(self, pod: Pod, container: Container) -> dict[str, str]:
+    async def _environment_of(self, pod: Pod, container: Container) -> dict[str, str]:
         made = {name: self._environment[name] for name in _INHERITED if name in self._environment}
         made["HOSTNAME"] = pod.name
+        if self._access is not None:
+            try:
+                made |= await self._access.environment(pod)
+            except (ApiError, TransportError, OSError) as problem:
+                raise NotStarted(f"a kubeconfig for the pod's service account: {problem}") from None
         return made | {each.name: _value(each, pod) for each in container.env}
 
 
