@@ -18,6 +18,7 @@ from setpoint.client import (
     NotFound,
     PartialObjectMetadata,
     Request,
+    TransportError,
     dynamic,
     metadata_only,
 )
@@ -405,6 +406,22 @@ async def test_while_discovery_fails_the_last_result_is_used() -> None:
         assert (await client.rest_mapper.resource("po")).kind == "Pod"
         with pytest.raises(ApiError):
             await client.rest_mapper.resource("widgets")
+
+
+@virtual_time
+async def test_a_status_with_the_code_200_is_no_discovery_and_the_last_result_is_used() -> None:
+    up = True
+
+    def behave(request: Request) -> Answer:
+        return aggregated(request) if up else answer({"kind": "Status", "apiVersion": "v1", "status": "Failure"})
+
+    async with Client(InProcessTransport(Server(behave).handle)) as client:
+        assert (await client.rest_mapper.resource("po")).kind == "Pod"
+        up = False
+        await asyncio.sleep(40)
+        assert (await client.rest_mapper.resource("po")).kind == "Pod"
+        with pytest.raises(TransportError, match="not a discovery document: it is a Status"):
+            await client.rest_mapper.refresh()
 
 
 @virtual_time

@@ -17,7 +17,6 @@ from setpoint.meta import GroupVersion, GroupVersionKind, Resource
 
 __all__ = ["Discovered", "Discovery"]
 
-T = TypeVar("T")
 TIMEOUT = 32.0
 """Seconds for each request of a discovery, as in client-go."""
 _FORM = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
@@ -108,7 +107,13 @@ class _LegacyResource(Struct, rename="camel"):
 
 
 class _ResourceList(Struct):
+    kind: str = ""
     resources: list[_LegacyResource] | None = None
+
+
+_Document = TypeVar("_Document", _Root, _ResourceList)
+_KINDS = frozenset(("", "APIGroupDiscoveryList", "APIGroupList", "APIResourceList", "APIVersions"))
+"""The kinds of discovery documents. A proxy may answer with a Status and the code 200."""
 
 
 class Discovery:
@@ -188,10 +193,13 @@ class Discovery:
             if "/" not in entry.name
         ]
 
-    async def _get(self, path: str, kind: type[T], accept: str) -> T:
+    async def _get(self, path: str, kind: type[_Document], accept: str) -> _Document:
         body = await self._client._requester.request("GET", path, accept=accept, timeout=TIMEOUT)
         try:
-            return msgspec.json.decode(body, type=kind)
+            found = msgspec.json.decode(body, type=kind)
+            if found.kind not in _KINDS:
+                raise msgspec.DecodeError(f"it is a {found.kind}")
+            return found
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             shown = body[:200].decode("utf-8", "replace")
             raise TransportError(
