@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from random import Random
 from typing import Any
 
@@ -14,7 +15,7 @@ from setpoint.client import Client, InProcessTransport, Request
 from setpoint.models.core_v1 import Pod
 from setpoint.testing import virtual_time
 
-from .fakes import pod, pod_list
+from .fakes import event, pod, pod_list, to_bytes
 
 ITEM = {"metadata": pod("intruder", version=9)["metadata"], "spec": {}}
 WRONG = [
@@ -47,6 +48,38 @@ async def test_an_answer_that_is_not_the_list_leaves_the_cache_as_it_is(document
         while lists < 5:
             await asyncio.sleep(1)
             assert [head.name for head in informer.lister.heads()] == ["a"]
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@virtual_time
+async def test_a_list_that_repeats_an_object_without_end_is_given_up(streaming: bool) -> None:
+    sent = 0
+
+    async def endless(item: bytes, between: bytes) -> AsyncIterator[bytes]:
+        nonlocal sent
+        while True:
+            yield (item + between) * 100
+            sent += 100
+            await asyncio.sleep(0.001)
+
+    async def listed() -> AsyncIterator[bytes]:
+        yield b'{"metadata":{"resourceVersion":"1"},"items":['
+        async for chunk in endless(to_bytes(pod("a", version=1)), b","):
+            yield chunk
+
+    def behave(request: Request) -> Answer:
+        if dict(request.query).get("watch"):
+            return Answer(body=endless(event("ADDED", pod("a", version=1)), b""))
+        return Answer(body=listed())
+
+    client = Client(InProcessTransport(Server(behave).handle))
+    async with client, InformerFactory(client, random=Random(1), streaming_lists=streaming) as factory:
+        informer = factory.informer(Pod)
+        async with asyncio.timeout(5):
+            while informer.last_error is None:  # noqa: ASYNC110 - a user would look at it
+                await asyncio.sleep(0.01)
+        assert "repeats its objects without end" in str(informer.last_error)
+    assert sent < 25_000
 
 
 @pytest.mark.parametrize("token", ["same", "new"])

@@ -17,6 +17,8 @@ from setpoint.client.paging import Paging
 from setpoint.meta import DecodeError, ListMeta, Resource
 
 PAGE_SIZE = 500
+MAX_REPEATED = 10_000
+"""The number of objects of a list that may have been in it before. Servers repeat none."""
 _YIELD_BYTES = 1 << 20
 
 
@@ -115,7 +117,7 @@ class Pager:
         elif version:
             query.append(("resourceVersion", version))
         splitter = ListSplitter(self._check)
-        sink, is_new = self._sink, False
+        sink, is_new, repeated = self._sink, False, 0
         async with self._source.stream(
             "GET",
             self._path,
@@ -126,8 +128,13 @@ class Pager:
         ) as response:
             async for chunk in response.chunks():
                 for item in splitter.feed(chunk):
-                    is_new = sink.item(item) or is_new
+                    if sink.item(item):
+                        is_new = True
+                    else:
+                        repeated += 1
                     self._counters.listed_items += 1
+                if repeated > MAX_REPEATED:
+                    raise WatchBroken(f"a list of {self._resource} that repeats its objects without end")
                 await self._breath.after(len(chunk))
         items, envelope = splitter.finish()
         for item in items:

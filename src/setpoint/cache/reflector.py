@@ -15,7 +15,7 @@ from setpoint.cache.backoff import ReflectorBackoff
 from setpoint.cache.counters import Counters
 from setpoint.cache.errors import WatchBroken, is_expired, is_refused, is_too_large
 from setpoint.cache.frames import TYPES, ends_list, mark_of, split_event, status_of
-from setpoint.cache.pager import Breath, Pager
+from setpoint.cache.pager import MAX_REPEATED, Breath, Pager
 from setpoint.cache.rhythm import Rhythm
 from setpoint.cache.sink import Sink
 from setpoint.cache.source import Source
@@ -40,6 +40,7 @@ class _Initial:
 
     complete = False
     events = 0
+    repeated = 0
 
 
 class _StreamingRefused(Exception):
@@ -312,8 +313,10 @@ class Reflector:
                         counters.listed_items += 1
                         if type == "DELETED":
                             sink.unlisted(raw)
-                        else:
-                            sink.item(raw)
+                        elif not sink.item(raw):
+                            initial.repeated += 1
+                            if initial.repeated > MAX_REPEATED:
+                                raise _StreamingRefused("it repeats its objects without end")
                         continue
                     ordered = ordered or type != "ADDED"
                     seen = sink.event(type, raw, ordered)
