@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import setpoint as sp
+from setpoint.cache import InformerFactory
 from setpoint.client.errors import error_from_status
 from setpoint.controller.failures import describe, reason_of
 from setpoint.crd import crd_for
@@ -229,3 +230,19 @@ def test_definitions_limit_conditions_as_those_of_controller_gen_do() -> None:
             r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
         },
     }  # fmt: skip
+
+
+@virtual_time
+async def test_the_problem_of_a_controller_that_ended_is_the_cause_and_not_the_group_around_it() -> None:
+    async def source() -> Any:
+        await asyncio.sleep(1)
+        yield ANY["x"]
+
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None: ...
+
+    line = source.__code__.co_firstlineno + 2
+    async with cluster(control_plane=False) as world, InformerFactory(world.client) as factory:
+        running = sp.Controller(ConfigMap, reconcile).source(source).bind(world.client, factory)
+        with pytest.raises(ExceptionGroup):
+            await running.run()
+        assert running.readiness() == f"TypeError: 'int' object is not subscriptable ({HERE}:{line})"

@@ -205,7 +205,7 @@ class RunningController(Generic[K]):
                     for task in beside:
                         task.cancel()
         except BaseException as problem:
-            self.problem = f"{type(problem).__name__}: {problem}"
+            self.problem = describe(problem)
             raise
         finally:
             self.state = "stopped"
