@@ -29,6 +29,7 @@ ENVIRONMENT = {
     "KUBERNETES_SERVICE_HOST": "set in pods: the API server's address; clients use it, with the files of the service "
     "account, where they find no kubeconfig",
     "KUBERNETES_SERVICE_PORT": "set in pods: the API server's port",
+    "SSLKEYLOGFILE": "a file to which the keys of TLS connections are added, for programs that read recorded traffic",
     "HTTPS_PROXY": "the proxy for HTTPS API servers; also in lower case",
     "HTTP_PROXY": "the proxy for plain HTTP; also in lower case",
     "NO_PROXY": "hosts and networks that are reached directly; also in lower case",
@@ -49,12 +50,10 @@ LABELS = {
 }
 EVENTS = {
     (
-        "controller/status_writer.py",
-        "type(problem).__name__",
-    ): "the status could not be written: the name of the error, such as `StatusNotServed`",
+        "controller/told.py",
+        "reason_of(end.problem)[:MAX_WORD]",
+    ): "a reconcile failed, such as `InvalidObject`, `StatusNotServed`; the message is that of the condition",
     ("controller/checks.py", "'ValidationWarning'"): "a check (`Controller.validates`) has warned",
-    ("controller/checks.py", "InvalidObject.__name__"): "a check has refused the object, which is not reconciled until "
-    "it changes",
     ("manager/lifecycle.py", "'LeaderElection'"): "a process became the leader, or stopped leading; about the Lease",
 }
 
