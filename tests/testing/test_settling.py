@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -43,7 +44,7 @@ async def test_a_reconcile_that_hangs_is_told_with_its_line() -> None:
         with pytest.raises(NotSettled) as caught:
             await world.settle()
         text = str(caught.value)
-        assert "configmap: default/a has been reconciled for 60 s, and has not ended:" in text
+        assert re.search(r"configmap: default/a has been reconciled for [\d.]+ s, and has not ended:", text)
         assert f"{HERE}:{reconcile.__code__.co_firstlineno + 1}" in text
         await world.settle(failing=True)
 
@@ -101,15 +102,19 @@ async def test_a_journal_that_waits_longer_than_the_tests_patience_is_told() -> 
             await world.settle()
 
 
-@virtual_time
-async def test_a_journal_with_its_usual_wait_is_no_false_alarm() -> None:
-    controller, things = journaled(sp.Journal("cloud.example.com/thing").settle, 29.9)
-    async with cluster(controller, control_plane=False) as world:
-        await world.create(ConfigMap.named("a", "default"))
-        await world.settle()
-        assert len(things) == 1
-        journal = sp.Journal("cloud.example.com/thing")
-        assert journal.id(await world.get(ConfigMap, "a")) == "thing-1"
+@pytest.mark.parametrize("patience", [[], [30]])
+def test_a_journal_with_its_usual_wait_is_no_false_alarm(patience: list[float]) -> None:
+    @virtual_time
+    async def check() -> None:
+        controller, things = journaled(sp.Journal("cloud.example.com/thing").settle, 29.9)
+        async with cluster(controller, control_plane=False) as world:
+            await world.create(ConfigMap.named("a", "default"))
+            await world.settle(*patience)
+            assert len(things) == 1
+            journal = sp.Journal("cloud.example.com/thing")
+            assert journal.id(await world.get(ConfigMap, "a")) == "thing-1"
+
+    check()
 
 
 def one_key(head: Head) -> str:

@@ -48,6 +48,8 @@ K = TypeVar("K", bound=Object)
 PATIENCE: Final = 60.0
 """Seconds of virtual time for which `Cluster.settle` follows retries: longer than a `Journal` waits."""
 _STEP: Final = 0.05
+_SLACK: Final = 1.02
+"""The factor for the patience of `Cluster.settle`: a wait that is as long as it begins a moment after the call."""
 
 
 class Cluster:
@@ -203,7 +205,7 @@ class Cluster:
         With ``failing``, for tests about failures, these errors are not raised.
         """
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + patience
+        deadline = loop.time() + patience * _SLACK
         while True:
             await settle()
             now = loop.time()
