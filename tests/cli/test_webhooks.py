@@ -83,7 +83,7 @@ async def test_install_and_uninstall(tmp_path: Path, port: int) -> None:
             await webhook.until(lambda p: any("are registered" in line for line in p.err), "registration")
             bundle = (await client.get(MutatingWebhookConfiguration, GROUP)).webhooks[0].client_config.ca_bundle
             assert bundle
-            (tmp_path / "ca.pem").write_bytes(bundle)
+            (tmp_path / "ca.pem").write_bytes(b"\xef\xbb\xbf" + bundle)
             await client.create(MykindV1alpha1.named("a", "default", spec=MykindV1alpha1Spec(numpods=2)))
 
             async with program("-m", "setpoint", "webhook", "uninstall", APP, *common, home=tmp_path) as ended:
@@ -127,6 +127,11 @@ async def test_install_says_what_the_server_answered(tmp_path: Path) -> None:
                 "setpoint webhook: the API server does not call the webhook that should mutate Mykind"
             )
             assert "connection refused" in line
+        (tmp_path / "ca.pem").write_text("no certificate")
+        words = ("--url", "https://127.0.0.1:1", "--ca-file", tmp_path / "ca.pem", "--kubeconfig", kubeconfig)
+        async with program("-m", "setpoint", "webhook", "install", APP, *words, home=tmp_path) as ended:
+            assert await ended.ended() == 1
+            assert ended.err == [f"setpoint webhook: --ca-file {tmp_path / 'ca.pem'} contains no PEM certificate"]
         async with program("-m", "setpoint", "webhook", "install", APP, home=tmp_path) as ended:
             assert await ended.ended() == 1
             assert ended.err == ["setpoint webhook: give exactly one of --service and --url"]

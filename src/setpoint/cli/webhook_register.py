@@ -11,7 +11,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from setpoint.apps.failures import reported
+from setpoint.apps.failures import UsageError, reported
 from setpoint.cli.declared import served_by
 from setpoint.cli.loading import SourceError, loaded
 from setpoint.cli.naming import webhook_name
@@ -19,6 +19,7 @@ from setpoint.client import Client
 from setpoint.deploy.definitions import definitions_of
 from setpoint.meta.text import visible
 from setpoint.meta.yaml_text import to_yaml
+from setpoint.trust import certificates_in, without_mark
 from setpoint.webhook import (
     AdmissionError,
     CertificateError,
@@ -110,7 +111,7 @@ def install_webhooks(
         target = _target(service, namespace, url)
         served = served_by(program)
         configuration = webhook_name(served, name)
-        bundle = ca_file.read_bytes() if ca_file is not None else b""
+        bundle = _bundle(ca_file)
 
         async def work() -> None:
             async with Client.from_environment(kubeconfig, context=context, field_manager=FIELD_MANAGER) as client:
@@ -171,6 +172,16 @@ def _target(service: str | None, namespace: str, url: str | None) -> ServiceTarg
     if service is None or url is not None:
         raise SystemExit(f"{PROGRAM}: give exactly one of --service and --url")
     return ServiceTarget(service, namespace)
+
+
+def _bundle(file: Path | None) -> bytes:
+    """The CA bundle in a file, as API servers read it. Raises `UsageError` if there is no certificate in it."""
+    if file is None:
+        return b""
+    pem = without_mark(file.read_bytes())
+    if not certificates_in(pem):
+        raise UsageError(f"--ca-file {file} contains no PEM certificate")
+    return pem
 
 
 @contextmanager
