@@ -89,9 +89,8 @@ def largest(tree: Tree) -> str:
     """The path of the field that takes most of the tree: ``spec.template``."""
     path = []
     while fields := tree.get("f"):
-        name = max(fields, key=lambda field: len(msgspec.json.encode(fields[field])))
+        name, tree = max(fields.items(), key=lambda field: len(msgspec.json.encode(field[1])))
         path.append(name)
-        tree = fields[name]
     return ".".join(path)
 
 

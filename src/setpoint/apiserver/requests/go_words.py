@@ -42,8 +42,9 @@ def type_problem(served: ServedResource, obj: dict[str, Any], error: FieldError,
     if wanted == "resource.Quantity":
         return QUANTITY_PROBLEM
     names = ".".join(_fields(served, steps))
-    found = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
-    shown = f"number {_as_written(value, raw)}" if found == "number" and wanted.startswith("int") else found
+    shown = {dict: "object", list: "array", str: "string", bool: "bool"}.get(type(value), "number")
+    if isinstance(value, int | float) and shown == "number" and wanted.startswith("int"):
+        shown = f"number {_as_written(value, raw)}"
     return f"json: cannot unmarshal {shown} into Go struct field {struct}.{names} of type {wanted}"
 
 
